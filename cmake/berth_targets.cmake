@@ -165,6 +165,8 @@ function(berth_fuzz name)
     add_executable(${name}_fuzz ${ARG_SOURCE})
     target_link_libraries(${name}_fuzz PRIVATE ${ARG_DEPS} berth_flags)
     target_include_directories(${name}_fuzz PRIVATE ${CMAKE_SOURCE_DIR}/src)
+    # The fuzz preset counts what a run covers in the libraries too.
+    target_compile_options(${name}_fuzz PRIVATE -fsanitize=fuzzer-no-link)
     target_link_options(${name}_fuzz PRIVATE -fsanitize=fuzzer)
     if(BERTH_TESTS)
       add_test(NAME ${name}_corpus COMMAND ${name}_fuzz -runs=0 ${corpus})

@@ -18,10 +18,13 @@ step() {
   printf 'beside: %5d s  %s\n' $((SECONDS - began)) "$*"
 }
 
+# Go's compiler collects its garbage when it needs a gigabyte, which saves a seventh of its time.
+export GOGC=off GOMEMLIMIT=1GiB
 for version in 1.36 1.37; do
   step 19 tests/e2e/controlplane.sh build "$version"
   step 19 tests/differential/oracle.sh oracle "$version"
 done
+unset GOGC GOMEMLIMIT
 step 19 ./dev build check
 # Not `./dev alone`, which would build in a folder where .ci/run's own steps build.
 until [ -x build/release/bin/berth ]; do sleep 1; done

@@ -2,7 +2,6 @@
 // What a snapshot keeps is what decides: for the golden cases, a cluster read back from a file, as it is or anonymous,
 // gives each node the same verdict and the same scores for each pending pod as the cluster itself.
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <map>
@@ -31,13 +30,12 @@
 #include "berth/testing/source_path.h"
 #include "berth/whatif/anonymizer.h"
 #include "berth/whatif/snapshot_file.h"
+#include "berth/whatif/whatif_testing.h"
 
 namespace berth::whatif {
 namespace {
 
 using simdjson::dom::element;
-
-constexpr Time kNow = std::chrono::sys_days{std::chrono::year{2030} / 1 / 1};
 
 struct Cluster {
   ClusterState state;

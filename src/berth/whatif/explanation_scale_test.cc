@@ -4,14 +4,12 @@
 #include <cstddef>
 #include <memory>
 #include <string>
-#include <utility>
 
 #include <gtest/gtest.h>
 
-#include "berth/core/config/default.h"
-#include "berth/plugins/registry.h"
 #include "berth/testing/builders.h"
 #include "berth/whatif/explanation.h"
+#include "berth/whatif/whatif_testing.h"
 
 namespace berth::whatif {
 namespace {
@@ -53,13 +51,7 @@ class LargeCluster : public ::testing::Test {
              .Label("app", "a2")
              .Spread(testing::SpreadConstraint(1, "kubernetes.io/hostname", testing::Labels({{"app", "a2"}}),
                                                api::UnsatisfiableConstraintAction::kDoNotSchedule)));
-    OfflineOptions options;
-    options.configuration = config::DefaultConfiguration();
-    options.plugins = plugins::InTreePlugins();
-    auto made = OfflineCluster::Make(std::move(options));
-    ASSERT_TRUE(made.ok());
-    cluster_ = std::move(*made);
-    cluster_->Load(*state_);
+    cluster_ = ClusterOf(*state_);
   }
   static void TearDownTestSuite() {
     cluster_.reset();

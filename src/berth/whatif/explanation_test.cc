@@ -8,8 +8,6 @@
 
 #include <gtest/gtest.h>
 
-#include "berth/core/config/default.h"
-#include "berth/plugins/registry.h"
 #include "berth/testing/builders.h"
 #include "berth/whatif/explanation_json.h"
 #include "berth/whatif/explanation_text.h"
@@ -26,13 +24,7 @@ class ExplanationTest : public ::testing::Test {
   void Add(const testing::NodeBuilder& node) { state_.nodes.push_back(node.Build()); }
   void Add(const testing::PodBuilder& pod) { state_.pods.push_back(std::make_shared<const api::Pod>(pod.Build())); }
   Expected<Explanation> Explain(const std::string& name) {
-    OfflineOptions options;
-    options.configuration = config::DefaultConfiguration();
-    options.plugins = plugins::InTreePlugins();
-    auto cluster = OfflineCluster::Make(std::move(options));
-    EXPECT_TRUE(cluster.ok());
-    (*cluster)->Load(state_);
-    return ExplainPod(**cluster, state_, "default", name);
+    return ExplainPod(*ClusterOf(state_), state_, "default", name);
   }
   // The changes, a line each.
   std::vector<std::string> Changes(const std::string& name) {
@@ -222,15 +214,11 @@ TEST_F(ExplanationTest, ChangesNothing) {
   Add(MakeNode("b").Allocatable("cpu", "1"));
   Add(MakePod("r").Request("cpu", "1").Node("b"));
   Add(MakePod("p").Request("cpu", "2"));
-  OfflineOptions options;
-  options.configuration = config::DefaultConfiguration();
-  options.plugins = plugins::InTreePlugins();
-  const auto cluster = OfflineCluster::Make(std::move(options));
-  (*cluster)->Load(state_);
-  const auto text = [&] { return codec::WriteJson(ExplanationJson(*ExplainPod(**cluster, state_, "default", "p"))); };
+  const auto cluster = ClusterOf(state_);
+  const auto text = [&] { return codec::WriteJson(ExplanationJson(*ExplainPod(*cluster, state_, "default", "p"))); };
   const std::string first = text();
   EXPECT_EQ(text(), first);
-  EXPECT_EQ((*cluster)->core().cache().pod_count(), 1U);
+  EXPECT_EQ(cluster->core().cache().pod_count(), 1U);
 }
 
 TEST_F(ExplanationTest, WhatIsEndedEarlySaysSoAndNothingWrong) {

@@ -11,7 +11,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "berth/plugins/registry.h"
 #include "berth/testing/builders.h"
 #include "berth/whatif/group_answer.h"
 #include "berth/whatif/whatif_testing.h"
@@ -47,11 +46,7 @@ class GroupExplanationTest : public ::testing::Test {
     state_.objects.emplace_back(std::make_shared<const api::PodGroup>(group));
   }
   Expected<GroupExplanation> Explain(const std::string& name = "g", const std::string& namespace_name = "default") {
-    OfflineOptions options;
-    options.configuration = ConfigurationOf(release_minor_, gates_, plugins_);
-    options.plugins = plugins::InTreePlugins();
-    options.now = std::chrono::sys_days{std::chrono::year{2030} / 1 / 1};
-    return ExplainPodGroup(state_, options, namespace_name, name);
+    return ExplainPodGroup(state_, OptionsOf(ConfigurationOf(release_minor_, gates_, plugins_)), namespace_name, name);
   }
   std::string Text(const GroupExplanation& said, bool is_wide = false) {
     std::string text;

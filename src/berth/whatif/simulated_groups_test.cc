@@ -13,7 +13,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "berth/plugins/registry.h"
 #include "berth/testing/builders.h"
 #include "berth/whatif/anonymizer.h"
 #include "berth/whatif/pod_group_warnings.h"
@@ -33,7 +32,6 @@ using testing::MakeNode;
 using testing::MakePod;
 using ::testing::Not;
 
-constexpr Time kNow = std::chrono::sys_days{std::chrono::year{2030} / 1 / 1};
 const std::vector<std::string> kGate = {"GenericWorkload=true"};
 const std::vector<std::string> kTreeGates = {"GenericWorkload=true", "TopologyAwareWorkloadScheduling=true",
                                              "CompositePodGroup=true"};
@@ -97,11 +95,7 @@ class SimulatedGroupsTest : public ::testing::Test {
       additions = std::move(*made);
     }
     for (const auto& node : new_nodes) additions.nodes.push_back(node.Build());
-    OfflineOptions options;
-    options.configuration = ConfigurationOf(release, gates, plugins);
-    options.plugins = plugins::InTreePlugins();
-    options.now = kNow;
-    auto answer = Simulate({state, additions, removed}, std::move(options));
+    auto answer = Simulate({state, additions, removed}, OptionsOf(ConfigurationOf(release, gates, plugins)));
     EXPECT_TRUE(answer.ok()) << answer.error().message;
     return answer.ok() ? std::move(*answer) : none;
   }

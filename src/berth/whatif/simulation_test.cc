@@ -8,10 +8,9 @@
 
 #include <gtest/gtest.h>
 
-#include "berth/core/config/default.h"
-#include "berth/plugins/registry.h"
 #include "berth/testing/builders.h"
 #include "berth/whatif/simulation_report.h"
+#include "berth/whatif/whatif_testing.h"
 
 namespace berth::whatif {
 namespace {
@@ -20,8 +19,6 @@ using testing::MakeNode;
 using testing::MakePod;
 using testing::NodeBuilder;
 using testing::PodBuilder;
-
-constexpr Time kNow = std::chrono::sys_days{std::chrono::year{2030} / 1 / 1};
 
 std::shared_ptr<const api::Pod> Share(const PodBuilder& pod) { return std::make_shared<const api::Pod>(pod.Build()); }
 
@@ -35,11 +32,7 @@ PodBuilder Replica(const std::string& name, const std::string& cpu) {
 
 Simulation Simulated(const ClusterState& state, const Additions& additions,
                      const std::vector<std::string>& removed = {}) {
-  OfflineOptions options;
-  options.configuration = config::DefaultConfiguration();
-  options.plugins = plugins::InTreePlugins();
-  options.now = kNow;
-  auto answer = Simulate({state, additions, removed}, std::move(options));
+  auto answer = Simulate({state, additions, removed}, OptionsOf());
   EXPECT_TRUE(answer.ok()) << answer.error().message;
   return answer.ok() ? std::move(*answer) : Simulation();
 }
@@ -174,11 +167,8 @@ TEST(SimulationTest, AClaimOfAClassThatDoesNotWaitIsBoundAtOnce) {
 TEST(SimulationTest, ANodeThatIsNotThere) {
   ClusterState state;
   state.nodes = {SmallNode("worker-1", "a").Build()};
-  OfflineOptions options;
-  options.configuration = config::DefaultConfiguration();
-  options.plugins = plugins::InTreePlugins();
   const std::vector<std::string> removed = {"worker-2"};
-  const auto answer = Simulate({state, {}, removed}, std::move(options));
+  const auto answer = Simulate({state, {}, removed}, OptionsOf());
   ASSERT_FALSE(answer.ok());
   EXPECT_EQ(answer.error().message, "there is no node \"worker-2\"; the nearest name is \"worker-1\"");
 }

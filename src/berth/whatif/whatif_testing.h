@@ -36,12 +36,19 @@ inline ClusterState StateOf(const std::vector<testing::NodeBuilder>& nodes,
   return state;
 }
 
-inline std::unique_ptr<OfflineCluster> ClusterOf(const ClusterState& state) {
+// The time of day at the beginning of a test's cluster.
+inline constexpr Time kNow = std::chrono::sys_days{std::chrono::year{2030} / 1 / 1};
+
+inline OfflineOptions OptionsOf(config::KubeSchedulerConfiguration configuration = config::DefaultConfiguration()) {
   OfflineOptions options;
-  options.configuration = config::DefaultConfiguration();
+  options.configuration = std::move(configuration);
   options.plugins = plugins::InTreePlugins();
-  options.now = std::chrono::sys_days{std::chrono::year{2030} / 1 / 1};
-  auto cluster = OfflineCluster::Make(std::move(options));
+  options.now = kNow;
+  return options;
+}
+
+inline std::unique_ptr<OfflineCluster> ClusterOf(const ClusterState& state) {
+  auto cluster = OfflineCluster::Make(OptionsOf());
   BERTH_CHECK(cluster.ok(), cluster.error().message);
   (*cluster)->Load(state);
   return std::move(*cluster);
