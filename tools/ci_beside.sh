@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# ci_beside.sh SHARE: what .ci/run does beside its other steps, whose tests wait most of their time: it compiles what they
-# need next, in the order in which they need it, then whether SHARE of the sources compile alone; then it runs the
-# sanitizers' tests and a few seconds of each fuzz target.
+# ci_beside.sh SHARE VERSION...: what .ci/run does beside its other steps, whose tests wait most of their time: it compiles
+# what they need next, in the order in which they need it (VERSIONs of Kubernetes first), then whether SHARE of the sources
+# compile alone; then it runs the sanitizers' tests and a few seconds of each fuzz target.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 share=${1:?ci_beside.sh: which share of the sources compiles alone, as in 3/20}
+shift
 
 # step NICENESS COMMAND...
 step() {
@@ -20,7 +21,7 @@ step() {
 
 # Go's compiler collects its garbage when it needs a gigabyte, which saves a seventh of its time.
 export GOGC=off GOMEMLIMIT=1GiB
-for version in 1.36 1.37; do
+for version in "$@"; do
   step 19 tests/e2e/controlplane.sh build "$version"
   step 19 tests/differential/oracle.sh oracle "$version"
 done
