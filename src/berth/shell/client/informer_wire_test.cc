@@ -13,9 +13,11 @@ namespace {
 using namespace test_wire;
 using std::chrono::minutes;
 using std::chrono::seconds;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 class InformerWireTest : public ::testing::Test {
  protected:
@@ -176,6 +178,27 @@ TEST_F(InformerWireTest, AStreamedListDoesNotGoBackInTime) {
     failures.clear();
     informer->Stop();
   }
+}
+
+// What a new leader asks for: its own version is old, and a replica that lags would be content with it.
+TEST_F(InformerWireTest, ARefreshAsksForTheLatestStateUntilItHasIt) {
+  Make({.streams_list = true});
+  const Form form{.streams_list = true};
+  Stream().Open(form.WatchType());
+  Bytes(form.Event("ADDED", {"a", "5"}) + form.Bookmark("9", true));
+  bool is_fresh = false;
+  informer->Refresh([&] { is_fresh = true; });
+  loop.Run();
+  EXPECT_THAT(LastTarget(), AllOf(HasSubstr("sendInitialEvents=true"), Not(HasSubstr("resourceVersion="))));
+  Stream().Head(503, "");
+  Stream().End();
+  loop.Advance(seconds(30));
+  EXPECT_THAT(LastTarget(), AllOf(HasSubstr("sendInitialEvents=true"), Not(HasSubstr("resourceVersion="))));
+  Stream().Open(form.WatchType());
+  Bytes(form.Event("ADDED", {"a", "10", "bound"}) + form.Bookmark("12", true));
+  EXPECT_TRUE(is_fresh);
+  Bytes(form.Gone());
+  EXPECT_THAT(LastTarget(), HasSubstr("&resourceVersion=12&"));
 }
 
 TEST_F(InformerWireTest, AStreamedListBelievesThatTheClusterWasSetBackAfterAWhile) {

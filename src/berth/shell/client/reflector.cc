@@ -92,7 +92,9 @@ class Reflector::Impl final : public std::enable_shared_from_this<Impl>,
 };
 
 void Reflector::Impl::StartList() {
-  if (streams_list_) return watch_.StartInitial();
+  // A replica that lags has what was seen long ago: it would answer a refresh at once.
+  using enum ReflectorWatch::Consistency;
+  if (streams_list_) return watch_.StartInitial(on_fresh_ ? kLatest : kNotOlderThanSeen);
   list_.Start();
 }
 

@@ -24,7 +24,12 @@ constexpr std::string_view kProtobufWatchTypes = "application/vnd.kubernetes.pro
 
 }  // namespace
 
-void ReflectorWatch::StartInitial() {
+void ReflectorWatch::StartInitial(Consistency consistency) {
+  asked_version_ = consistency == Consistency::kLatest ? std::string() : shared_.VersionToAskFor();
+  OpenInitial();
+}
+
+void ReflectorWatch::OpenInitial() {
   Open(true);
   if (is_initial_) WaitForSilence();
 }
@@ -33,10 +38,7 @@ void ReflectorWatch::Open(bool is_initial) {
   shared_.phases.Begin();
   const std::uint64_t phase = shared_.phases.current();
   is_initial_ = is_initial;
-  if (is_initial_) {
-    shared_.store.BeginRound();
-    asked_version_ = shared_.VersionToAskFor();
-  }
+  if (is_initial_) shared_.store.BeginRound();
   frames_.Reset(WatchFrames::Format::kLines);
   shared_.status = 0;
   initial_events_ = 0;
@@ -180,7 +182,7 @@ void ReflectorWatch::OnEnd(const Expected<void>& result) {
   if (shared_.IsTypeRefused() && shared_.takes_protobuf) {
     log::Info("client", "Watching as JSON: the API server refuses protobuf", {{"resource", shared_.options.name}});
     shared_.takes_protobuf = false;
-    return is_initial_ ? StartInitial() : Resume();
+    return is_initial_ ? OpenInitial() : Resume();
   }
   if (is_initial_) return OnInitialEnd(result);
   if (result.ok()) {

@@ -40,11 +40,14 @@ class ReflectorWatch {
     version_ = version;
     Resume();
   }
-  // Watches from the beginning: first the objects that there are.
-  void StartInitial();
+  // Watches from the beginning: first the objects that there are. kLatest is what is stored now; the other may be what
+  // a lagging replica knows, but nothing older than what was seen before.
+  enum class Consistency : std::uint8_t { kLatest, kNotOlderThanSeen };
+  void StartInitial(Consistency consistency);
 
  private:
   void Resume() { Open(false); }
+  void OpenInitial();
   void Open(bool is_initial);
   net::Request MakeRequest();
   void OnBytes(std::string_view bytes);
@@ -66,7 +69,7 @@ class ReflectorWatch {
   Owner& owner_;
   std::string version_;        // it goes on from here
   bool is_initial_ = false;    // it is telling what there is
-  std::string asked_version_;  // which that must not be older than; empty: none
+  std::string asked_version_;  // which that must not be older than; empty: it is the latest
   std::uint64_t initial_events_ = 0;
   WatchFrames frames_;
   bool is_open_ = false;
