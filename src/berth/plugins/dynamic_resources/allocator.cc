@@ -10,6 +10,9 @@
 namespace berth::plugins {
 namespace {
 
+// AllocateOne() calls itself for each claim, request and device: what a stack of 8 MiB has room for many times over.
+constexpr std::int64_t kDepthMax = 4096;
+
 enum Match : std::uint8_t { kUnknown, kNo, kYes };
 
 bool Tolerates(const api::DeviceToleration& toleration, const api::DeviceTaint& taint) {
@@ -56,7 +59,6 @@ void DeviceAllocator::Begin(const NodePools& pools, std::vector<const ResolvedCl
   consumed_counters_.clear();
   constraints_.assign(claims_.size(), {});
   picked_.assign(claims_.size(), {});
-  steps_ = 0;
   error_.clear();
   if (!are_same) {
     wanted_.assign(claims_.size(), {});
@@ -86,6 +88,7 @@ DeviceAllocator::Answer DeviceAllocator::Allocate(const NodePools& pools, std::v
   for (std::size_t c = 0; c < claims_.size(); ++c) {
     if (std::string error = CheckClaim(c); !error.empty()) return {Result::kError, std::move(error)};
   }
+  if (DepthMax() > kDepthMax) return {Result::kOutOfSteps, {}};
   switch (AllocateOne({}, false, 0)) {
     case Search::kFound: break;
     case Search::kNone:
@@ -100,6 +103,19 @@ DeviceAllocator::Answer DeviceAllocator::Allocate(const NodePools& pools, std::v
     if (!error.empty()) return {Result::kError, std::move(error)};
   }
   return {Result::kAllocated, {}};
+}
+
+std::int64_t DeviceAllocator::DepthMax() const {
+  std::int64_t depth = 0;
+  for (const auto& requests : wanted_) {
+    ++depth;
+    for (const std::vector<Wanted>& alternatives : requests) {
+      std::int64_t device_count = 0;
+      for (const Wanted& wanted : alternatives) device_count = std::max(device_count, wanted.device_count);
+      depth = SaturatingAdd(depth, SaturatingAdd(device_count, 2));
+    }
+  }
+  return depth;
 }
 
 std::string DeviceAllocator::CheckClaim(std::size_t claim) {

@@ -28,14 +28,14 @@ class DeviceAllocator {
     kNotAllocated,  // these claims do not fit this node
     kFailedOnNode,  // the node's devices are not in order; others may do
     kError,         // a claim, a class or the slices cannot be understood: scheduling the pod ends
-    kOutOfSteps,    // gave up after steps_max devices
+    kOutOfSteps,    // gave up after steps_max devices, or there is too much to allocate
   };
   struct Answer {
     Result result = Result::kNotAllocated;
     std::string message;  // of kFailedOnNode and kError
   };
 
-  // `usage` must outlive it. A search that looks at more than `steps_max` devices on one node is given up.
+  // `usage` must outlive it. A search that looks at more than `steps_max` devices is given up, on all nodes together.
   DeviceAllocator(const DeviceClaims& usage, std::int64_t steps_max, const framework::Release::Devices& rules = {})
       : usage_(usage), steps_max_(steps_max), rules_(rules) {}
 
@@ -87,6 +87,8 @@ class DeviceAllocator {
   std::string CheckRequest(std::size_t claim, Wanted& wanted);
   std::string CollectAll(const std::string& prefix, std::size_t claim, Wanted& wanted);
 
+  // How deep AllocateOne() may call itself for the claims at hand.
+  std::int64_t DepthMax() const;
   Search AllocateOne(const Position& at, bool in_alternative, std::uint32_t start);
   Search AllocateAlternatives(Position at);
   Search AllocateAll(const Position& at, bool in_alternative);
@@ -129,7 +131,7 @@ class DeviceAllocator {
   std::map<std::uint32_t, DeviceAmounts> allocating_capacity_;  // by device; an entry says that it is shared already
   std::map<std::string, CounterAmounts, std::less<>> consumed_counters_;  // by CountersKey()
   bool use_verdicts_ = true;
-  std::int64_t steps_ = 0;
+  std::int64_t steps_ = 0;  // on all nodes
   std::string error_;
 };
 

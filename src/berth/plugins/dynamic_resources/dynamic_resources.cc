@@ -26,8 +26,8 @@ namespace {
 constexpr std::string_view kStateKey = "DynamicResources";
 
 // Upstream gives up a node after filterTimeout. The core has no clock: it gives up after as many devices as that time
-// is microseconds long, so that the same cluster gives the same answer on any machine. Without a timeout there still is
-// an end.
+// is microseconds long, so that the same cluster gives the same answer on any machine. They are those of a cycle, not
+// of a node, lest one pod keep the others waiting for all nodes. Without a timeout there still is an end.
 constexpr std::int64_t kStepsMax = 100'000'000;
 
 std::int64_t StepsOf(Duration filter_timeout) {
@@ -336,6 +336,8 @@ void DynamicResources::FilterRows(const framework::Cycle& cycle, const framework
     const Status status =
         state == nullptr ? Status::Error("not found") : FilterNode(*state, pod, cycle.nodes.Info(row), true);
     if (!status.IsSuccess()) verdicts[row] = statuses.Intern(status);
+    // The cycle fails with it, whatever the other nodes would have said.
+    if (status.code() == framework::Code::kError) return;
   }
 }
 

@@ -126,6 +126,8 @@ class Twin {
     for (const framework::NodeIndex row : table.rows()) {
       const bool is_ok = verdicts[row] == framework::kVerdictOk;
       EXPECT_EQ(is_ok ? "ok" : TestCluster::Describe(statuses.Get(verdicts[row])), plain[at]) << table.Info(row).name();
+      // An error ends the cycle: no node behind it is asked.
+      if (plain[at].starts_with("Error:")) return;
       EXPECT_EQ(scores[row], plain_scores[at]) << table.Info(row).name();
       if (is_ok) chosen = row;
       ++at;

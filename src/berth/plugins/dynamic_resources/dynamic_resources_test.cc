@@ -210,6 +210,39 @@ TEST(DynamicResources, FilterGivesUpWithoutAClock) {
             "Error: node n1: timed out trying to allocate devices");
 }
 
+TEST(DynamicResources, FilterGivesUpAfterWhatAllNodesTookTogether) {
+  DeviceCluster cluster;
+  cluster.args.filter_timeout = std::chrono::microseconds(20);
+  DynamicResources hasty(cluster.args, cluster.handle);
+  for (const std::string node : {"n1", "n2"})
+    cluster.Set(MakeSlice("s" + node, "'nodeName': '" + node + "'", "{'name': 'a'}, {'name': 'b'}"));
+  cluster.Set(MakeClaim("x", Requests(Exactly(3))));
+  const auto pod = PodWith("p", {"x"}).Info();
+  cluster.nodes.Forget();
+  EXPECT_TRUE(hasty.PreFilter(cluster.Cycle(), *pod).status.IsSuccess());
+  int asked = 0;
+  std::string said;
+  do {
+    said = TestCluster::Describe(hasty.Filter(cluster.Cycle(), *pod, cluster.nodes.Node(asked % 2 == 0 ? "n1" : "n2")));
+  } while (++asked < 20 && said == std::string(kRefused) + "cannot allocate all claims");
+  EXPECT_NE(said.find("timed out trying to allocate devices"), std::string::npos) << said;
+  EXPECT_GT(asked, 1);
+  // The next cycle begins anew.
+  EXPECT_TRUE(hasty.PreFilter(cluster.Cycle(), *pod).status.IsSuccess());
+  EXPECT_EQ(TestCluster::Describe(hasty.Filter(cluster.Cycle(), *pod, cluster.nodes.Node("n1"))),
+            std::string(kRefused) + "cannot allocate all claims");
+}
+
+// Each claim takes a call more: an API server takes pods with more claims than a stack has room for.
+TEST(DynamicResources, APodWithThousandsOfClaimsIsGivenUp) {
+  DeviceCluster cluster;
+  cluster.Set(MakeSlice("s", "'nodeName': 'n1'", "{'name': 'a'}"));
+  cluster.Set(MakeClaim("x", Requests(Exactly())));
+  EXPECT_EQ(cluster.Filter(*PodWith("p", {"x"}).Info(), "n1"), "ok");
+  const std::vector<std::string> many(20'000, "x");
+  EXPECT_EQ(cluster.Filter(*PodWith("q", many).Info(), "n1"), "Error: node n1: timed out trying to allocate devices");
+}
+
 TEST(DynamicResources, AllocatedClaimsTieThePodToTheirNodes) {
   DeviceCluster cluster;
   const std::string on_n1 =
