@@ -23,6 +23,8 @@ struct PodGroupMember {
   PodInfoPtr pod;
   const CycleState* state = nullptr;  // null: it was not tried
   std::uint64_t seed = 0;
+  // Where it is nominated; empty: nowhere. The pod's object may not say so yet.
+  std::string nominated_node_name;
 };
 
 // Where a member would go.

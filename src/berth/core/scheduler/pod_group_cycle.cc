@@ -190,7 +190,7 @@ framework::PodGroupPostFilterResult PodGroupCycle::Ask(const framework::PodGroup
   views.reserve(members.size());
   for (const GroupMember& member : members) {
     const bool was_tried = member.result != GroupMember::Result::kNotTried;
-    views.push_back({member.queued.pod, was_tried ? &member.state : nullptr, member.seed});
+    views.push_back({member.queued.pod, was_tried ? &member.state : nullptr, member.seed, member.nominated_before});
   }
   framework::PodGroupPostFilterResult result;
   const Time began = state_.stopwatch.Read();

@@ -213,5 +213,37 @@ TEST_F(PodGroupPreemptionTest, TheGroupIsHeldBackMeanwhile) {
             "waiting for the preemption for this pod group to be finished");
 }
 
+// The API server has not answered the nominations when something wakes the group: it waits for its victims all the
+// same.
+TEST_F(PodGroupPreemptionTest, WhatItIsNominatedForCountsBeforeItsObjectsSayIt) {
+  AddNodes(4);
+  for (const int i : {0, 1, 2, 3}) h_.Set(Running("r" + std::to_string(i), "n" + std::to_string(i), "3"));
+  AddGang(2);
+  const Written first = h_.Cycle();
+  ASSERT_EQ(first.nominated.size(), 2u);
+  h_.now += 1s;
+  const std::set<std::string> victims = Evicted(h_.Cycle());
+  ASSERT_EQ(victims.size(), 2u);
+  for (const std::string& name : victims) {
+    h_.Set(Running(name, "n" + name.substr(1), "3")
+               .Deleted(Time{std::chrono::seconds(1000)})
+               .Condition({"DisruptionTarget", "True", "PreemptionByScheduler", ""}));
+  }
+  h_.now += 60s;
+  h_.handle->Activate("uid-default-g-0");
+  Written again = h_.Cycle();
+  EXPECT_TRUE(h_.is_ready);
+  for (const auto& [pod, node] : again.nominated) EXPECT_EQ(node, first.nominated.at(pod));
+  for (int i = 0; i < 5; ++i) {
+    h_.now += 1s;
+    const Written later = h_.Cycle();
+    again.evicted.insert(again.evicted.end(), later.evicted.begin(), later.evicted.end());
+  }
+  EXPECT_EQ(Evicted(again), std::set<std::string>());
+  for (const std::string& name : victims) h_.Remove(Running(name, "n" + name.substr(1), "3"));
+  h_.now += 10s;
+  EXPECT_EQ(h_.Cycle().bound.size(), 2u);
+}
+
 }  // namespace
 }  // namespace berth::scheduler

@@ -137,7 +137,7 @@ framework::PodGroupPostFilterResult DefaultPreemption::PodGroupPostFilter(
   if (IsPreemptionOngoing(groups, priority, members, dry_run)) {
     framework::PodGroupPostFilterResult result = GroupAnswer(Code::kSuccess, "ongoing preemption on nominated nodes");
     for (const framework::PodGroupMember& member : members)
-      result.nominations[member.pod->uid] = member.pod->nominated_node_name;
+      result.nominations[member.pod->uid] = member.nominated_node_name;
     return result;
   }
   DisruptionBudgets budgets(handle_.objects().Of<api::PodDisruptionBudget>(), release.stops_at_first_violated_budget);
@@ -149,7 +149,7 @@ framework::PodGroupPostFilterResult DefaultPreemption::PodGroupPostFilter(
   }
   if (std::vector<PodInfoPtr> victims = PreemptionExecutor::ToEvict(found.victims); !victims.empty()) {
     executor_->PreemptForGroup({UidOf(groups, group), group.is_composite ? "compositepodgroup" : "podgroup", priority},
-                               *members.front().pod, std::move(victims));
+                               members, std::move(victims));
   }
   framework::PodGroupPostFilterResult result =
       GroupAnswer(Code::kSuccess,

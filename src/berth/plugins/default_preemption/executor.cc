@@ -73,7 +73,8 @@ std::string ConditionPatch(const PodInfo& victim, const std::string& scheduler_n
 struct PreemptionExecutor::Job {
   PodRef preemptor;  // of a group: one of its pods
   std::string kind = "pod";
-  std::string preemptor_uid;  // by which it is known; of a group the group's own
+  std::string preemptor_uid;         // by which it is known; of a group the group's own
+  std::vector<std::string> members;  // of a group: their uids
   std::string scheduler_name;
   std::int32_t priority = 0;
   std::string node_name;
@@ -105,8 +106,10 @@ void PreemptionExecutor::Preempt(const PodInfo& preemptor, std::string_view node
   StartJob(job);
 }
 
-void PreemptionExecutor::PreemptForGroup(const GroupPreemptor& group, const PodInfo& member,
+void PreemptionExecutor::PreemptForGroup(const GroupPreemptor& group,
+                                         std::span<const framework::PodGroupMember> members,
                                          std::vector<PodInfoPtr> victims) {
+  const PodInfo& member = *members.front().pod;
   auto job = std::make_shared<Job>();
   job->preemptor = RefTo(member);
   job->kind = group.kind;
@@ -114,6 +117,7 @@ void PreemptionExecutor::PreemptForGroup(const GroupPreemptor& group, const PodI
   job->scheduler_name = member.spec().scheduler_name;
   job->priority = group.priority;
   job->node_name = "cluster";
+  for (const framework::PodGroupMember& each : members) job->members.push_back(each.pod->uid);
   job->victims = std::move(victims);
   StartJob(job);
 }
@@ -267,7 +271,9 @@ void PreemptionExecutor::End(const JobPtr& job, Time now) {
   if (it != running_.end() && it->second == job) running_.erase(it);
   // The events that would have brought the preemptor back may have come while it was held back, and one that failed
   // with an error waits for none. Upstream leaves such a pod to the next event.
-  if (job->has_failed || job->has_held_back) handle_.Activate(job->preemptor.uid);
+  if (!job->has_failed && !job->has_held_back) return;
+  if (job->members.empty()) return handle_.Activate(job->preemptor.uid);
+  for (const std::string& uid : job->members) handle_.Activate(uid);
 }
 
 }  // namespace berth::plugins

@@ -12,12 +12,14 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "berth/base/hash_map.h"
 #include "berth/framework/handle.h"
+#include "berth/framework/pod_group_post_filter.h"
 
 namespace berth::plugins {
 
@@ -36,13 +38,14 @@ class PreemptionExecutor final : public std::enable_shared_from_this<PreemptionE
   void Preempt(const framework::PodInfo& preemptor, std::string_view node_name,
                std::vector<framework::PodInfoPtr> victims);
 
-  // The same for a group, of which `member` waits: it is activated when the group should be tried again.
+  // The same for a group, of which `members` wait, at least one: events name the first as the preemptor. The group is
+  // activated when it should be tried again, by those of them that are still there.
   struct GroupPreemptor {
     std::string uid;
     std::string kind;  // "podgroup" or "compositepodgroup", as messages name it
     std::int32_t priority = 0;
   };
-  void PreemptForGroup(const GroupPreemptor& group, const framework::PodInfo& member,
+  void PreemptForGroup(const GroupPreemptor& group, std::span<const framework::PodGroupMember> members,
                        std::vector<framework::PodInfoPtr> victims);
 
   // Whether the pod's, or the group's, victims are still being evicted. False already when the last one is gone or

@@ -28,6 +28,11 @@ class ExecutorTest : public ::testing::Test {
     return victim;
   }
   void Preempt(std::vector<PodInfoPtr> victims) { executor_->Preempt(*preemptor_, "n", std::move(victims)); }
+  static std::vector<framework::PodGroupMember> Members(const std::vector<std::string>& names) {
+    std::vector<framework::PodGroupMember> members;
+    for (const std::string& name : names) members.push_back({.pod = MakePod(name).Priority(5).Info()});
+    return members;
+  }
   bool IsRunning() const { return executor_->IsRunning(preemptor_->uid); }
 
   // What the operations under way want: "patch a", "delete a", "wait 10ms", in order.
@@ -342,7 +347,7 @@ TEST_F(ExecutorTest, TimesPreemptionsByPreemptorWherePodGroupsAreOn) {
   const std::string of_group = "scheduler_preemption_execution_duration_seconds,preemptor=podgroup,result=success";
   const auto preempt = [this] {
     handle_.is_binding_cancellable = true;
-    executor_->PreemptForGroup({"uid-g", "podgroup", 5}, *MakePod("m").Priority(5).Info(), {Victim("a")});
+    executor_->PreemptForGroup({"uid-g", "podgroup", 5}, Members({"m"}), {Victim("a")});
     Step(0);
   };
   preempt();
@@ -352,8 +357,16 @@ TEST_F(ExecutorTest, TimesPreemptionsByPreemptorWherePodGroupsAreOn) {
   handle_.SetRelease(release);
   preempt();
   EXPECT_EQ(handle_.counted->Observed(of_group).size(), 1U);
-  EXPECT_TRUE(
-      handle_.counted->Observed("scheduler_preemption_execution_duration_seconds,preemptor=pod,result=success").empty());
+  EXPECT_TRUE(handle_.counted->Observed("scheduler_preemption_execution_duration_seconds,preemptor=pod,result=success")
+                  .empty());
+}
+
+// The member that events name may be gone: whichever is there activates the group.
+TEST_F(ExecutorTest, AGroupIsActivatedByAllItsMembers) {
+  executor_->PreemptForGroup({"uid-g", "podgroup", 5}, Members({"m", "n"}), {Victim("a")});
+  Step(0);
+  Step(0, Failure(ErrorCode::kInvalid));
+  EXPECT_EQ(handle_.activated, (Strings{"uid-default-m", "uid-default-n"}));
 }
 
 TEST_F(ExecutorTest, OperationsOutliveTheExecutor) {

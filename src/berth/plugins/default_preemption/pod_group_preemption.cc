@@ -67,7 +67,7 @@ bool IsPreemptionOngoing(const framework::PodGroups& groups, std::int32_t priori
                          std::span<const framework::PodGroupMember> members, const framework::PodGroupDryRun& dry_run) {
   std::set<std::string_view> nominated;
   for (const framework::PodGroupMember& member : members) {
-    if (!member.pod->nominated_node_name.empty()) nominated.insert(member.pod->nominated_node_name);
+    if (!member.nominated_node_name.empty()) nominated.insert(member.nominated_node_name);
   }
   for (const std::string_view name : nominated) {
     const framework::NodeIndex row = dry_run.nodes().Find(name);
