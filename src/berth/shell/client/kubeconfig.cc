@@ -7,9 +7,10 @@
 #include <utility>
 
 #include "berth/base/base64.h"
-#include "berth/codec/yaml.h"
+#include "berth/codec/json.h"
 #include "berth/shell/client/certificate.h"
 #include "berth/shell/client/file.h"
+#include "berth/shell/client/kubeconfig_list.h"
 #include "berth/shell/net/url.h"
 
 namespace berth::client {
@@ -439,15 +440,9 @@ class Loader {
 }  // namespace
 
 Expected<ClientConfig> ParseKubeconfig(std::string_view text, const KubeconfigOptions& options, const Clock& clock) {
-  const std::string file = "kubeconfig " + options.path;
-  // As client-go: an empty file is an empty configuration.
-  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return Loader(options, clock).Load(nullptr);
-  auto document = codec::ParseYaml(text, {.bytes_max = kKubeconfigBytesMax});
-  if (!document.ok()) return Error{document.error().code, OneLine(file + ": " + document.error().message)};
-  if (!document->is_object() && !document->is_null()) {
-    return InvalidError(file + ": it should be a map with clusters, users and contexts");
-  }
-  return Loader(options, clock).Load(document->is_object() ? &document->as_object() : nullptr);
+  const auto fields = ReadKubeconfigFields(text, options.path);
+  if (!fields.ok()) return Error{fields.error().code, OneLine(fields.error().message)};
+  return Loader(options, clock).Load(&*fields);
 }
 
 Expected<ClientConfig> LoadKubeconfig(const KubeconfigOptions& options, const Clock& clock) {
@@ -455,6 +450,11 @@ Expected<ClientConfig> LoadKubeconfig(const KubeconfigOptions& options, const Cl
     if (options.master.empty())
       return InvalidError("no kubeconfig and no master is given; one of them must say where the API server is");
     return Loader(options, clock).Load(nullptr);
+  }
+  if (const std::vector<std::string> paths = SplitKubeconfigPaths(options.path); paths != std::vector{options.path}) {
+    const auto fields = MergeKubeconfigs(paths);
+    if (!fields.ok()) return Error{fields.error().code, OneLine(fields.error().message)};
+    return Loader(options, clock).Load(&*fields);
   }
   const auto text = ReadSmallFile(options.path, kKubeconfigBytesMax);
   if (!text.ok()) return Error{text.error().code, "kubeconfig " + text.error().message};

@@ -39,7 +39,7 @@ struct ClientConfig {
 };
 
 struct KubeconfigOptions {
-  std::string path;     // empty: no file, then `master` must say where the server is
+  std::string path;     // or several, "a:b", as KUBECONFIG has them; empty: `master` must say where the server is
   std::string context;  // empty: the file's current-context
   std::string master;   // replaces the cluster's server
 };

@@ -247,6 +247,42 @@ TEST_F(KubeconfigTest, ReadsProxyUrls) {
   }
 }
 
+// As kubectl has the variable KUBECONFIG.
+TEST_F(KubeconfigTest, ReadsSeveralFilesAsOne) {
+  const std::string first = folder.Write("first/config", R"(
+current-context: both
+contexts:
+- {name: both, context: {cluster: one, user: x}}
+users:
+- {name: x, user: {tokenFile: token}}
+)");
+  folder.Write("first/token", "of-first");
+  const std::string second = folder.Write("second/config", R"(
+current-context: other
+clusters:
+- {name: one, cluster: {server: "https://two:6443"}}
+users:
+- {name: x, user: {token: of-second}}
+- {name: z, user: {token: of-z}}
+contexts:
+- {name: other, context: {cluster: one, user: z}}
+)");
+  const std::string paths = first + "::" + folder.Path("none") + ":" + second;
+  const auto config = LoadKubeconfig({paths, "", ""}, clock);
+  ASSERT_TRUE(config.ok()) << config.error().message;
+  EXPECT_EQ(config->server, "https://two:6443");
+  EXPECT_EQ(AuthorizationOf(config), "Bearer of-first") << "the first file has the last word, in its own folder";
+  EXPECT_EQ(AuthorizationOf(LoadKubeconfig({paths, "other", ""}, clock)), "Bearer of-z");
+  EXPECT_THAT(LoadKubeconfig({paths, "nobody", ""}, clock).error().message, HasSubstr("it has \"both\", \"other\""));
+  folder.Write("second/config", "clusters: [");
+  EXPECT_THAT(LoadKubeconfig({paths, "", ""}, clock).error().message, HasSubstr("kubeconfig " + second + ": line 1"));
+  folder.Write("second/config", "clusters: {}");
+  EXPECT_THAT(LoadKubeconfig({paths, "", ""}, clock).error().message, HasSubstr("clusters should be a list"));
+  // A file may have a colon in its name.
+  folder.Write("a:b", Config("server: \"https://colon\"", "token: t"));
+  EXPECT_EQ(LoadKubeconfig({folder.Path("a:b"), "", ""}, clock)->server, "https://colon");
+}
+
 TEST_F(KubeconfigTest, SaysThatAFileIsNotThere) {
   const auto config = LoadKubeconfig({.path = folder.Path("none")}, clock);
   ASSERT_FALSE(config.ok());

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/shell/client/kubeconfig_list.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "berth/codec/yaml.h"
+#include "berth/shell/client/file.h"
+#include "berth/shell/client/kubeconfig.h"
+
+namespace berth::client {
+namespace {
+
+using codec::json::array;
+using codec::json::object;
+using codec::json::value;
+
+object* ObjectIn(object& fields, std::string_view key) {
+  value* const found = fields.if_contains(key);
+  return found != nullptr && found->is_object() ? &found->as_object() : nullptr;
+}
+
+void MakeWhole(object& fields, std::string_view key, const std::filesystem::path& folder) {
+  value* const found = fields.if_contains(key);
+  if (found == nullptr || !found->is_string() || found->as_string().empty()) return;
+  *found = (folder / std::string(found->as_string())).string();  // an absolute one stays what it is
+}
+
+void MakePathsWhole(object& entry, const std::filesystem::path& folder) {
+  if (object* const cluster = ObjectIn(entry, "cluster")) MakeWhole(*cluster, "certificate-authority", folder);
+  object* const user = ObjectIn(entry, "user");
+  if (user == nullptr) return;
+  for (const std::string_view key : {"client-certificate", "client-key", "tokenFile"}) MakeWhole(*user, key, folder);
+  object* const exec = ObjectIn(*user, "exec");
+  const value* const command = exec == nullptr ? nullptr : exec->if_contains("command");
+  // Without a slash it is looked up in $PATH.
+  if (command != nullptr && command->is_string() && command->as_string().find('/') != std::string_view::npos)
+    MakeWhole(*exec, "command", folder);
+}
+
+// What has no name, or is no list, is kept: whoever reads it says what is wrong with it.
+void TakeEntries(std::string_view key, object& from, const std::filesystem::path& folder, object& to) {
+  value* const found = from.if_contains(key);
+  if (found == nullptr || found->is_null()) return;
+  value& list = to[key];
+  if (!found->is_array() || !(list.is_array() || list.is_null())) {
+    if (list.is_null()) list = std::move(*found);
+    return;
+  }
+  if (list.is_null()) list.emplace_array();
+  const auto name_of = [](const value& entry) {
+    const object* const fields = entry.if_object();
+    const value* const name = fields == nullptr ? nullptr : fields->if_contains("name");
+    return name != nullptr && name->is_string() ? std::string(name->as_string()) : std::string();
+  };
+  std::set<std::string> known;
+  for (const value& entry : list.as_array()) known.insert(name_of(entry));
+  for (value& entry : found->as_array()) {
+    if (const std::string name = name_of(entry); !name.empty() && known.contains(name)) continue;
+    if (entry.is_object()) MakePathsWhole(entry.as_object(), folder);
+    list.as_array().push_back(std::move(entry));
+  }
+}
+
+}  // namespace
+
+Expected<object> ReadKubeconfigFields(std::string_view text, const std::string& path) {
+  // As client-go: an empty file is an empty configuration.
+  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return object();
+  auto document = codec::ParseYaml(text, {.bytes_max = kKubeconfigBytesMax});
+  if (!document.ok()) return Error{document.error().code, "kubeconfig " + path + ": " + document.error().message};
+  if (document->is_null()) return object();
+  if (!document->is_object())
+    return InvalidError("kubeconfig " + path + ": it should be a map with clusters, users and contexts");
+  return std::move(document->as_object());
+}
+
+std::vector<std::string> SplitKubeconfigPaths(const std::string& paths) {
+  std::error_code ignored;  // then it is not there
+  if (paths.find(':') == std::string::npos || std::filesystem::exists(paths, ignored)) return {paths};
+  std::vector<std::string> split;
+  for (std::size_t begin = 0; begin <= paths.size();) {
+    const std::size_t end = std::min(paths.find(':', begin), paths.size());
+    if (end > begin) split.push_back(paths.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return split;
+}
+
+Expected<object> MergeKubeconfigs(const std::vector<std::string>& paths) {
+  object merged;
+  for (const std::string& path : paths) {
+    const auto text = ReadSmallFile(path, kKubeconfigBytesMax);
+    if (!text.ok() && text.error().code == ErrorCode::kNotFound) continue;
+    if (!text.ok()) return Error{text.error().code, "kubeconfig " + text.error().message};
+    BERTH_ASSIGN_OR_RETURN(object fields, ReadKubeconfigFields(*text, path));
+    const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+    for (const std::string_view key : {"clusters", "contexts", "users"}) TakeEntries(key, fields, folder, merged);
+    for (const std::string_view key : {"kind", "apiVersion", "current-context"}) {
+      const value* const found = fields.if_contains(key);
+      if (found == nullptr || found->is_null() || (found->is_string() && found->as_string().empty())) continue;
+      if (!merged.contains(key)) merged[key] = *found;
+    }
+  }
+  return merged;
+}
+
+}  // namespace berth::client
