@@ -64,6 +64,8 @@ func TestChartValues(t *testing.T) {
 		{"leaderElection.leaseDuration=15", "/leaderElection/leaseDuration"},
 		{"verbosity=loud", "/verbosity"},
 		{"extraArgs[0]=once", "/extraArgs/0"},
+		{"extraVolumes[0].emptyDir.medium=Memory", "/extraVolumes/0"},
+		{"extraVolumeMounts[0].name=recordings", "/extraVolumeMounts/0"},
 		{"profiles[0].plugin=x", "/profiles/0"},
 		{"profiles[0].percentageOfNodesToScore=101", "/profiles/0/percentageOfNodesToScore"},
 		{"profiles[0].schedulerName=default-scheduler", "in mode second no profile may take the pods of default-scheduler"},
@@ -101,6 +103,14 @@ func TestChartValues(t *testing.T) {
 	}
 	all := h.ok(t, "template", "berth", chart, "--kube-version", "1.36.0", "--set",
 		"metrics.serviceMonitor.enabled=true,metrics.prometheusRule.enabled=true,metrics.dashboard.enabled=true,networkPolicy.enabled=true,rbac.metricsServer=true")
+	recording := h.ok(t, "template", "berth", chart, "--kube-version", "1.36.0", "--set",
+		"extraArgs[0]=--record=/var/lib/berth,extraVolumes[0].name=recordings,extraVolumes[0].persistentVolumeClaim.claimName=night,"+
+			"extraVolumeMounts[0].name=recordings,extraVolumeMounts[0].mountPath=/var/lib/berth")
+	for _, part := range []string{"- --record=/var/lib/berth\n", "claimName: night\n", "mountPath: /var/lib/berth\n", "{name: config, mountPath", "fsGroup: 65532"} {
+		if !strings.Contains(recording, part) {
+			t.Errorf("no %q among\n%s", part, recording)
+		}
+	}
 	rebalancer := h.ok(t, "template", "berth", chart, "--kube-version", "1.36.0", "--set",
 		"rebalancer.enabled=true,rebalancer.execute=true,rebalancer.policy.profiles[0].name=default")
 	for _, part := range []string{"- --execute\n", "kind: DeschedulerPolicy\n", "- --leader-elect-resource-name=berth-rebalancer\n", "pods/eviction"} {
