@@ -154,6 +154,22 @@ class Capacity(BerthTest):
         self.berth(api, "headroom", "--require", str(db["survives"] + 1), status=3)
         self.assertEqual(self.json(api, "headroom", "-n", "kube-system")["workloads"], [])
 
+    def test_pods_of_other_scheduler_names(self):
+        """Without --config the defaults decide for whatever scheduler the pods name, and say so."""
+        _, api = self.api_server()
+        for name in ("node-1", "node-2"):
+            api.create("/api/v1/nodes", node(name))
+        self.run_pods(api, pod("web-0", "node-1", "web", owner=stateful("web"), schedulerName="berth"))
+        says = 'berth: without --config, kube-scheduler\'s defaults decide for the schedulerName berth\n'
+        for arguments in (("can-drain", "node-1"), ("headroom",), ("capacity", "--like", "web-0")):
+            with self.subTest(arguments):
+                out, err = self.berth(api, *arguments)
+                self.assertNotIn("no profile", "\n".join(out))
+                self.assertEqual(err, says)
+        config = self.file("config.yaml", "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n")
+        out, _ = self.berth(api, "can-drain", "node-1", "--config", config, status=3)
+        self.assertIn('no profile is called "berth" (--config gives', "\n".join(out))
+
     def test_bad_input(self):
         _, api = self.api_server()
         api.create("/api/v1/nodes", node("node-1"))
@@ -173,6 +189,10 @@ class Capacity(BerthTest):
                  2, None),
                 (("capacity", "--request", "gpu"), 2, None),
                 (("capacity", "--cpu", "1", "--request", "cpu=2"), 2, "berth: the request of cpu is given twice\n"),
+                (("capacity", "--request", "cpus=2"), 2, 'berth: the request of "cpus": should be cpu, memory, '
+                 "ephemeral-storage, hugepages-SIZE or a name with a domain, for example nvidia.com/gpu\n"),
+                (("capacity", "--request", "nvidia.com/gpu=0.5"), 2,
+                 'berth: the request of "nvidia.com/gpu": "0.5" should be a whole number\n'),
                 (("capacity", "--node-selector", "a=b c"), 2, None),
                 (("capacity", "--cpu", "1", "--max", "0"), 2, None),
                 (("headroom", "--max-losses", "0"), 2, None),

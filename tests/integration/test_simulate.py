@@ -296,7 +296,9 @@ kind: KubeSchedulerConfiguration
 profiles: [{plugins: {multiPoint: {enabled: [{name: OurGoPlugin}]}}}]
 extenders: [{urlPrefix: "http://127.0.0.1:1/x", filterVerb: filter}]
 """)
-        _, err = self.run_simulate(api, "-f", cron, "--config", config)
+        _, err = self.run_simulate(api, "-f", cron, status=2)
+        self.assertIn("nothing to simulate", err)
+        _, err = self.run_simulate(api, "-f", cron, "--add-nodes", "1", "--node-like", "node-1", "--config", config)
         self.assertRegex(err, r"cron\.yaml:1: CronJob tidy: batch/v1 CronJob is not simulated")
         self.assertIn('plugin "OurGoPlugin" is unknown here: its part of the decision is missing', err)
         self.assertIn("extender http://127.0.0.1:1/x is not asked: its part of the decision is missing", err)

@@ -67,7 +67,7 @@ int RunCapacity(const CapacityCommandOptions& options, plugins::KnownPlugins plu
   auto question = ReadQuestion(options, *namespace_name);
   if (!question.ok()) return FailWithQuestion(question.error());
   QuestionCluster asked;
-  if (const auto failed = LoadOrFail(options.question, plugins, asked)) return *failed;
+  if (const auto failed = LoadAllOrFail(options.question, plugins, asked)) return *failed;
   const auto shapes = ShapesOf(options, std::move(*question), *namespace_name, asked.state);
   if (!shapes.ok()) return FailWithQuestion(shapes.error());
   whatif::CapacityOptions capacity_options = options.capacity;

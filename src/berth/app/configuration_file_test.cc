@@ -69,8 +69,7 @@ TEST(ConfigurationFile, FieldsWithoutEffectSayWhy) {
         "application/vnd.kubernetes.protobuf"}},
       {"clientConnection: {burst: 7}\n",
        {"clientConnection.burst has no effect: without clientConnection.qps there is no limit"}},
-      {"clientConnection: {qps: -1, burst: 7}\n",
-       {"clientConnection.burst has no effect: without clientConnection.qps there is no limit"}},
+      {"clientConnection: {qps: -1, burst: 7}\n", {}},
       {"delayCacheUntilActive: true\nleaderElection: {leaderElect: false}\n",
        {"delayCacheUntilActive has no effect: without leader election berth is active from the start"}},
   };

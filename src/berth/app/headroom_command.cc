@@ -13,7 +13,7 @@ namespace berth::app {
 
 int RunHeadroom(const HeadroomCommandOptions& options, plugins::KnownPlugins plugins) {
   QuestionCluster asked;
-  if (const auto failed = LoadOrFail(options.question, plugins, asked)) return *failed;
+  if (const auto failed = LoadAllOrFail(options.question, plugins, asked)) return *failed;
   whatif::HeadroomOptions headroom_options;
   headroom_options.losses_max = std::max(options.losses_max, options.required.value_or(0));
   headroom_options.namespace_name = options.question.namespace_name;

@@ -15,6 +15,7 @@
 
 #include "berth/api/selector.h"
 #include "berth/app/process.h"
+#include "berth/app/question_flags.h"
 #include "berth/plugins/best_price/best_price_args.h"
 #include "berth/plugins/best_price/price.h"
 #include "berth/prices/node_prices.h"
@@ -217,7 +218,7 @@ int RunPrice(const PriceOptions& options) {
     file = std::move(*read);
   }
   const SystemClock clock;
-  auto connection = Connection::Make(options.connection, clock, RandomSeed());
+  auto connection = Connection::Make(WithHomeKubeconfig(options.connection), clock, RandomSeed());
   if (!connection.ok()) return cli::FailWith(connection.error(), cli::kExitUsage);
   const int status = PriceCommand(options, **connection).Run(file);
   (*connection)->Stop();

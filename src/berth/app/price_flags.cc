@@ -3,14 +3,14 @@
 
 #include <CLI/CLI.hpp>
 
-#include "berth/app/common_flags.h"
+#include "berth/app/question_flags.h"
 
 namespace berth::app {
 
 CLI::App* AddPriceCommand(CLI::App& app, PriceOptions& options) {
   CLI::App* price = app.add_subcommand("price", "prices of nodes, as annotations that the policy BestPrice reads");
   price->require_subcommand(1);
-  AddConnection(*price, options.connection);
+  AddQuestionConnection(*price, options.connection);
   price->add_option("--annotation", options.annotation,
                     "the annotation's key; default: berth.dev/price, and list looks at hightower.com/cost as well");
   const auto add = [&](PriceAction action, const char* name, const char* what) {

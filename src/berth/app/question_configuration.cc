@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/app/question_configuration.h"
 
+#include <cstdio>
 #include <set>
 #include <string_view>
 #include <utility>
 
 #include "berth/app/configuration_file.h"
 #include "berth/core/config/default.h"
+#include "berth/shell/cli/text.h"
+#include "berth/whatif/answer_text.h"
 
 namespace berth::app {
 namespace {
 
 constexpr std::string_view kConfigFlag = "--config";
+constexpr std::size_t kAddedProfilesMax = 16;
 
 // Names that were taken out of the profile.
 std::set<std::string> DropUnknown(config::Profile& profile, plugins::KnownPlugins known) {
@@ -45,6 +49,28 @@ std::string OtherReleaseHint(const std::string& path, const QuestionRelease& rel
 }
 
 }  // namespace
+
+std::vector<std::string> AddProfilesOf(const std::vector<std::shared_ptr<const api::Pod>>& pods,
+                                       config::KubeSchedulerConfiguration& configuration) {
+  std::set<std::string> known;
+  for (const config::Profile& profile : configuration.profiles) known.insert(profile.scheduler_name);
+  std::set<std::string> added;
+  for (const auto& pod : pods) {
+    const std::string& name = pod->spec.scheduler_name;
+    if (name.empty() || known.contains(name) || added.size() == kAddedProfilesMax) continue;
+    added.insert(name);
+    known.insert(name);
+  }
+  const config::Profile defaults = configuration.profiles.front();
+  for (const std::string& name : added) configuration.profiles.emplace_back(defaults).scheduler_name = name;
+  return {added.begin(), added.end()};
+}
+
+void WarnOfDefaults(const std::vector<std::string>& scheduler_names) {
+  if (scheduler_names.empty()) return;
+  std::fprintf(stderr, "berth: without --config, kube-scheduler's defaults decide for the schedulerName %s\n",
+               cli::Printable(whatif::NamesText(scheduler_names, scheduler_names.size())).c_str());
+}
 
 std::string ExtenderNotAsked(const config::Extender& extender) {
   return "extender " + extender.url_prefix + " is not asked: its part of the decision is missing";

@@ -3,10 +3,12 @@
 // plugins and extenders that berth does not have: their part of the decision stays unknown, and is named.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "berth/api/pod.h"
 #include "berth/app/question_release.h"
 #include "berth/base/expected.h"
 #include "berth/core/config/types.h"
@@ -26,6 +28,14 @@ Expected<QuestionConfiguration> LoadQuestionConfiguration(const std::string& fla
                                                           plugins::KnownPlugins known,
                                                           std::string_view server_version = {},
                                                           const QuestionRelease& release = {});
+
+// For a question without a file: the schedulers that these pods name decide by the defaults too, at most 16 names.
+// Their names, in order.
+std::vector<std::string> AddProfilesOf(const std::vector<std::shared_ptr<const api::Pod>>& pods,
+                                       config::KubeSchedulerConfiguration& configuration);
+
+// Says so on standard error, if there are any.
+void WarnOfDefaults(const std::vector<std::string>& scheduler_names);
 
 // What is said of an extender that a question does not ask.
 std::string ExtenderNotAsked(const config::Extender& extender);

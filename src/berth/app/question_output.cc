@@ -23,9 +23,8 @@ codec::json::object ClusterJson(const whatif::ClusterState& state) {
           {"leftOut", std::move(left_out)}};
 }
 
-}  // namespace
-
-std::optional<int> LoadOrFail(const QuestionOptions& options, plugins::KnownPlugins plugins, QuestionCluster& loaded) {
+std::optional<int> Load(const QuestionOptions& options, plugins::KnownPlugins plugins, bool adds_profiles,
+                        QuestionCluster& loaded) {
   // What is wrong with the configuration is said before a large cluster is read.
   if (const auto checked = LoadQuestionConfiguration("--config", options.config, plugins, {}, options.release);
       !checked.ok())
@@ -34,12 +33,24 @@ std::optional<int> LoadOrFail(const QuestionOptions& options, plugins::KnownPlug
   if (!state.ok()) return cli::FailWith(state.error());
   auto offline = OfflineOptionsFor(options.config, plugins, state->kubernetes_version, options.release);
   if (!offline.ok()) return cli::FailWith(offline.error(), cli::kExitUsage);
+  if (adds_profiles && options.config.empty()) WarnOfDefaults(AddProfilesOf(state->pods, offline->configuration));
   offline->now = state->read_at;
   auto cluster = whatif::OfflineCluster::Make(std::move(*offline));
   if (!cluster.ok()) return cli::FailWith(cluster.error());
   loaded = {std::move(*state), std::move(*cluster)};
   loaded.cluster->Load(loaded.state);
   return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<int> LoadOrFail(const QuestionOptions& options, plugins::KnownPlugins plugins, QuestionCluster& loaded) {
+  return Load(options, plugins, false, loaded);
+}
+
+std::optional<int> LoadAllOrFail(const QuestionOptions& options, plugins::KnownPlugins plugins,
+                                 QuestionCluster& loaded) {
+  return Load(options, plugins, true, loaded);
 }
 
 bool IsDocument(QuestionOutput output) { return output == QuestionOutput::kJson || output == QuestionOutput::kYaml; }

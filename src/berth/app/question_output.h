@@ -20,6 +20,10 @@ namespace berth::app {
 // Reads the cluster into `loaded`; `plugins` must outlive it. The exit status when that failed, which has been said;
 // nullopt: go on.
 std::optional<int> LoadOrFail(const QuestionOptions& options, plugins::KnownPlugins plugins, QuestionCluster& loaded);
+// The same for a question about many pods: without --config, whatever scheduler they name decides by the defaults. Says
+// so.
+std::optional<int> LoadAllOrFail(const QuestionOptions& options, plugins::KnownPlugins plugins,
+                                 QuestionCluster& loaded);
 
 // The answer of one command in each of its forms.
 struct Answer {

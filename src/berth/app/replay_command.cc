@@ -255,6 +255,22 @@ class ReplayCommand {
     return options;
   }
 
+  // The recorded pods name the recorded profiles. Where each has one profile, the other's decides for them under that
+  // name; of several it says which ones the other lacks.
+  void TakeNamesOf(const config::KubeSchedulerConfiguration& recorded,
+                   config::KubeSchedulerConfiguration& other) const {
+    if (recorded.profiles.size() == 1 && other.profiles.size() == 1) {
+      other.profiles.front().scheduler_name = recorded.profiles.front().scheduler_name;
+      return;
+    }
+    for (const config::Profile& profile : recorded.profiles) {
+      if (std::ranges::find(other.profiles, profile.scheduler_name, &config::Profile::scheduler_name) ==
+          other.profiles.end())
+        Warn(options_.config + " has no profile \"" + profile.scheduler_name +
+             "\", which the recording has: it leaves pods with that schedulerName alone");
+    }
+  }
+
   int Compare() const {
     std::vector<std::unique_ptr<History>> histories;
     Replayer* recorded = nullptr;
@@ -276,6 +292,7 @@ class ReplayCommand {
     for (const std::string& line : other->unknown) Warn(line);
     auto again = recorded->Configuration();
     if (!again.ok()) return cli::FailWith(again.error());
+    TakeNamesOf(*again, other->configuration);
     whatif::OfflineOptions same = Offline(*std::move(again), *recorded, recorded->header().started_at);
     whatif::OfflineOptions changed = Offline(std::move(other->configuration), *recorded, recorded->header().started_at);
     changed.read_file = plugin_files::PluginFiles(options_.config);

@@ -58,6 +58,11 @@ class SimulateCommand {
     adding.node_like = options_.node_like;
     const auto additions = whatif::MakeAdditions(manifests_, *state, adding);
     if (!additions.ok()) return cli::FailWith(additions.error(), cli::kExitUsage);
+    if (options_.question.config.empty()) {
+      std::vector<std::shared_ptr<const api::Pod>> pods = additions->pods;
+      pods.insert(pods.end(), state->pods.begin(), state->pods.end());
+      WarnOfDefaults(AddProfilesOf(pods, configuration_.configuration));
+    }
     const auto first = Simulate(*state, *additions, configuration_, options_.question.config);
     if (!first.ok()) return cli::FailWith(first.error(), cli::kExitUsage);
     if (!compared_) {
@@ -83,6 +88,9 @@ class SimulateCommand {
     BERTH_ASSIGN_OR_RETURN(manifests_, whatif::ReadManifests(files, namespace_name));
     BERTH_RETURN_IF_ERROR(ReadConfigurations({}));
     for (const std::string& line : manifests_.left_out) Warn(line);
+    if (manifests_.documents.empty() && !manifests_.left_out.empty() && options_.remove_nodes.empty() &&
+        options_.add_nodes == 0)
+      return InvalidError("nothing to simulate: the files have no object that makes pods, nodes or volumes");
     for (const std::string& line : configuration_.unknown) Warn(line);
     if (compared_) {
       for (const std::string& line : compared_->unknown) Warn(options_.compare + ": " + line);

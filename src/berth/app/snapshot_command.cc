@@ -42,6 +42,11 @@ int RunSnapshot(const SnapshotOptions& options) {
     return cli::FailWith(InvalidError("snapshot: which file? -o FILE writes one, --check FILE reads one"),
                          cli::kExitUsage);
   }
+  if (options.output == "-") {
+    return cli::FailWith(
+        InvalidError("snapshot: -o -: it should be the name of a file; standard output takes the summary"),
+        cli::kExitUsage);
+  }
   std::optional<whatif::Anonymizer> anonymizer;
   // The key is kept nowhere: another snapshot of the same cluster has other words.
   if (options.anonymize) anonymizer.emplace(whatif::AnonymizerKey{RandomSeed(), RandomSeed()});

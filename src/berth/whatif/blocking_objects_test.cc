@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/whatif/blocking_objects.h"
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -166,6 +167,19 @@ TEST(BlockingObjectsTest, WhatCouldNotBeReadIsNotSaidToBeMissing) {
   EXPECT_EQ(BlockingObjects(state, *state.pods.front()).size(), 2U);
   state.left_out = {"persistentvolumeclaims: forbidden: ...", "resourceclaims: forbidden: ..."};
   EXPECT_THAT(BlockingObjects(state, *state.pods.front()), IsEmpty());
+}
+
+TEST(BlockingObjectsTest, AnExplanationNamesThoseThatDoNotExist) {
+  // A volume's claim is missed by VolumeRestrictions; a resource claim that is not made yet is a gate.
+  for (const auto& [of_pod, want] : std::map<std::string, std::string>{
+           {kVolume, "PersistentVolumeClaim shop/data does not exist: the pod waits until somebody creates it"},
+           {kDevices, "ResourceClaim shop/g does not exist"}}) {
+    const ClusterState state = StateWith({{"Pod", Pod(of_pod)}});
+    const auto cluster = ClusterOf(state);
+    const auto said = ExplainPod(*cluster, state, "shop", "p");
+    ASSERT_TRUE(said.ok()) << said.error().message;
+    EXPECT_THAT(said->blocking_objects, ElementsAre(HasSubstr(want))) << said->message;
+  }
 }
 
 TEST(BlockingObjectsTest, AnExplanationNamesThem) {

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "berth/framework/pod_info.h"
+#include "berth/whatif/replacement.h"
 
 namespace berth::whatif {
 namespace {
@@ -68,7 +69,7 @@ Expected<Capacity> MeasureCapacity(OfflineCluster& cluster, const std::vector<Sh
     filling.prefix = "capacity-" + std::to_string(fillings.size()) + "-";
     filling.first = overlay->MakePod(AsNew(shape.pod, filling.prefix));
     if (overlay->ProfileOf(*filling.first) == nullptr)
-      return InvalidError(shape.name + ": no profile is called \"" + shape.pod.spec.scheduler_name + "\"");
+      return InvalidError(shape.name + ": " + NoProfileCalled(shape.pod.spec.scheduler_name));
     filling.found.name = shape.name;
     filling.found.origin = shape.origin;
     filling.found.requests = filling.first->pod_class->requests;

@@ -146,7 +146,8 @@ TEST(CapacityTest, AShapeThatNoProfileSchedules) {
   const auto cluster = ClusterOf(StateOf({MakeNode("a")}, {}));
   const auto capacity = MeasureCapacity(*cluster, {ShapeOf(MakePod("web").SchedulerName("volcano"))}, {});
   ASSERT_FALSE(capacity.ok());
-  EXPECT_EQ(capacity.error().message, "default/web: no profile is called \"volcano\"");
+  EXPECT_EQ(capacity.error().message,
+            "default/web: no profile is called \"volcano\" (--config gives a configuration that has it)");
 }
 
 TEST(CapacityTest, Lines) {

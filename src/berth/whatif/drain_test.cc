@@ -148,7 +148,8 @@ TEST(DrainTest, EachPod) {
       {"of another scheduler",
        StateOf(two(), {RunningPod("web", "web-1", "a").SchedulerName("volcano")}),
        {"a"},
-       {"web-1 moves none: where it would go is not known: no profile is called \"volcano\""}},
+       {"web-1 moves none: where it would go is not known: no profile is called \"volcano\" (--config gives a "
+        "configuration that has it)"}},
   };
   for (const Case& c : cases) {
     const DrainPlan plan = Planned(c.state, c.nodes, c.options);

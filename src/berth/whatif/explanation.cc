@@ -233,10 +233,11 @@ class Explaining {
   Explanation said_;
 };
 
-// Where a PreFilter plugin refuses a pod there may be no step.
+// Where a PreFilter plugin refuses a pod there may be no step. A ResourceClaim that is not made yet is a gate.
 bool AreClaimsInTheWay(const Explanation& said) {
   using namespace plugins::names;
-  constexpr std::string_view kOfClaims[] = {kVolumeBinding, kVolumeZone, kDynamicResources};
+  constexpr std::string_view kOfClaims[] = {kVolumeBinding, kVolumeRestrictions, kVolumeZone, kDynamicResources};
+  if (said.state == PodState::kGated) return true;
   return said.state == PodState::kRefused &&
          (said.funnel.empty() || std::ranges::any_of(said.funnel, [&](const FunnelStep& step) {
             return std::ranges::find(kOfClaims, step.plugin) != std::end(kOfClaims);

@@ -214,7 +214,8 @@ class Reader {
     } else if (type != nullptr) {
       out.namespace_name.clear();
     }
-    out.where = place + ": " + kind + ' ' + (out.namespace_name.empty() ? "" : out.namespace_name + '/') + out.where;
+    out.where = place + ": " + kind + (out.where.empty() ? "" : " ") +
+                (out.namespace_name.empty() ? "" : out.namespace_name + '/') + out.where;
     if (!is_job && type == nullptr) {
       out_.left_out.push_back(out.where + ": " + version + " " + kind + " is not simulated");
       return {};

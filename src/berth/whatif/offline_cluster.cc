@@ -8,6 +8,7 @@
 #include "berth/core/runtime/profile_factory.h"
 #include "berth/core/scheduler/configured_options.h"
 #include "berth/framework/guarded.h"
+#include "berth/whatif/replacement.h"
 
 namespace berth::whatif {
 namespace {
@@ -233,7 +234,7 @@ std::string OfflineCluster::WhyNot(const api::Pod& pod) const {
   for (scheduler::UnboundPod& unbound : core_->Unbound()) {
     if (unbound.key == key) return std::move(unbound.why);
   }
-  return ProfileOf(pod) == nullptr ? "no profile is called " + pod.spec.scheduler_name : "it is gone";
+  return ProfileOf(pod) == nullptr ? NoProfileCalled(pod.spec.scheduler_name) : "it is gone";
 }
 
 }  // namespace berth::whatif

@@ -38,6 +38,10 @@ TopOwner TopOwnerOf(const api::Pod& pod) {
   return {owner.kind, owner.name};
 }
 
+std::string NoProfileCalled(const std::string& scheduler_name) {
+  return "no profile is called \"" + scheduler_name + "\" (--config gives a configuration that has it)";
+}
+
 void DropOwnVolumes(api::Pod& pod) {
   std::erase_if(pod.spec.volumes,
                 [](const api::Volume& volume) { return volume.source.kind == api::VolumeKind::kEphemeral; });
@@ -49,7 +53,7 @@ Replacement MakeReplacement(scheduler::Overlay& overlay, const api::Pod& pod) {
   api::Pod fresh = AsNew(pod, "replacement-of-" + pod.metadata.uid);
   DropOwnVolumes(fresh);
   framework::PodInfoPtr made = overlay.MakePod(fresh);
-  if (overlay.ProfileOf(*made) == nullptr) return {nullptr, "no profile is called \"" + pod.spec.scheduler_name + "\""};
+  if (overlay.ProfileOf(*made) == nullptr) return {nullptr, NoProfileCalled(pod.spec.scheduler_name)};
   return {std::move(made), {}};
 }
 

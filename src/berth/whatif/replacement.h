@@ -26,6 +26,9 @@ bool IsMirrorPod(const api::Pod& pod);
 // "ReplicaSet web-5c7"; empty: it has no controller.
 std::string OwnerOf(const api::Pod& pod);
 
+// Why nobody schedules a pod of that name, and what to do about it.
+std::string NoProfileCalled(const std::string& scheduler_name);
+
 // Takes away the volumes that are made for each pod anew (kEphemeral): their claims do not exist before the pod does.
 void DropOwnVolumes(api::Pod& pod);
 

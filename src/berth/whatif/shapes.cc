@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "berth/api/names.h"
 #include "berth/api/quantity.h"
 #include "berth/base/edit_distance.h"
 #include "berth/whatif/placement.h"
@@ -16,6 +17,21 @@ namespace {
 std::pair<std::string, std::string> Split(const std::string& pair) {
   const std::size_t equals = std::min(pair.find('='), pair.size());
   return {pair.substr(0, equals), equals < pair.size() ? pair.substr(equals + 1) : std::string()};
+}
+
+// What an API server would refuse in a pod: a name that no pod may ask for would be a request that every node has.
+Expected<void> CheckRequest(const std::string& resource, const std::string& text, const api::Quantity& amount) {
+  const bool is_standard = resource == "cpu" || resource == "memory" || resource == "ephemeral-storage" ||
+                           resource.starts_with("hugepages-");
+  if (const std::vector<std::string> why = api::NotQualifiedName(resource); !why.empty())
+    return InvalidError("the request of \"" + resource + "\": " + why.front());
+  if (!is_standard && resource.find('/') == std::string::npos)
+    return InvalidError("the request of \"" + resource +
+                        "\": should be cpu, memory, ephemeral-storage, hugepages-SIZE or a name with a domain, for "
+                        "example nvidia.com/gpu");
+  if (!is_standard && amount.MilliValue() % 1000 != 0)
+    return InvalidError("the request of \"" + resource + "\": \"" + text + "\" should be a whole number");
+  return {};
 }
 
 }  // namespace
@@ -31,6 +47,7 @@ Expected<Shape> ShapeOfAmounts(const ShapeAmounts& amounts, const std::string& n
   container.name = "main";
   for (const auto& [resource, text] : requests) {
     BERTH_ASSIGN_OR_RETURN(const api::Quantity amount, api::Quantity::Parse(text));
+    BERTH_RETURN_IF_ERROR(CheckRequest(resource, text, amount));
     if (api::FindResource(container.requests, resource) != nullptr)
       return InvalidError("the request of " + resource + " is given twice");
     container.requests.emplace_back(resource, amount);

@@ -16,7 +16,7 @@ namespace {
 
 namespace json = codec::json;
 
-constexpr double kQps = 50;
+constexpr double kQps = -1;  // no limit, which is what berth has where the file says nothing
 constexpr std::int32_t kBurst = 100;
 
 json::array Strings(const std::vector<std::string>& values) {

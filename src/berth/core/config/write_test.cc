@@ -31,7 +31,7 @@ TEST(WriteConfiguration, WritesEveryDefault) {
                        "  burst: 100\n"
                        "  contentType: application/vnd.kubernetes.protobuf\n"
                        "  kubeconfig: \"\"\n"
-                       "  qps: 50\n"))
+                       "  qps: -1\n"))
       << text;
   EXPECT_TRUE(Has(text, "      - name: TaintToleration\n        weight: 3\n")) << text;
   EXPECT_TRUE(Has(text, "    score: {}\n  schedulerName: default-scheduler\n")) << text;
