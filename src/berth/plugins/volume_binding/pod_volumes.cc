@@ -100,6 +100,10 @@ void AddPrebound(DelayedClaim& out, const Wanted& wanted, const PersistentVolume
   out.prebound.push_back({&volume, out.prebound_affinities.back().get()});
 }
 
+void AddAssumed(const Sources& sources, const std::string& name, const Wanted& wanted, DelayedClaim& out) {
+  AddPrebound(out, wanted, *out.assumed.emplace_back(sources.volumes->Get(name)));
+}
+
 void FindCandidates(const Sources& sources, DelayedClaim& out) {
   const PersistentVolumeClaim& claim = *out.claim;
   if (claim.selector) {
@@ -115,14 +119,17 @@ void FindCandidates(const Sources& sources, DelayedClaim& out) {
   const Wanted wanted(claim);
   if (const auto it = in_class->claimed.find(KeyOf(claim)); it != in_class->claimed.end()) {
     for (const auto& [name, volume] : it->second) {
-      const PersistentVolume* assumed = sources.volumes->FindAssumed(name);
-      AddPrebound(out, wanted, assumed == nullptr ? *volume : *assumed);
+      if (sources.volumes->FindAssumed(name) == nullptr) {
+        AddPrebound(out, wanted, *volume);
+      } else {
+        AddAssumed(sources, name, wanted, out);
+      }
     }
   }
   for (auto it = in_class->free.lower_bound({wanted.request, std::string()}); it != in_class->free.end(); ++it) {
     const VolumeIndex::FreeVolume& free = it->second;
-    if (const PersistentVolume* assumed = sources.volumes->FindAssumed(it->first.second)) {
-      AddPrebound(out, wanted, *assumed);
+    if (sources.volumes->FindAssumed(it->first.second) != nullptr) {
+      AddAssumed(sources, it->first.second, wanted, out);
     } else if (wanted.IsSuitable(*free.volume, it->first.first) && wanted.IsWanted(*free.volume)) {
       out.free.push_back({free.volume.get(), &free.affinity});
     }
@@ -298,9 +305,9 @@ PreparedVolumes Prepare(const Sources& sources, const PodInfo& pod) {
     if (!name) continue;
     auto claim = sources.claims->Get(ClaimCache::Store::Key(pod.namespace_name(), *name));
     if (IsFullyBound(*claim)) {
-      const PersistentVolume* bound_to = sources.volumes->Find(claim->volume_name);
-      out->bound.push_back(
-          {bound_to, bound_to == nullptr ? NodeDependentAffinity() : NodeDependentAffinity(*bound_to)});
+      auto bound_to = sources.volumes->Get(claim->volume_name);
+      NodeDependentAffinity affinity = bound_to == nullptr ? NodeDependentAffinity() : NodeDependentAffinity(*bound_to);
+      out->bound.push_back({std::move(bound_to), std::move(affinity)});
       continue;
     }
     const Binding binding = BindingOf(sources, *claim);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a pod's claims ask of a node, prepared once for the pod, and the decision about one node. Upstream: binder.go's
-// GetPodVolumeClaims and FindPodVolumes. Valid during one scheduling cycle: it points into the object store.
+// GetPodVolumeClaims and FindPodVolumes. Valid during one scheduling cycle: it points into the object store, and keeps
+// what is assumed alive, since a pod group's trial takes assumptions back and makes them again within its cycle.
 #pragma once
 
 #include <cstdint>
@@ -63,7 +64,7 @@ std::string KeyOf(const api::PersistentVolumeClaim& claim);
 api::Quantity RequestOf(const api::PersistentVolumeClaim& claim);
 
 struct BoundClaim {
-  const api::PersistentVolume* volume = nullptr;  // null: it is not there
+  std::shared_ptr<const api::PersistentVolume> volume;  // null: it is not there
   NodeDependentAffinity affinity;
 };
 
@@ -90,6 +91,8 @@ struct DelayedClaim {
   std::vector<Candidate> prebound;
   std::vector<Candidate> free;  // the first that matches the node is taken
   std::vector<std::unique_ptr<const VolumeAffinity>> prebound_affinities;
+  std::vector<std::shared_ptr<const api::PersistentVolume>>
+      assumed;        // those of `prebound` that the store does not have
   std::string error;  // its selector is none: ends the cycle
   Provisioning provisioning;
 };

@@ -514,6 +514,23 @@ TEST(VolumeBinding, ReserveAssumesForLaterPods) {
   EXPECT_EQ(cluster.Decision(*MakePod("second").Claim("made").Info(), "n2"), "made=new");
 }
 
+// As a pod group's trial does: the second member shares the claim, all is taken back, and the same is assumed again.
+TEST(VolumeBinding, WhatWasPreparedOutlivesAnAssumptionThatIsTakenBack) {
+  VolumeCluster cluster({Host("n1")});
+  cluster.Set(OnNodes(MakeVolume("pv"), {"n1"}));
+  cluster.Set(MakeClaim("data"));
+  const auto first = MakePod("first").Claim("data").Info();
+  const auto second = MakePod("second").Claim("data").Info();
+  EXPECT_EQ(cluster.Place(*first, "n1"), "ok");
+  const Sources& sources = cluster.plugin().sources();
+  const std::weak_ptr<const api::PersistentVolume> assumed = sources.volumes->Get("pv");
+  EXPECT_EQ(cluster.Place(*second, "n1"), "ok");
+  cluster.plugin().Unreserve(*second, "n1");
+  cluster.plugin().Unreserve(*first, "n1");
+  EXPECT_FALSE(assumed.expired());
+  EXPECT_EQ(TestCluster::Describe(cluster.plugin().Reserve(cluster.cycle(), *second, "n1")), "ok");
+}
+
 TEST(VolumeBinding, ReserveHasNothingToDo) {
   VolumeCluster cluster({Host("n1")});
   cluster.Set(MakeVolume("pv"));
