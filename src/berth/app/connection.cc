@@ -35,10 +35,9 @@ Expected<client::ClientConfig> ServerOf(const ConnectionOptions& options, const 
   if (options.kubeconfig.empty() && options.master.empty()) {
     if (Variable("KUBERNETES_SERVICE_HOST").empty() && Variable("KUBERNETES_SERVICE_PORT").empty()) {
       return InvalidError(
-          "which API server? give --kubeconfig FILE (or the variable KUBECONFIG), or --master URL; neither is needed "
-          "in a "
-          "pod, where KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are set, and for questions where there is "
-          "~/.kube/config");
+          "which API server? give --kubeconfig FILE (or the variable KUBECONFIG), or --master URL; only in a pod, "
+          "where KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are set, neither is needed, and where a command "
+          "reads ~/.kube/config");
     }
     BERTH_ASSIGN_OR_RETURN(client::ClientConfig config, InClusterServer(clock));
     return WithProxy(std::move(config));

@@ -91,8 +91,8 @@ struct DelayedClaim {
   std::vector<Candidate> prebound;
   std::vector<Candidate> free;  // the first that matches the node is taken
   std::vector<std::unique_ptr<const VolumeAffinity>> prebound_affinities;
-  std::vector<std::shared_ptr<const api::PersistentVolume>>
-      assumed;        // those of `prebound` that the store does not have
+  // Those of `prebound` that the store does not have.
+  std::vector<std::shared_ptr<const api::PersistentVolume>> assumed;
   std::string error;  // its selector is none: ends the cycle
   Provisioning provisioning;
 };
