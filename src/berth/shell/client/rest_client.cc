@@ -119,6 +119,10 @@ void SetContentTypes(RestClientOptions& options, std::string_view content_type, 
   options.takes_protobuf = accepted.find(api::kProtobufMediaType) != std::string_view::npos;
 }
 
+bool SaysWebhookIsAway(std::string_view message) {
+  return message.find("failed calling webhook") != std::string_view::npos;
+}
+
 Error ErrorFromResponse(const net::Request& request, const net::Response& response) {
   Error error;
   error.retry_after_ms = RetryAfterMs(response.Get("Retry-After"));
@@ -126,8 +130,7 @@ Error ErrorFromResponse(const net::Request& request, const net::Response& respon
   std::string reason = ReadStatus(response.body, error);
   error.code = CodeOf(response.status, reason);
   error.outcome_unknown = response.status >= 500 && !IsRead(request);
-  const bool is_webhook_away =
-      reason == "InternalError" && error.message.find("failed calling webhook") != std::string::npos;
+  const bool is_webhook_away = reason == "InternalError" && SaysWebhookIsAway(error.message);
   if (is_webhook_away || SaysDeniedByAdmission(error.message)) {
     error.code = ErrorCode::kDeniedByAdmission;
     error.outcome_unknown = false;

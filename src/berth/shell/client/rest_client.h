@@ -105,6 +105,10 @@ class RestClient {
   std::shared_ptr<State> state_;
 };
 
+// Whether the message is the API server's about an admission webhook that cannot be reached: the other kind of
+// kDeniedByAdmission, which passes when the webhook is back.
+bool SaysWebhookIsAway(std::string_view message);
+
 // The Error of an answer other than 2xx to `request`.
 Error ErrorFromResponse(const net::Request& request, const net::Response& response);
 

@@ -8,6 +8,7 @@
 #include "berth/base/log.h"
 #include "berth/codec/document_memory.h"
 #include "berth/codec/json.h"
+#include "berth/shell/client/rest_client.h"
 
 namespace berth::runner {
 namespace {
@@ -20,7 +21,9 @@ constexpr Duration kBackoffMax = std::chrono::seconds(10);
 constexpr int kRefusedTriesMax = 12;  // over about a minute
 
 bool IsPassing(const Error& error, int failures) {
-  if (error.code == ErrorCode::kForbidden || error.code == ErrorCode::kUnauthorized ||
+  // A policy that denies it would deny it for ever.
+  const bool is_denied = error.code == ErrorCode::kDeniedByAdmission && !client::SaysWebhookIsAway(error.message);
+  if (is_denied || error.code == ErrorCode::kForbidden || error.code == ErrorCode::kUnauthorized ||
       error.code == ErrorCode::kConflict) {
     return failures + 1 < kRefusedTriesMax;
   }

@@ -264,18 +264,34 @@ TEST_F(StatusWriterTest, TellsPassingErrorsFromLastingOnes) {
 }
 
 TEST_F(StatusWriterTest, WhatIsForbiddenForGoodIsGivenUp) {
-  writer->Write(Unschedulable("web", "no room"));
-  int tries = 0;
-  while (transport.Waiting() > 0 && tries < 100) {
-    ++tries;
-    transport.Next()->Answer(403, R"({"kind":"Status","reason":"Forbidden"})");
-    loop.Advance(std::chrono::seconds(60));
-  }
-  EXPECT_EQ(tries, 12);
+  const auto tries_until_given_up = [this](int status, const std::string& body) {
+    writer->Write(Unschedulable("web", "no room"));
+    int tries = 0;
+    while (transport.Waiting() > 0 && tries < 100) {
+      ++tries;
+      transport.Next()->Answer(status, body);
+      loop.Advance(std::chrono::seconds(60));
+    }
+    return tries;
+  };
+  EXPECT_EQ(tries_until_given_up(403, R"({"kind":"Status","reason":"Forbidden"})"), 12);
+  EXPECT_EQ(writer->pending(), 0u);
+  EXPECT_EQ(
+      tries_until_given_up(
+          400, R"({"kind":"Status","reason":"BadRequest","message":"admission webhook \"w\" denied the request: no"})"),
+      12);
   EXPECT_EQ(writer->pending(), 0u);
   // What is said later gets tries of its own.
   writer->Write(Unschedulable("web", "still no room"));
   EXPECT_EQ(transport.Waiting(), 1u);
+  transport.Next()->Answer(200, "{}");
+  loop.Run();
+  // A webhook that is away may come back at any time.
+  EXPECT_EQ(
+      tries_until_given_up(
+          500,
+          R"({"kind":"Status","reason":"InternalError","message":"Internal error occurred: failed calling webhook"})"),
+      100);
 }
 
 TEST_F(StatusWriterTest, WhatFollowsAboutAPodThatIsGoneIsDropped) {
