@@ -14,7 +14,6 @@
 namespace berth::client {
 namespace {
 
-using codec::json::array;
 using codec::json::object;
 using codec::json::value;
 
