@@ -97,6 +97,13 @@ UserInfo Anonymous() {
   return user;
 }
 
+UserInfo Admin() {
+  UserInfo user;
+  user.name = "berth-admin";
+  user.groups = {"system:masters", std::string(kAuthenticated)};
+  return user;
+}
+
 // Whom the request wants to be taken for (Impersonate-User), else `sender`.
 UserInfo Impersonated(const net::Request& request, UserInfo sender) {
   UserInfo user;
@@ -145,12 +152,6 @@ std::optional<UserInfo> AccessReviews::Authenticate(const net::Request& request)
   std::string_view token = HeaderValue(request, "Authorization");
   if (!token.starts_with(kBearer)) return std::nullopt;
   token.remove_prefix(kBearer.size());
-  if (token.size() == admin_token_.size() && CRYPTO_memcmp(token.data(), admin_token_.data(), token.size()) == 0) {
-    UserInfo admin;
-    admin.name = "berth-admin";
-    admin.groups = {"system:masters", std::string(kAuthenticated)};
-    return Impersonated(request, std::move(admin));
-  }
   Identified identified = Identify(token, json::array{json::string(kTokenIssuer)});
   if (!identified.user) return std::nullopt;
   return Impersonated(request, *std::move(identified.user));
@@ -189,6 +190,12 @@ Outcome<net::Response> AccessReviews::Review(const RestCall& call) const {
 
 AccessReviews::Identified AccessReviews::Identify(std::string_view token, const json::array& audiences) const {
   const auto refused = [](std::string why) { return Identified{std::nullopt, {}, std::move(why)}; };
+  constexpr std::string_view kWrongAudiences = "token audiences do not match those that were asked for";
+  if (!admin_token_.empty() && token.size() == admin_token_.size() &&
+      CRYPTO_memcmp(token.data(), admin_token_.data(), token.size()) == 0) {
+    if (!HasAudience(audiences, kTokenIssuer)) return refused(std::string(kWrongAudiences));
+    return {Admin(), json::array{json::string(kTokenIssuer)}, {}};
+  }
   const auto claims = ReadToken(token_key_, token);
   if (!claims) return refused("it was not issued by this server");
   const json::value* expires = FindMember(*claims, "exp");
@@ -209,7 +216,7 @@ AccessReviews::Identified AccessReviews::Identify(std::string_view token, const 
   for (const json::value& each : audiences) {
     if (each.is_string() && HasAudience(*own, View(each.get_string()))) identified.audiences.push_back(each);
   }
-  if (identified.audiences.empty()) return refused("token audiences do not match those that were asked for");
+  if (identified.audiences.empty()) return refused(std::string(kWrongAudiences));
   identified.user = ServiceAccountUser(namespace_name, name, (*found)->uid);
   identified.user->extra["authentication.kubernetes.io/credential-id"] =
       json::array{json::string("JTI=" + std::string(StringMember(*claims, "jti")))};

@@ -41,7 +41,8 @@ class AccessReviews {
   Outcome<net::Response> RequestToken(const RestCall& call) const;
 
  private:
-  // Whom a service account's token is for, if it is good for one of `audiences` now; those that it is good for.
+  // Whom a token is for, the administrator's or a service account's, if it is good for one of `audiences` now; those
+  // that it is good for.
   struct Identified {
     std::optional<UserInfo> user;
     json::array audiences;

@@ -152,6 +152,22 @@ TEST_F(AccessReviewsTest, ClientsFromOutsideShowAToken) {
             Json(R"({"username":"berth-admin","groups":["system:masters","system:authenticated"]})"));
 }
 
+// As `berth run --secure-port` asks when somebody comes to it with the token of `berth cluster --token`.
+TEST_F(AccessReviewsTest, TheAdministratorsTokenIsKnownAgain) {
+  ApiServer server(ResourceTypes(), clock_, {.admin_token = "secret"});
+  const auto review = [&](const std::string& spec) {
+    return Call(server.handler(), "POST", "/apis/authentication.k8s.io/v1/tokenreviews", "{\"spec\":{" + spec + "}}");
+  };
+  const Answer known = review(R"("token":"secret")");
+  EXPECT_EQ(known.Text("status.authenticated"), "true");
+  EXPECT_EQ(At(known.body, "status.user"),
+            Json(R"({"username":"berth-admin","groups":["system:masters","system:authenticated"]})"));
+  EXPECT_EQ(At(known.body, "status.audiences"), Json(R"(["https://kubernetes.default.svc.cluster.local"])"));
+  EXPECT_EQ(review(R"("token":"secret","audiences":["vault"])").Text("status.authenticated"), "null");
+  EXPECT_EQ(review(R"("token":"other")").Text("status.authenticated"), "null");
+  EXPECT_EQ(Review("secret").Text("status.authenticated"), "null") << "a server without a token has no administrator";
+}
+
 TEST_F(AccessReviewsTest, TokenRequestsAsUpstreamRefusesThem) {
   const std::string target = std::string(kAccounts) + "/robot/token";
   EXPECT_EQ(Post(target, "{}").Text("message"), "serviceaccounts \"robot\" not found");
