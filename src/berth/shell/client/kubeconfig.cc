@@ -241,7 +241,7 @@ class Loader {
                        "is no longer supported, by kubectl neither; use an exec credential plugin instead");
     }
     BERTH_ASSIGN_OR_RETURN(const std::string token, user.Line("token"));
-    BERTH_ASSIGN_OR_RETURN(std::string token_file, user.String("tokenFile"));
+    BERTH_ASSIGN_OR_RETURN(const std::string token_file, user.String("tokenFile"));
     BERTH_ASSIGN_OR_RETURN(const std::string username, user.String("username"));
     BERTH_ASSIGN_OR_RETURN(const std::string password, user.String("password"));
     if (!username.empty() && (!token.empty() || !token_file.empty())) {
@@ -249,7 +249,6 @@ class Loader {
     }
     std::shared_ptr<Credentials> headers;
     if (!token_file.empty()) {
-      token_file = Resolve(token_file);
       if (token.empty()) {
         // Now rather than with the first request, where the error would be far from its cause.
         if (const auto read = ReadTokenFile(token_file); !read.ok())
@@ -348,8 +347,6 @@ class Loader {
     BERTH_ASSIGN_OR_RETURN(plugin.command, exec.String("command"));
     if (plugin.command.empty()) return exec.Fail("command", "is not set; it should name the plugin's program");
     if (plugin.command.find('\0') != std::string::npos) return exec.Fail("command", "has a zero byte in it");
-    // Without a slash it is looked up in $PATH.
-    if (plugin.command.find('/') != std::string::npos) plugin.command = Resolve(plugin.command);
     BERTH_ASSIGN_OR_RETURN(plugin.args, exec.Strings("args"));
     BERTH_ASSIGN_OR_RETURN(const std::vector<Section> variables, exec.Objects("env"));
     for (const Section& variable : variables) {
@@ -411,7 +408,7 @@ class Loader {
       blob = {std::move(decoded).value(), "", section.Place(key + "-data")};
       if (blob.pem.empty()) return section.Fail(key + "-data", "is empty");
     } else if (!path.empty()) {
-      blob = {"", Resolve(path), section.Place(key) + ' ' + Resolve(path)};
+      blob = {"", path, section.Place(key) + ' ' + path};
       auto read = ReadSmallFile(blob.path);
       if (!read.ok()) return Unreadable(section.Place(key), read.error());
       blob.pem = std::move(read).value();
@@ -422,13 +419,6 @@ class Loader {
 
   static Error Unreadable(const std::string& place, const Error& error) {
     return InvalidError(place + " cannot be read: " + error.message);
-  }
-
-  // Paths are relative to the kubeconfig's folder.
-  std::string Resolve(const std::string& path) const {
-    const std::size_t slash = options_.path.rfind('/');
-    if (path.starts_with('/') || slash == std::string::npos) return path;
-    return options_.path.substr(0, slash + 1) + path;
   }
 
   const KubeconfigOptions& options_;

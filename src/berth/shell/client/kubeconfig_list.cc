@@ -41,7 +41,7 @@ void MakePathsWhole(object& entry, const std::filesystem::path& folder) {
 }
 
 // What has no name, or is no list, is kept: whoever reads it says what is wrong with it.
-void TakeEntries(std::string_view key, object& from, const std::filesystem::path& folder, object& to) {
+void TakeEntries(std::string_view key, object& from, object& to) {
   value* const found = from.if_contains(key);
   if (found == nullptr || found->is_null()) return;
   value& list = to[key];
@@ -59,7 +59,6 @@ void TakeEntries(std::string_view key, object& from, const std::filesystem::path
   for (const value& entry : list.as_array()) known.insert(name_of(entry));
   for (value& entry : found->as_array()) {
     if (const std::string name = name_of(entry); !name.empty() && known.contains(name)) continue;
-    if (entry.is_object()) MakePathsWhole(entry.as_object(), folder);
     list.as_array().push_back(std::move(entry));
   }
 }
@@ -74,7 +73,15 @@ Expected<object> ReadKubeconfigFields(std::string_view text, const std::string& 
   if (document->is_null()) return object();
   if (!document->is_object())
     return InvalidError("kubeconfig " + path + ": it should be a map with clusters, users and contexts");
-  return std::move(document->as_object());
+  object fields = std::move(document->as_object());
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  for (const std::string_view key : {"clusters", "users"}) {
+    value* const list = fields.if_contains(key);
+    if (list == nullptr || !list->is_array()) continue;
+    for (value& entry : list->as_array())
+      if (entry.is_object()) MakePathsWhole(entry.as_object(), folder);
+  }
+  return fields;
 }
 
 std::vector<std::string> SplitKubeconfigPaths(const std::string& paths) {
@@ -96,8 +103,7 @@ Expected<object> MergeKubeconfigs(const std::vector<std::string>& paths) {
     if (!text.ok() && text.error().code == ErrorCode::kNotFound) continue;
     if (!text.ok()) return Error{text.error().code, "kubeconfig " + text.error().message};
     BERTH_ASSIGN_OR_RETURN(object fields, ReadKubeconfigFields(*text, path));
-    const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-    for (const std::string_view key : {"clusters", "contexts", "users"}) TakeEntries(key, fields, folder, merged);
+    for (const std::string_view key : {"clusters", "contexts", "users"}) TakeEntries(key, fields, merged);
     for (const std::string_view key : {"kind", "apiVersion", "current-context"}) {
       const value* const found = fields.if_contains(key);
       if (found == nullptr || found->is_null() || (found->is_string() && found->as_string().empty())) continue;

@@ -272,6 +272,9 @@ contexts:
   ASSERT_TRUE(config.ok()) << config.error().message;
   EXPECT_EQ(config->server, "https://two:6443");
   EXPECT_EQ(AuthorizationOf(config), "Bearer of-first") << "the first file has the last word, in its own folder";
+  const std::string relative =
+      std::filesystem::relative(first).string() + ':' + std::filesystem::relative(second).string();
+  EXPECT_EQ(AuthorizationOf(LoadKubeconfig({relative, "", ""}, clock)), "Bearer of-first");
   EXPECT_EQ(AuthorizationOf(LoadKubeconfig({paths, "other", ""}, clock)), "Bearer of-z");
   EXPECT_THAT(LoadKubeconfig({paths, "nobody", ""}, clock).error().message, HasSubstr("it has \"both\", \"other\""));
   folder.Write("second/config", "clusters: [");
