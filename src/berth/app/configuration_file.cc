@@ -59,8 +59,8 @@ std::vector<std::string> FieldsWithoutEffect(const config::KubeSchedulerConfigur
   constexpr std::string_view kTypes = "berth speaks application/json and application/vnd.kubernetes.protobuf";
   if (!is_spoken(connection.content_type)) add("clientConnection.contentType", kTypes);
   if (!is_spoken(connection.accept_content_types)) add("clientConnection.acceptContentTypes", kTypes);
-  if (connection.burst && !connection.qps)
-    add("clientConnection.burst", "without clientConnection.qps there is no limit");
+  if (connection.burst && connection.qps.value_or(0) <= 0)
+    add("clientConnection.burst", "without clientConnection.qps, or with a negative one, there is no limit");
   if (configuration.delay_cache_until_active && !configuration.leader_election.leader_elect)
     add("delayCacheUntilActive", "without leader election berth is active from the start");
   return lines;

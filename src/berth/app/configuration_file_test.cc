@@ -68,8 +68,12 @@ TEST(ConfigurationFile, FieldsWithoutEffectSayWhy) {
         "clientConnection.acceptContentTypes has no effect: berth speaks application/json and "
         "application/vnd.kubernetes.protobuf"}},
       {"clientConnection: {burst: 7}\n",
-       {"clientConnection.burst has no effect: without clientConnection.qps there is no limit"}},
-      {"clientConnection: {qps: -1, burst: 7}\n", {}},
+       {"clientConnection.burst has no effect: without clientConnection.qps, or with a negative one, there is no "
+        "limit"}},
+      {"clientConnection: {qps: -1, burst: 7}\n",
+       {"clientConnection.burst has no effect: without clientConnection.qps, or with a negative one, there is no "
+        "limit"}},
+      {"clientConnection: {qps: -1}\n", {}},
       {"delayCacheUntilActive: true\nleaderElection: {leaderElect: false}\n",
        {"delayCacheUntilActive has no effect: without leader election berth is active from the start"}},
   };

@@ -38,7 +38,9 @@ constexpr std::string_view kOneStream =
 constexpr auto kNotes = std::to_array<FlagNote>({
     {"config", kSame, ""},
     {"master", kSame, ""},
-    {"write-config-to", kOther, "`clientConnection.qps` is -1, no limit, where neither the file nor a flag says it"},
+    {"write-config-to", kOther,
+     "`clientConnection.qps` is -1, no limit, where neither the file nor a flag says it, and `burst` is left out where "
+     "there is no limit"},
     {"bind-address", kSame, ""},
     {"cert-dir", kSame, ""},
     {"disable-http2-serving", kNone, kHttp1},

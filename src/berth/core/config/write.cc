@@ -16,7 +16,7 @@ namespace {
 
 namespace json = codec::json;
 
-constexpr double kQps = -1;  // no limit, which is what berth has where the file says nothing
+constexpr double kNoLimit = -1;  // of qps; what berth has where the file says nothing
 constexpr std::int32_t kBurst = 100;
 
 json::array Strings(const std::vector<std::string>& values) {
@@ -269,6 +269,13 @@ std::string WriteConfiguration(KubeSchedulerConfiguration configuration, const F
   if (!IgnoreResources(configuration.extenders, configuration.profiles).ok()) return "";
   const LeaderElection& election = configuration.leader_election;
   const ClientConnection& connection = configuration.client_connection;
+  const double qps = connection.qps.value_or(kNoLimit);
+  json::object client{{"kubeconfig", connection.kubeconfig},
+                      {"acceptContentTypes", connection.accept_content_types},
+                      {"contentType", connection.content_type},
+                      {"qps", Number(qps)}};
+  // Without a limit a burst has no effect, and berth warns of it when it reads this back.
+  if (qps > 0) client["burst"] = connection.burst.value_or(kBurst);
   json::object out{
       {"apiVersion", kApiVersion},
       {"kind", kKind},
@@ -281,12 +288,7 @@ std::string WriteConfiguration(KubeSchedulerConfiguration configuration, const F
         {"resourceLock", election.resource_lock},
         {"resourceName", election.resource_name},
         {"resourceNamespace", election.resource_namespace}}},
-      {"clientConnection",
-       {{"kubeconfig", connection.kubeconfig},
-        {"acceptContentTypes", connection.accept_content_types},
-        {"contentType", connection.content_type},
-        {"qps", Number(connection.qps.value_or(kQps))},
-        {"burst", connection.burst.value_or(kBurst)}}},
+      {"clientConnection", std::move(client)},
       {"enableProfiling", configuration.enable_profiling},
       {"enableContentionProfiling", configuration.enable_contention_profiling},
       {"percentageOfNodesToScore", configuration.percentage_of_nodes_to_score},

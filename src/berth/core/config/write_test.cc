@@ -28,7 +28,6 @@ TEST(WriteConfiguration, WritesEveryDefault) {
       text.starts_with("apiVersion: kubescheduler.config.k8s.io/v1\n"
                        "clientConnection:\n"
                        "  acceptContentTypes: \"\"\n"
-                       "  burst: 100\n"
                        "  contentType: application/vnd.kubernetes.protobuf\n"
                        "  kubeconfig: \"\"\n"
                        "  qps: -1\n"))
@@ -71,6 +70,12 @@ TEST(WriteConfiguration, ReadBackItIsTheSame) {
     ASSERT_TRUE(again.ok()) << again.error().message << '\n' << once;
     EXPECT_EQ(WriteConfiguration(*again), once);
   }
+}
+
+TEST(WriteConfiguration, ABurstGoesWithALimit) {
+  EXPECT_TRUE(Has(Written("clientConnection: {qps: 5}\n"), "  burst: 100\n"));
+  EXPECT_TRUE(Has(Written("clientConnection: {qps: 5, burst: 7}\n"), "  burst: 7\n"));
+  EXPECT_FALSE(Has(Written("clientConnection: {qps: -1, burst: 7}\n"), "burst"));
 }
 
 TEST(WriteConfiguration, ResourcesThatExtendersTakeAwayAreIgnored) {
