@@ -52,6 +52,8 @@ class BadStart(BerthTest):
              "unrecognized feature gate: NodeDeclaredFeature; the nearest is NodeDeclaredFeatures"),
             ("feature that is not there", ["run", "--feature-gates=GenericWorkload=true,GangScheduling=true"], "GangScheduling=true cannot be had"),
             ("log of another format", ["run", "--logging-format=yaml"], "--logging-format", "json"),
+            ("scheduler whose lease nobody could make",
+             ["run", "--master", "http://127.0.0.1:1", "--scheduler-name", "My_Scheduler"], "--scheduler-name"),
             ("scheduler without a name", ["run", "--master", "http://127.0.0.1:1", "--scheduler-name", ""], "--scheduler-name"),
             ("unknown flag of demo", ["demo", "--server"], "--server"),
             ("flag of another command", ["apiserver", "--kubeconfig", "x"], "--kubeconfig"),

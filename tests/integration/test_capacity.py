@@ -196,6 +196,7 @@ class Capacity(BerthTest):
                 (("capacity", "--node-selector", "a=b c"), 2, None),
                 (("capacity", "--cpu", "1", "--max", "0"), 2, None),
                 (("headroom", "--max-losses", "0"), 2, None),
+                (("headroom", "-n", "kube-sytem"), 2, None),
                 (("headroom", "--config", broken), 2, None),
                 (("capacity", "--cpu", "1", "--config", "/nonexistent.yaml"), 2, None),
         ):

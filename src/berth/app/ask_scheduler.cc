@@ -55,8 +55,11 @@ std::string_view HintFor(const Error& error) {
     case ErrorCode::kNotFound:
       return error.message.find("there is no pod") == std::string::npos
                  ? "; is it berth? kube-scheduler has no /explain, nor has berth with --secure-port=0"
-                 : "";
-    default: return "";
+                 : "; it knows the pods on nodes and those that name it as their scheduler";
+    default:
+      return error.message.find("certificate") == std::string::npos
+                 ? ""
+                 : "; --scheduler-ca-file says what to trust, --scheduler-insecure-skip-tls-verify trusts anybody";
   }
 }
 

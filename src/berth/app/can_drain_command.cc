@@ -13,7 +13,7 @@ namespace berth::app {
 
 int RunCanDrain(const CanDrainOptions& options, plugins::KnownPlugins plugins) {
   QuestionCluster asked;
-  if (const auto failed = LoadAllOrFail(options.question, plugins, asked)) return *failed;
+  if (const auto failed = LoadOrFail(options.question, plugins, OtherSchedulers::kByDefaults, asked)) return *failed;
   const std::vector<std::string> unknown = whatif::UnknownNodes(asked.state, options.nodes);
   for (const std::string& line : unknown) std::fprintf(stderr, "berth: %s\n", cli::Printable(line).c_str());
   if (!unknown.empty()) return cli::kExitUsage;

@@ -29,6 +29,7 @@ Expected<CapacityQuestion> ReadQuestion(const CapacityCommandOptions& options, c
   CapacityQuestion question;
   BERTH_ASSIGN_OR_RETURN(const auto files, ReadManifestFiles(options.files));
   BERTH_ASSIGN_OR_RETURN(question.manifests, whatif::ReadManifests(files, namespace_name));
+  for (const std::string& line : question.manifests.left_out) Warn(line);
   if (!options.amounts.empty()) {
     BERTH_ASSIGN_OR_RETURN(whatif::Shape shape, whatif::ShapeOfAmounts(options.amounts, namespace_name));
     question.of_flags.push_back(std::move(shape));
@@ -67,7 +68,7 @@ int RunCapacity(const CapacityCommandOptions& options, plugins::KnownPlugins plu
   auto question = ReadQuestion(options, *namespace_name);
   if (!question.ok()) return FailWithQuestion(question.error());
   QuestionCluster asked;
-  if (const auto failed = LoadAllOrFail(options.question, plugins, asked)) return *failed;
+  if (const auto failed = LoadOrFail(options.question, plugins, OtherSchedulers::kByDefaults, asked)) return *failed;
   const auto shapes = ShapesOf(options, std::move(*question), *namespace_name, asked.state);
   if (!shapes.ok()) return FailWithQuestion(shapes.error());
   whatif::CapacityOptions capacity_options = options.capacity;

@@ -40,7 +40,8 @@ int RunExplain(const ExplainOptions& options, plugins::KnownPlugins plugins) {
   if (!options.scheduler.url.empty()) {
     said = AskScheduler(options.scheduler, options.question.connection, namespace_name, name);
   } else {
-    if (const auto status = LoadOrFail(options.question, plugins, loaded)) return *status;
+    if (const auto status = LoadOrFail(options.question, plugins, OtherSchedulers::kHaveNoProfile, loaded))
+      return *status;
     said = whatif::ExplainPod(*loaded.cluster, loaded.state, namespace_name, name);
   }
   if (!said.ok())

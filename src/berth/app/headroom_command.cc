@@ -13,10 +13,13 @@ namespace berth::app {
 
 int RunHeadroom(const HeadroomCommandOptions& options, plugins::KnownPlugins plugins) {
   QuestionCluster asked;
-  if (const auto failed = LoadAllOrFail(options.question, plugins, asked)) return *failed;
+  if (const auto failed = LoadOrFail(options.question, plugins, OtherSchedulers::kByDefaults, asked)) return *failed;
+  const std::string& namespace_name = options.question.namespace_name;
+  if (const auto known = whatif::CheckNamespace(asked.state, namespace_name); !known.ok())
+    return cli::FailWith(known.error(), cli::kExitUsage);
   whatif::HeadroomOptions headroom_options;
   headroom_options.losses_max = std::max(options.losses_max, options.required.value_or(0));
-  headroom_options.namespace_name = options.question.namespace_name;
+  headroom_options.namespace_name = namespace_name;
   headroom_options.is_interrupted = [] { return cli::HasSignal(); };
   const whatif::Headroom headroom = whatif::MeasureHeadroom(*asked.cluster, asked.state, headroom_options);
   PrintAnswer(

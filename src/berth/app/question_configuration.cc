@@ -50,16 +50,18 @@ std::string OtherReleaseHint(const std::string& path, const QuestionRelease& rel
 
 }  // namespace
 
-std::vector<std::string> AddProfilesOf(const std::vector<std::shared_ptr<const api::Pod>>& pods,
+std::vector<std::string> AddProfilesOf(std::initializer_list<PodList> lists,
                                        config::KubeSchedulerConfiguration& configuration) {
   std::set<std::string> known;
   for (const config::Profile& profile : configuration.profiles) known.insert(profile.scheduler_name);
   std::set<std::string> added;
-  for (const auto& pod : pods) {
-    const std::string& name = pod->spec.scheduler_name;
-    if (name.empty() || known.contains(name) || added.size() == kAddedProfilesMax) continue;
-    added.insert(name);
-    known.insert(name);
+  for (const PodList pods : lists) {
+    for (const auto& pod : pods) {
+      const std::string& name = pod->spec.scheduler_name;
+      if (name.empty() || known.contains(name) || added.size() == kAddedProfilesMax) continue;
+      added.insert(name);
+      known.insert(name);
+    }
   }
   const config::Profile defaults = configuration.profiles.front();
   for (const std::string& name : added) configuration.profiles.emplace_back(defaults).scheduler_name = name;

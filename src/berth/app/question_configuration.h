@@ -3,7 +3,9 @@
 // plugins and extenders that berth does not have: their part of the decision stays unknown, and is named.
 #pragma once
 
+#include <initializer_list>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,9 +31,11 @@ Expected<QuestionConfiguration> LoadQuestionConfiguration(const std::string& fla
                                                           std::string_view server_version = {},
                                                           const QuestionRelease& release = {});
 
+using PodList = std::span<const std::shared_ptr<const api::Pod>>;
+
 // For a question without a file: the schedulers that these pods name decide by the defaults too, at most 16 names.
 // Their names, in order.
-std::vector<std::string> AddProfilesOf(const std::vector<std::shared_ptr<const api::Pod>>& pods,
+std::vector<std::string> AddProfilesOf(std::initializer_list<PodList> lists,
                                        config::KubeSchedulerConfiguration& configuration);
 
 // Says so on standard error, if there are any.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/app/question_output.h"
 
+#include <cstdio>
 #include <utility>
 
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include "berth/base/time.h"
 #include "berth/codec/yaml_writer.h"
 #include "berth/shell/cli/exit_codes.h"
+#include "berth/shell/cli/text.h"
 #include "berth/whatif/answer_text.h"
 
 namespace berth::app {
@@ -23,8 +25,10 @@ codec::json::object ClusterJson(const whatif::ClusterState& state) {
           {"leftOut", std::move(left_out)}};
 }
 
-std::optional<int> Load(const QuestionOptions& options, plugins::KnownPlugins plugins, bool adds_profiles,
-                        QuestionCluster& loaded) {
+}  // namespace
+
+std::optional<int> LoadOrFail(const QuestionOptions& options, plugins::KnownPlugins plugins, OtherSchedulers others,
+                              QuestionCluster& loaded) {
   // What is wrong with the configuration is said before a large cluster is read.
   if (const auto checked = LoadQuestionConfiguration("--config", options.config, plugins, {}, options.release);
       !checked.ok())
@@ -33,7 +37,8 @@ std::optional<int> Load(const QuestionOptions& options, plugins::KnownPlugins pl
   if (!state.ok()) return cli::FailWith(state.error());
   auto offline = OfflineOptionsFor(options.config, plugins, state->kubernetes_version, options.release);
   if (!offline.ok()) return cli::FailWith(offline.error(), cli::kExitUsage);
-  if (adds_profiles && options.config.empty()) WarnOfDefaults(AddProfilesOf(state->pods, offline->configuration));
+  if (others == OtherSchedulers::kByDefaults && options.config.empty())
+    WarnOfDefaults(AddProfilesOf({state->pods}, offline->configuration));
   offline->now = state->read_at;
   auto cluster = whatif::OfflineCluster::Make(std::move(*offline));
   if (!cluster.ok()) return cli::FailWith(cluster.error());
@@ -42,16 +47,7 @@ std::optional<int> Load(const QuestionOptions& options, plugins::KnownPlugins pl
   return std::nullopt;
 }
 
-}  // namespace
-
-std::optional<int> LoadOrFail(const QuestionOptions& options, plugins::KnownPlugins plugins, QuestionCluster& loaded) {
-  return Load(options, plugins, false, loaded);
-}
-
-std::optional<int> LoadAllOrFail(const QuestionOptions& options, plugins::KnownPlugins plugins,
-                                 QuestionCluster& loaded) {
-  return Load(options, plugins, true, loaded);
-}
+void Warn(const std::string& line) { std::fprintf(stderr, "berth: warning: %s\n", cli::Printable(line).c_str()); }
 
 bool IsDocument(QuestionOutput output) { return output == QuestionOutput::kJson || output == QuestionOutput::kYaml; }
 

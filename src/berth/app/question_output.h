@@ -17,13 +17,17 @@
 
 namespace berth::app {
 
+// Without --config, what decides for pods whose schedulerName is not default-scheduler: nothing, they have no profile;
+// or kube-scheduler's defaults too, which is said on standard error.
+enum class OtherSchedulers { kHaveNoProfile, kByDefaults };
+
 // Reads the cluster into `loaded`; `plugins` must outlive it. The exit status when that failed, which has been said;
 // nullopt: go on.
-std::optional<int> LoadOrFail(const QuestionOptions& options, plugins::KnownPlugins plugins, QuestionCluster& loaded);
-// The same for a question about many pods: without --config, whatever scheduler they name decides by the defaults. Says
-// so.
-std::optional<int> LoadAllOrFail(const QuestionOptions& options, plugins::KnownPlugins plugins,
-                                 QuestionCluster& loaded);
+std::optional<int> LoadOrFail(const QuestionOptions& options, plugins::KnownPlugins plugins, OtherSchedulers others,
+                              QuestionCluster& loaded);
+
+// A line on standard error, beside the answer.
+void Warn(const std::string& line);
 
 // The answer of one command in each of its forms.
 struct Answer {

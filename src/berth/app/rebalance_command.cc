@@ -55,7 +55,7 @@ int RunRebalancePlan(const RebalancePlanOptions& options, plugins::KnownPlugins 
   QuestionOptions question = options.question;
   question.reads_pod_details = true;
   QuestionCluster asked;
-  if (const auto failed = LoadAllOrFail(question, plugins, asked)) return *failed;
+  if (const auto failed = LoadOrFail(question, plugins, OtherSchedulers::kByDefaults, asked)) return *failed;
   rebalance::PlanOptions how;
   how.now = asked.state.read_at;
   how.is_interrupted = [] { return cli::HasSignal(); };

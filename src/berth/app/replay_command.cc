@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "berth/app/question_configuration.h"
+#include "berth/app/question_output.h"
 #include "berth/base/log.h"
 #include "berth/replay/history.h"
 #include "berth/replay/replayer.h"
@@ -40,7 +41,6 @@ constexpr int kExitDiffers = 3;
 constexpr std::size_t kNamesMax = 10;  // of pods, in lists
 
 void Print(const std::string& line) { std::printf("%s\n", cli::Printable(line).c_str()); }
-void Warn(const std::string& line) { std::fprintf(stderr, "berth: warning: %s\n", cli::Printable(line).c_str()); }
 
 Expected<std::string> FileOf(const std::string& recording) {
   std::error_code error;
@@ -145,7 +145,8 @@ class ReplayCommand {
     const replay::ReplayCounts& counts = replayer.counts();
     Print(std::filesystem::path(path_).filename().string() + ": berth " + header.version + ", Kubernetes " +
           header.kubernetes + ", seed " + std::to_string(header.seed));
-    Print("from " + FormatRfc3339(header.started_at) + " to " + FormatRfc3339(replayer.wall_now()) + ": " +
+    const Time end = counts.turns == 0 ? header.started_at : replayer.wall_now();
+    Print("from " + FormatRfc3339(header.started_at) + " to " + FormatRfc3339(end) + ": " +
           whatif::Counted(counts.turns, "turn", "turns") + ", " + whatif::Counted(counts.inputs, "input", "inputs") +
           ", " + whatif::Counted(counts.decisions, "decision", "decisions") + ", " + std::to_string(counts.placed) +
           " placed");

@@ -66,6 +66,12 @@ Expected<config::KubeSchedulerConfiguration> Configuration(const RunOptions& opt
       configuration.leader_election.resource_name = options.scheduler_name;
   }
   ApplyOptions(options.flags, !path.empty(), configuration);
+  const config::LeaderElection& election = configuration.leader_election;
+  if (!options.scheduler_name.empty() && election.leader_elect && election.resource_name == options.scheduler_name &&
+      !api::IsDnsSubdomain(options.scheduler_name))
+    return InvalidError("--scheduler-name: \"" + options.scheduler_name +
+                        "\" is the lease's name too, which should have lower-case letters, digits, '-' and '.' alone; "
+                        "--leader-elect-resource-name gives it another one");
   if (const auto valid = config::ValidateConfiguration(configuration); !valid.ok())
     return path.empty() ? valid.error() : valid.error().Wrap("--config " + path);
   return configuration;
@@ -208,8 +214,8 @@ class ClusterRun {
   std::optional<int> WriteConfiguration() const;
   Expected<void> ServeMetrics();
   Expected<void> ServeSecurely();
-  // Until the release to follow is known: an API server that did not answer is asked again. If it is not the release for
-  // which all is prepared, the program begins again. False: the end came first.
+  // Until the release to follow is known: an API server that did not answer is asked again. If it is not the release
+  // for which all is prepared, the program begins again. False: the end came first.
   bool AwaitRelease();
   void Start();
   // The exit status.

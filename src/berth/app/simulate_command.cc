@@ -58,11 +58,8 @@ class SimulateCommand {
     adding.node_like = options_.node_like;
     const auto additions = whatif::MakeAdditions(manifests_, *state, adding);
     if (!additions.ok()) return cli::FailWith(additions.error(), cli::kExitUsage);
-    if (options_.question.config.empty()) {
-      std::vector<std::shared_ptr<const api::Pod>> pods = additions->pods;
-      pods.insert(pods.end(), state->pods.begin(), state->pods.end());
-      WarnOfDefaults(AddProfilesOf(pods, configuration_.configuration));
-    }
+    if (options_.question.config.empty())
+      WarnOfDefaults(AddProfilesOf({additions->pods, state->pods}, configuration_.configuration));
     const auto first = Simulate(*state, *additions, configuration_, options_.question.config);
     if (!first.ok()) return cli::FailWith(first.error(), cli::kExitUsage);
     if (!compared_) {
@@ -112,10 +109,6 @@ class SimulateCommand {
   void TellOfPodGroups() const {
     for (const std::string& line : whatif::PodGroupWarnings(manifests_, configuration_.configuration.release))
       Warn(line);
-  }
-
-  static void Warn(const std::string& line) {
-    std::fprintf(stderr, "berth: warning: %s\n", cli::Printable(line).c_str());
   }
 
   Expected<whatif::Simulation> Simulate(const whatif::ClusterState& state, const whatif::Additions& additions,

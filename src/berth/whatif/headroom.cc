@@ -8,7 +8,10 @@
 #include <string_view>
 #include <tuple>
 #include <utility>
+#include <variant>
+#include <vector>
 
+#include "berth/base/edit_distance.h"
 #include "berth/whatif/replacement.h"
 
 namespace berth::whatif {
@@ -219,6 +222,20 @@ class Losses {
 };
 
 }  // namespace
+
+Expected<void> CheckNamespace(const ClusterState& state, const std::string& namespace_name) {
+  if (namespace_name.empty() || IsLeftOut(state, "namespaces")) return {};
+  std::set<std::string_view> known;
+  for (const framework::AnyObject& object : state.objects) {
+    const auto* const found = std::get_if<std::shared_ptr<const api::Namespace>>(&object);
+    if (found != nullptr) known.insert((*found)->metadata.name);
+  }
+  for (const auto& pod : state.pods) known.insert(pod->metadata.namespace_name);
+  if (known.contains(namespace_name)) return {};
+  const std::string_view nearest = SimilarName(namespace_name, std::vector(known.begin(), known.end()));
+  return InvalidError("the cluster has no namespace \"" + namespace_name + "\"" +
+                      (nearest.empty() ? "" : "; did you mean \"" + std::string(nearest) + "\"?"));
+}
 
 Headroom MeasureHeadroom(OfflineCluster& cluster, const ClusterState& state, const HeadroomOptions& options) {
   return Losses(cluster, state, options).Measure();

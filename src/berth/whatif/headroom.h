@@ -12,11 +12,15 @@
 #include <string>
 #include <vector>
 
+#include "berth/base/expected.h"
 #include "berth/whatif/cluster_state.h"
 #include "berth/whatif/offline_cluster.h"
 #include "berth/whatif/placement.h"
 
 namespace berth::whatif {
+
+// An error where the cluster has no such namespace, which would have no workloads and so enough headroom. Empty: all.
+Expected<void> CheckNamespace(const ClusterState& state, const std::string& namespace_name);
 
 struct HeadroomOptions {
   std::size_t losses_max = 3;

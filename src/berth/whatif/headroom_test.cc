@@ -112,6 +112,20 @@ TEST(HeadroomTest, EachWorkload) {
   for (const Case& c : cases) EXPECT_EQ(Said(Measured(c.state, c.options)), c.want) << c.name;
 }
 
+TEST(HeadroomTest, ANamespaceThatIsNotThere) {
+  ClusterState state = StateOf({MakeNode("a")}, {MakePod("web").Namespace("shop")});
+  const auto said = [&](const std::string& name) {
+    const auto known = CheckNamespace(state, name);
+    return known.ok() ? "" : known.error().message;
+  };
+  EXPECT_EQ(said("shop"), "");
+  EXPECT_EQ(said(""), "");
+  EXPECT_EQ(said("shopp"), R"(the cluster has no namespace "shopp"; did you mean "shop"?)");
+  EXPECT_EQ(said("nothing-like-it"), R"(the cluster has no namespace "nothing-like-it")");
+  state.left_out.push_back("namespaces: forbidden");
+  EXPECT_EQ(said("shopp"), "") << "it may be there";
+}
+
 TEST(HeadroomTest, Interrupted) {
   int asked = 0;
   const Headroom headroom = Measured(StateOf(Nodes(3, "4"), {RunningPod("web", "w1", "a")}),
