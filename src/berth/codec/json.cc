@@ -11,24 +11,24 @@ namespace {
 
 constexpr std::size_t kParserStackBytes = 4096;
 
-// Where a number is beyond the range of a float64, "spec.weights[3]"; nullopt: nowhere. The library takes 1e400 and
-// writes "Infinity", which is no JSON.
-std::optional<std::string> FindInfinity(const json::value& value) {
+// Where a number is beyond the range of a float64, "spec.weights[3]"; nullopt: nowhere. The library takes 1e400
+// and 0e400, and writes "Infinity" and "NaN", which are no JSON.
+std::optional<std::string> FindNonFinite(const json::value& value) {
   const auto below = [](std::string step, const std::string& rest) {
     return step + (rest.empty() || rest.front() == '[' ? "" : ".") + rest;
   };
   switch (value.kind()) {
     case json::kind::double_:
-      if (std::isinf(value.get_double())) return "";
+      if (!std::isfinite(value.get_double())) return "";
       return std::nullopt;
     case json::kind::array:
       for (std::size_t i = 0; i < value.get_array().size(); ++i) {
-        if (const auto found = FindInfinity(value.get_array()[i])) return below('[' + std::to_string(i) + ']', *found);
+        if (const auto found = FindNonFinite(value.get_array()[i])) return below('[' + std::to_string(i) + ']', *found);
       }
       return std::nullopt;
     case json::kind::object:
       for (const auto& member : value.get_object()) {
-        if (const auto found = FindInfinity(member.value())) return below(member.key(), *found);
+        if (const auto found = FindNonFinite(member.value())) return below(member.key(), *found);
       }
       return std::nullopt;
     default: return std::nullopt;
@@ -55,7 +55,7 @@ Expected<json::value> ParseJson(std::string_view text, ParseLimits limits, json:
     if (!failure) parser.finish(failure);
     if (!failure) {
       json::value value = parser.release();
-      const auto place = FindInfinity(value);
+      const auto place = FindNonFinite(value);
       if (!place) return value;
       return InvalidError((place->empty() ? "" : *place + ": ") + "a number is out of the range of a float64");
     }

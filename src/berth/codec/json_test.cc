@@ -31,6 +31,7 @@ TEST(Json, RefusesWithOneClearLine) {
       {"too long", "[1,2,3,4]", {.bytes_max = 4}, "9 bytes: at most 4"},
       {"bad utf-8", "\"\xff\"", {}, "at byte 1: "},
       {"number that cannot be written", "1e400", {}, "a number is out of the range of a float64"},
+      {"zero times what cannot be written", "0e400", {}, "a number is out of the range of a float64"},
       {"one in a field", R"({"spec":{"at":[0,{"x":-1e400}]}})", {}, "spec.at[1].x: a number is out of the range"},
   };
   for (const Case& c : cases) {
