@@ -19,7 +19,7 @@ elif [[ -n $version ]] && ! grep -q "k8s.io/kubernetes v$version\." "$sources/go
   echo "oracle: there is none of Kubernetes $version in $sources (add kubernetes-$version.mod)" >&2
   exit 2
 fi
-hash=$(cd "$sources" && cat ./*.go ./*.mod ./*.sum | sha256sum | cut -c1-16)
+hash=$(cd "$sources" && { cat ./*.go ./*.mod ./*.sum && echo "${GOFLAGS:-}"; } | sha256sum | cut -c1-16)
 program=$cache/$name-$hash/oracle
 ((${#flags[@]} == 0)) || program+=-$version
 

@@ -106,7 +106,7 @@ func TestChartValues(t *testing.T) {
 	recording := h.ok(t, "template", "berth", chart, "--kube-version", "1.36.0", "--set",
 		"extraArgs[0]=--record=/var/lib/berth,extraVolumes[0].name=recordings,extraVolumes[0].persistentVolumeClaim.claimName=night,"+
 			"extraVolumeMounts[0].name=recordings,extraVolumeMounts[0].mountPath=/var/lib/berth")
-	for _, part := range []string{"- --record=/var/lib/berth\n", "claimName: night\n", "mountPath: /var/lib/berth\n", "{name: config, mountPath", "fsGroup: 65532"} {
+	for _, part := range []string{"- \"--record=/var/lib/berth\"\n", "claimName: night\n", "mountPath: /var/lib/berth\n", "{name: config, mountPath", "fsGroup: 65532"} {
 		if !strings.Contains(recording, part) {
 			t.Errorf("no %q among\n%s", part, recording)
 		}

@@ -25,7 +25,7 @@ if [[ -n $wanted && $kubernetes != "v$wanted."* ]]; then
   say "there is no control plane of Kubernetes $wanted (add kubernetes-$wanted.mod to $here)"
   exit 2
 fi
-hash=$(cd "$here" && cat "$pins.mod" "$pins.sum" helm/go.mod helm/go.sum controlplane.sh | sha256sum | cut -c1-16)
+hash=$(cd "$here" && { cat "$pins.mod" "$pins.sum" helm/go.mod helm/go.sum controlplane.sh && echo "${GOFLAGS:-}"; } | sha256sum | cut -c1-16)
 folder=$cache/controlplane-$hash
 
 # Asked inside the module, so that an older go that may fetch newer toolchains answers with the one it would use.
