@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -117,6 +118,39 @@ func TestKubectlParity(t *testing.T) {
 	harness.NeedsBerth(t)
 	t.Parallel()
 	steps := paritySteps(t)
+	seen := map[paritySighting]bool{}
+	embedded, real := typeSession(t, steps)
+	found := parityFindings(t, steps, embedded, real, seen)
+	if len(found) > 0 || len(parityUnseen(t, seen)) > 0 {
+		// On a machine that is busy, a command may see what a controller is about to change. Nothing is listed as a
+		// difference, and nothing is one, that the same commands do not show again.
+		for n, finding := range found {
+			t.Logf("%s\n%s\ntyped once more", steps[n], finding)
+		}
+		embedded, real = typeSession(t, steps)
+		again := parityFindings(t, steps, embedded, real, seen)
+		maps.DeleteFunc(found, func(n int, _ string) bool { return again[n] == "" })
+	}
+	for n, step := range steps {
+		t.Run(fmt.Sprintf("%03d %s", n, strings.ReplaceAll(step, "/", " ")), func(t *testing.T) {
+			if found[n] != "" {
+				t.Error(found[n])
+			}
+		})
+	}
+	for _, sighting := range parityUnseen(t, seen) {
+		t.Errorf("listed as a difference, and not seen: %+v", sighting)
+	}
+}
+
+func parityUnseen(t *testing.T, seen map[paritySighting]bool) []paritySighting {
+	t.Helper()
+	return slices.DeleteFunc(parityKnown(t, ""), func(s paritySighting) bool { return seen[s] || s.seldom })
+}
+
+// typeSession types the steps at a new embedded cluster and at a new real one: the answers of each, one a step.
+func typeSession(t *testing.T, steps []string) (embedded, real []parityAnswer) {
+	t.Helper()
 	c := harness.StartCluster(t, harness.Options{ControllerManager: true, Controllers: []string{"daemonset-controller", "statefulset-controller",
 		"job-controller", "cronjob-controller", "disruption-controller", "endpointslice-controller", "clusterrole-aggregation-controller"}})
 	admin := c.Kubeconfig(t, "admin", "system:masters")
@@ -159,39 +193,38 @@ func TestKubectlParity(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	return answers[0], answers[1]
+}
 
-	seen := map[paritySighting]bool{}
+// parityFindings are the differences of the answers that parityDifferences does not list, by the step; those that it
+// lists are added to seen.
+func parityFindings(t *testing.T, steps []string, embedded, real []parityAnswer, seen map[paritySighting]bool) map[int]string {
+	t.Helper()
+	found := map[int]string{}
 	for n, step := range steps {
-		t.Run(fmt.Sprintf("%03d %s", n, strings.ReplaceAll(step, "/", " ")), func(t *testing.T) {
-			embedded, real := answers[0][n], answers[1][n]
-			known := parityKnown(t, step)
-			if embedded.status != real.status {
-				i := slices.IndexFunc(known, func(s paritySighting) bool { return s.status })
-				if i < 0 {
-					t.Errorf("exit statuses: embedded %d, real %d", embedded.status, real.status)
-				} else {
-					seen[known[i]] = true
-				}
+		known := parityKnown(t, step)
+		var unknown []string
+		if embedded[n].status != real[n].status {
+			i := slices.IndexFunc(known, func(s paritySighting) bool { return s.status })
+			if i < 0 {
+				unknown = append(unknown, fmt.Sprintf("exit statuses: embedded %d, real %d", embedded[n].status, real[n].status))
+			} else {
+				seen[known[i]] = true
 			}
-			var unknown []string
-			for _, line := range parityCompare(embedded.lines, real.lines) {
-				i := slices.IndexFunc(known, func(s paritySighting) bool { return regexp.MustCompile(s.lines).MatchString(line) })
-				if i < 0 {
-					unknown = append(unknown, line)
-				} else {
-					seen[known[i]] = true
-				}
+		}
+		for _, line := range parityCompare(embedded[n].lines, real[n].lines) {
+			i := slices.IndexFunc(known, func(s paritySighting) bool { return regexp.MustCompile(s.lines).MatchString(line) })
+			if i < 0 {
+				unknown = append(unknown, line)
+			} else {
+				seen[known[i]] = true
 			}
-			if len(unknown) > 0 {
-				t.Errorf("only the embedded (+) or only the real server (-) says:\n%s", strings.Join(unknown, "\n"))
-			}
-		})
-	}
-	for _, sighting := range parityKnown(t, "") {
-		if !seen[sighting] && !sighting.seldom {
-			t.Errorf("listed as a difference, and not seen: %+v", sighting)
+		}
+		if len(unknown) > 0 {
+			found[n] = "only the embedded (+) or only the real server (-) says:\n" + strings.Join(unknown, "\n")
 		}
 	}
+	return found
 }
 
 // parityKnown are the listed differences that a command may show with this version of Kubernetes; all for "".
