@@ -51,8 +51,10 @@ endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND BERTH_UNITY)
   # It takes sources of a group for headers.
   target_compile_options(berth_flags INTERFACE -Wno-subobject-linkage)
-  # It inlines less in large units, as groups are: without this the core takes 6 % more instructions a pod.
-  target_compile_options(berth_flags INTERFACE --param=large-unit-insns=200000)
+  # It inlines less in large units, as groups are: without this the core takes 6 % more instructions a pod, and a group up
+  # to a fifth less time to compile, which is better where no pod waits.
+  target_compile_options(berth_flags INTERFACE
+    $<$<NOT:$<BOOL:$<TARGET_PROPERTY:BERTH_INLINES_LESS>>>:--param=large-unit-insns=200000>)
 endif()
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   # libstdc++ 12's own stable_sort calls the deprecated get_temporary_buffer, which clang reports at the caller's.

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Groups a library's sources, so that the compiler reads the headers they share once a group ("unity build").
 
-    group_sources.py --root SRC --out FOLDER --name NAME --size N SOURCE...
+    group_sources.py --root SRC --out FOLDER --name NAME --size N [--rename] SOURCE...
 
 Writes FOLDER/NAME_1.cc and so on, each of which includes up to N of the sources by their paths below SRC, and prints
 those files, one a line. Sources in a group share a translation unit, so what one of them keeps to itself (an unnamed
 namespace, a macro, a namespace alias) must not be a name that another one uses: such sources get into different
-groups. A group starts with all headers of its sources: no header is read behind such a name either.
+groups, or with --rename, which tests use, it is another name in the group: a macro that holds for its source. A group
+starts with all headers of its sources: no header is read behind such a name either.
 
 Run by CMake whenever it configures; a file is written only if its contents change.
 """
@@ -32,6 +33,11 @@ CALLED = re.compile(r"([\w:~]+)\s*\(")
 LAST_WORD = re.compile(r"(\w+)\s*(?:\[[^\]]*\]\s*)*$")
 # A name behind one of these belongs to an object, a class or a namespace that is written out.
 USED = re.compile(r"(?<![\w.])(?<!->)(?<!::)[A-Za-z_]\w*")
+OF_ANOTHER = re.compile(r"(?:\.|->|::)\s*(\w+)")
+FIXTURE = re.compile(r"\bTEST_\w+\s*\(\s*(\w+)")
+# What libraries find by its name, and what GoogleTest's macros call.
+KEEP_NAME = re.compile(
+    r"[A-Z0-9_]+|PrintTo|AbslHashValue|AbslStringify|swap|begin|end|tag_invoke|format_as|main|Compare|Message|(\w+_)?Test")
 
 
 def declared(statement, everything):
@@ -116,23 +122,35 @@ class Source:
         self.usings = {name for name in declarations if name.startswith("using ")}
         self.names = {name.rsplit(":", 1)[-1] for name in declarations}
         self.used = set(USED.findall(text)) | self.names
+        # A macro would hit what belongs to others too.
+        fixed = set(DEFINE.findall(text)) | set(OF_ANOTHER.findall(text)) | set(FIXTURE.findall(text))
+        fixed |= {name.rsplit(":", 1)[-1] for name in self.usings} | self.included
+        self.may_rename = {name for name in self.names - fixed if not KEEP_NAME.fullmatch(name)}
+        self.renamed = set()
 
-    def disturbs(self, other):
-        """Whether what is this source's own would mean something else there, or would have two meanings here."""
+    def disturbing(self, other):
+        """What is this source's own that would mean something else there, or would have two meanings here."""
         # The same using declaration in both changes nothing for either.
         names = self.names - {name.rsplit(":", 1)[-1] for name in self.usings & other.usings}
-        return not names.isdisjoint(other.used) or not names.isdisjoint(other.included - self.included)
+        return names & (other.used | (other.included - self.included))
 
-    def clashes(self, other):
-        return self.disturbs(other) or other.disturbs(self)
+    def clashes(self, other, rename=False):
+        """Whether they can't share a group, even if names of both are renamed."""
+        ours, theirs = self.disturbing(other), other.disturbing(self)
+        if rename:
+            ours, theirs = ours - self.may_rename, theirs - other.may_rename
+        return bool(ours or theirs)
 
 
-def group(sources, size):
+def group(sources, size, rename=False):
     """First fit: the order stays what it is in CMakeLists.txt, where neighbours share headers."""
     groups = []
     for source in sources:
         for members in groups:
-            if len(members) < size and not any(source.clashes(member) for member in members):
+            if len(members) < size and not any(source.clashes(member, rename) for member in members):
+                for member in members:
+                    source.renamed |= source.disturbing(member)
+                    member.renamed |= member.disturbing(source)
                 members.append(source)
                 break
         else:
@@ -144,7 +162,10 @@ def contents(members, root):
     seen = dict.fromkeys(include for member in members for include in member.includes)
     lines = ["// Written by cmake/group_sources.py. Names that clash? Run cmake: it puts their sources into other groups."]
     lines += [f"#include {include}" for include in seen]
-    lines += [f'#include "{member.path.relative_to(root).as_posix()}"' for member in members]
+    for member in members:
+        lines += [f"#define {name} {name}_of_{member.path.stem}" for name in sorted(member.renamed)]
+        lines.append(f'#include "{member.path.relative_to(root).as_posix()}"')
+        lines += [f"#undef {name}" for name in sorted(member.renamed)]
     return "\n".join(lines) + "\n"
 
 
@@ -154,11 +175,12 @@ def main():
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--name", required=True)
     parser.add_argument("--size", type=int, required=True)
+    parser.add_argument("--rename", action="store_true")
     parser.add_argument("sources", type=Path, nargs="+")
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
     headers = Headers(arguments.root)
-    groups = group([Source(path, headers) for path in arguments.sources], arguments.size)
+    groups = group([Source(path, headers) for path in arguments.sources], arguments.size, arguments.rename)
     for number, members in enumerate(groups, 1):
         if len(members) == 1:
             print(members[0].path)

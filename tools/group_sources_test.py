@@ -66,6 +66,23 @@ class GroupSources(unittest.TestCase):
         self.assertTrue(first.clashes(reads) and reads.clashes(first))
         self.assertFalse(both.clashes(reads))
 
+    def test_names_that_clash_are_renamed(self) -> None:
+        sources = [
+            self.source("a.cc", "namespace {\nint Twice(int x) { return x; }\nint Once();\n}"),
+            self.source("b.cc", "namespace {\nlong Twice(long x) { return x; }\n}"),
+            self.source("c.cc", "int F() { return Twice(1); }"),
+            # A macro would hit the members too, and the name of the fixture is the suite's.
+            self.source("d.cc", "namespace {\nint Twice(const Row& row) { return row.Twice(); }\n}"),
+            self.source("e.cc", "namespace {\nclass Twice : public testing::Test {};\nTEST_F(Twice, One) {}\n}"),
+            self.source("f.cc", "namespace {\nvoid PrintTo(int, std::ostream*);\n}"),
+            self.source("g.cc", "namespace {\nvoid PrintTo(long, std::ostream*);\n}"),
+        ]
+        groups = group_sources.group(sources, 8, rename=True)
+        self.assertEqual([[s.path.name for s in members] for members in groups], [["a.cc", "b.cc", "c.cc", "f.cc"], ["d.cc", "g.cc"], ["e.cc"]])
+        lines = group_sources.contents(groups[0], self.root).splitlines()[1:]
+        self.assertEqual(lines[:6], ["#define Twice Twice_of_a", '#include "a.cc"', "#undef Twice",
+                                     "#define Twice Twice_of_b", '#include "b.cc"', "#undef Twice"])
+
     def test_size_and_contents(self) -> None:
         sources = [self.source(f"{name}.cc", f'#include "{name}.h"\n#include <string>\nint {name};\n') for name in "abc"]
         groups = group_sources.group(sources, 2)

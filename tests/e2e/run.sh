@@ -59,7 +59,8 @@ begin_suite e2e
 # Compiled first and run by itself, so that this script's child is the suite and not a tool between the two. Without
 # cgo it shares its compiled packages with the control plane.
 cd "$here"
-CGO_ENABLED=0 go vet ./...
+# With nothing cached it reads the sources of all dependencies, a minute of a processor: `.ci/run` does it every fourth day.
+((${BERTH_SHARE:-0} % 4 != 0)) || CGO_ENABLED=0 go vet ./...
 CGO_ENABLED=0 go test -c -o "$work/e2e.test" .
 build_clock
 flags=()

@@ -151,4 +151,8 @@ std::vector<std::string> NotPercent(std::string_view text) {
       "validation is '[0-9]+%')"};
 }
 
+bool IsContainerResource(std::string_view name) {
+  return name == "cpu" || name == "memory" || name == "ephemeral-storage" || name.starts_with("hugepages-");
+}
+
 }  // namespace berth::api

@@ -18,4 +18,8 @@ std::vector<std::string> NotConfigKey(std::string_view text);  // a key of a Con
 std::vector<std::string> NotEnvVarName(std::string_view text);
 std::vector<std::string> NotPercent(std::string_view text);  // "25%"
 
+// Whether it is a resource without a domain that a container may ask for: cpu, memory, ephemeral-storage,
+// hugepages-SIZE (IsStandardContainerResourceName).
+bool IsContainerResource(std::string_view name);
+
 }  // namespace berth::api

@@ -19,13 +19,13 @@
 namespace berth::app {
 namespace {
 
-using testing::Contains;
-using testing::ElementsAre;
-using testing::IsEmpty;
-using testing::Not;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Not;
 using Words = std::vector<std::string>;
 
-class CompletionTest : public testing::Test {
+class CompletionTest : public ::testing::Test {
  protected:
   CompletionTest() { AddRunFlags(run_flags_, run_, directory_); }
 
@@ -108,7 +108,7 @@ TEST_F(CompletionTest, OffersFilesWhereOneIsMeant) {
       {{"simulate", ""}, Files::kNone},
       {{"simulate", "-f", "a.yaml", ""}, Files::kNone},
   };
-  for (const auto& [words, want] : cases) EXPECT_EQ(Of(words).files, want) << testing::PrintToString(words);
+  for (const auto& [words, want] : cases) EXPECT_EQ(Of(words).files, want) << ::testing::PrintToString(words);
 }
 
 TEST_F(CompletionTest, AFlagThatIsGivenIsNotOfferedAgainUnlessItMayBe) {
@@ -154,10 +154,10 @@ TEST_F(CompletionTest, IsWrittenAsKubectlReadsIt) {
 
 TEST(Commands, AreCalledAsTheProgramIs) {
   Commands commands("kubectl berth");
-  EXPECT_THAT(commands.app().help(), testing::HasSubstr("Usage: kubectl berth"));
+  EXPECT_THAT(commands.app().help(), ::testing::HasSubstr("Usage: kubectl berth"));
   const CLI::App* const explain = commands.app().get_subcommand("explain");
-  EXPECT_THAT(explain->help(), testing::HasSubstr("  kubectl berth explain pod -n shop"));
-  EXPECT_THAT(explain->help(), Not(testing::ContainsRegex("(^|[^l]) berth explain")));
+  EXPECT_THAT(explain->help(), ::testing::HasSubstr("  kubectl berth explain pod -n shop"));
+  EXPECT_THAT(explain->help(), Not(::testing::ContainsRegex("(^|[^l]) berth explain")));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 
 #include "berth/codec/json_reader.h"
 #include "berth/whatif/explanation.h"
+#include "berth/whatif/explanation_json.h"
 #include "berth/whatif/explanation_text.h"
 #include "berth/whatif/state_builder.h"
 #include "berth/whatif/whatif_testing.h"

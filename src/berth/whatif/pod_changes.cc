@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "berth/api/names.h"
 #include "berth/framework/resource.h"
 
 namespace berth::whatif {
@@ -60,8 +61,7 @@ class Capping {
 
 std::string AmountText(std::string_view resource, std::int64_t amount) {
   if (IsCpu(resource)) return amount % 1000 == 0 ? std::to_string(amount / 1000) : std::to_string(amount) + "m";
-  const bool is_bytes = resource == framework::resources::kMemory ||
-                        resource == framework::resources::kEphemeralStorage || resource.starts_with("hugepages-");
+  const bool is_bytes = api::IsContainerResource(resource);
   if (!is_bytes || amount == 0) return std::to_string(amount);
   constexpr std::array<std::pair<int, const char*>, 4> kUnits = {{{40, "Ti"}, {30, "Gi"}, {20, "Mi"}, {10, "Ki"}}};
   for (const auto& [shift, unit] : kUnits) {

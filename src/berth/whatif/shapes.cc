@@ -21,8 +21,7 @@ std::pair<std::string, std::string> Split(const std::string& pair) {
 
 // What an API server would refuse in a pod: a name that no pod may ask for would be a request that every node has.
 Expected<void> CheckRequest(const std::string& resource, const std::string& text, const api::Quantity& amount) {
-  const bool is_standard = resource == "cpu" || resource == "memory" || resource == "ephemeral-storage" ||
-                           resource.starts_with("hugepages-");
+  const bool is_standard = api::IsContainerResource(resource);
   if (const std::vector<std::string> why = api::NotQualifiedName(resource); !why.empty())
     return InvalidError("the request of \"" + resource + "\": " + why.front());
   if (!is_standard && resource.find('/') == std::string::npos)

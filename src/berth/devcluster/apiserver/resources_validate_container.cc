@@ -20,14 +20,11 @@ bool IsHugePages(std::string_view name) { return name.starts_with("hugepages-");
 bool IsNative(std::string_view name) {
   return name.find('/') == std::string_view::npos || name.find("kubernetes.io/") != std::string_view::npos;
 }
-bool IsContainerResource(std::string_view name) {
-  return name == "cpu" || name == "memory" || name == "ephemeral-storage" || IsHugePages(name);
-}
 
 void ValidateResourceName(std::string_view name, const std::string& field, Errors& errors) {
   const std::vector<std::string> why = api::NotQualifiedName(name);
   AddInvalid(errors, field, name, why);
-  if (name.find('/') != std::string_view::npos || IsContainerResource(name)) return;
+  if (name.find('/') != std::string_view::npos || api::IsContainerResource(name)) return;
   if (why.empty() && name != "pods" && name != "storage" && name != "services") {
     errors.push_back(Invalid(field, json::value(name), "must be a standard resource type or fully qualified"));
   }
