@@ -163,8 +163,10 @@ def contents(members, root):
     lines = ["// Written by cmake/group_sources.py. Names that clash? Run cmake: it puts their sources into other groups."]
     lines += [f"#include {include}" for include in seen]
     for member in members:
-        lines += [f"#define {name} {name}_of_{member.path.stem}" for name in sorted(member.renamed)]
-        lines.append(f'#include "{member.path.relative_to(root).as_posix()}"')
+        path = member.path.relative_to(root)
+        source = re.sub(r"\W", "_", path.with_suffix("").as_posix())
+        lines += [f"#define {name} {name}_of_{source}" for name in sorted(member.renamed)]
+        lines.append(f'#include "{path.as_posix()}"')
         lines += [f"#undef {name}" for name in sorted(member.renamed)]
     return "\n".join(lines) + "\n"
 
