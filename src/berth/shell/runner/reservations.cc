@@ -43,7 +43,15 @@ bool Reservations::Reserve(const api::Pod& evicted, const std::string& node_name
     number = next_++;
     places_[number] = {evicted.metadata.uid, evicted.metadata.controller->uid, node_name, stand_in, {}};
   }
-  push_(scheduler::PodSet{std::move(stand_in)});
+  push_(scheduler::PodSet{stand_in});
+  bool is_over = false;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto at = places_.find(number);
+    is_over = at == places_.end() || !at->second.arrived_uid.empty();
+  }
+  // The replacement came before the core knew of the stand-in: nobody else would take that away.
+  if (is_over) push_(GoneOf(*stand_in));
   loop_.PostAfter(time_max, [this, alive = alive_, number] {
     if (*alive) End(number);
   });
@@ -67,14 +75,14 @@ void Reservations::End(std::uint64_t number) {
     const std::lock_guard lock(mutex_);
     const auto at = places_.find(number);
     if (at == places_.end()) return;
-    if (at->second.arrived_uid.empty()) out.emplace_back(GoneOf(at->second));
+    if (at->second.arrived_uid.empty()) out.emplace_back(GoneOf(*at->second.stand_in));
     places_.erase(at);
   }
   PushAll(std::move(out));
 }
 
-scheduler::PodGone Reservations::GoneOf(const Place& place) {
-  const api::ObjectMeta& pod = place.stand_in->metadata;
+scheduler::PodGone Reservations::GoneOf(const api::Pod& stand_in) {
+  const api::ObjectMeta& pod = stand_in.metadata;
   return {pod.namespace_name, pod.name, pod.uid};
 }
 
@@ -106,7 +114,7 @@ PodPtr Reservations::Changed(PodPtr pod, Inputs& out) {
     const bool is_awaited = place.arrived_uid.empty() && place.controller_uid == pod->metadata.controller->uid;
     if (!is_awaited || place.evicted_uid == pod->metadata.uid) continue;
     place.arrived_uid = pod->metadata.uid;
-    out.emplace_back(GoneOf(place));
+    out.emplace_back(GoneOf(*place.stand_in));
     mine = &place;
   }
   // One that the scheduler has nominated meanwhile keeps that.

@@ -62,7 +62,7 @@ class Reservations {
 
   void End(std::uint64_t number);
   // The input that takes the stand-in away.
-  static scheduler::PodGone GoneOf(const Place& place);
+  static scheduler::PodGone GoneOf(const api::Pod& stand_in);
   // The pod as the core is to see it. With the lock held.
   std::shared_ptr<const api::Pod> Changed(std::shared_ptr<const api::Pod> pod, Inputs& out);
   void Forget(const std::string& pod_uid);

@@ -81,6 +81,19 @@ TEST_F(ReservationsTest, WhatDoesNotComeInTimeLosesIt) {
   EXPECT_THAT(Got(), ElementsAre("web-2"));
 }
 
+TEST_F(ReservationsTest, AReplacementThatComesBeforeTheStandInLeavesNone) {
+  bool has_come = false;
+  Reservations raced(loop, [&](const scheduler::Input& input) {
+    // Another thread is faster than the one that reserves.
+    if (!std::exchange(has_come, true))
+      raced.Take(scheduler::PodSet{std::make_shared<const api::Pod>(OfWeb("web-2").Build())});
+    inputs.push_back(input);
+  });
+  raced.Reserve(OfWeb("web-1").Node("n1").Build(), "n2", 1min);
+  EXPECT_THAT(Got(), ElementsAre("reserved-web-1 gone", "web-2 nominated for n2", "reserved-web-1 on n2",
+                                 "reserved-web-1 gone"));
+}
+
 TEST_F(ReservationsTest, ALateOneIsNoLongerNominated) {
   reservations.Reserve(OfWeb("web-1").Node("n1").Build(), "n2", 1min);
   Take(OfWeb("web-2"));
