@@ -31,6 +31,9 @@ struct Release {
   bool stops_at_first_violated_budget = false;
   // The nomination of a pod that a PreEnqueue plugin holds back counts for other pods.
   bool nominates_gated_pods = false;
+  // Wildcard events, the flush of pods that have waited long among them, reach pods that a PreEnqueue plugin holds
+  // back, whatever that plugin has registered for; after a flush the time counts anew.
+  bool wildcards_reach_gated_pods = false;
   // The deletion of a ResourceClaim with an allocation wakes waiting pods.
   bool hears_of_deleted_claims = false;
   // DynamicResources' PostFilter gives no reason when it frees no claim.
@@ -99,6 +102,7 @@ constexpr Release ReleaseOf(int minor) {
   release.tells_placement_after_preemption = true;
   release.stops_at_first_violated_budget = true;
   release.nominates_gated_pods = true;
+  release.wildcards_reach_gated_pods = true;
   release.hears_of_deleted_claims = true;
   release.is_claim_release_silent = true;
   release.names_target_pod_events = true;

@@ -2,6 +2,7 @@
 // Entry: the queue's own record of a pod, and the indexes that find it by uid and by name. Internal to the queue.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -39,12 +40,16 @@ struct Entry {
   Place place = kNowhere;
   std::uint32_t position = 0;  // in a heap, or among a group's members
   Time backoff_expiration{};   // in the back-off heaps
+  Time flushed{};              // when it was last flushed, where that counts
   framework::Status gate;      // why it is gated
   // In flight the neighbours in the order of popping, waiting those of the same class and rejector set.
   Entry* earlier = nullptr;
   Entry* later = nullptr;
   std::uint64_t event_sequence = 0;  // in flight: of the first event that happened after it was popped
   PodGroupEntity* group = nullptr;   // that it stands for, or is a waiting member of
+
+  // From when the flush of long-waiting pods counts.
+  Time waits_since() const { return std::max(info.timestamp, flushed); }
 };
 
 // Entries in stable places, used again after they are freed.

@@ -185,9 +185,9 @@ void PodGroupQueue::End(PodGroupEnd end, Time now) {
 }
 
 void PodGroupQueue::ObjectAdded(const PodGroupKey& group, Time now) {
-  const std::optional<PodGroupKey> root = groups_.RootOf(group);
-  if (!root) return;
-  for (const PodGroupKey& leaf : framework::LeavesOf(groups_, *root)) {
+  if (!groups_.RootOf(group)) return;
+  // Whether other PodGroups of the tree have a root does not depend on this one.
+  for (const PodGroupKey& leaf : framework::LeavesOf(groups_, group)) {
     const auto found = incomplete_.find(leaf);
     if (found == incomplete_.end()) continue;
     const std::vector<Entry*> members = std::move(found->second);

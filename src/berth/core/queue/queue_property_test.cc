@@ -60,14 +60,15 @@ struct TwinPod {
   Set unschedulable, pending;
   std::string gating;
   Time expiration{};
+  Time flushed{};
   std::uint64_t arrival = 0;
   std::vector<std::pair<ClusterEvent, EventSource>> seen;  // in flight: what happened since
 };
 
 class Twin {
  public:
-  Twin(const framework::QueueSortPlugin& sort, std::map<std::string, ProfileHooks> profiles)
-      : sort_(sort), profiles_(std::move(profiles)) {}
+  Twin(const framework::QueueSortPlugin& sort, std::map<std::string, ProfileHooks> profiles, bool wildcards_reach_gates)
+      : sort_(sort), profiles_(std::move(profiles)), wildcards_reach_gates_(wildcards_reach_gates) {}
 
   void Add(const PodInfoPtr& pod, Time now) {
     if (pods.contains(pod->uid)) return Update(nullptr, pod, now);
@@ -188,8 +189,9 @@ class Twin {
     for (auto& [uid, p] : pods) {
       const bool waits =
           p.place == Place::kUnschedulable || (p.place == Place::kGated && GateWants(p.gating, ClusterEvent()));
-      if (!waits || now - p.info.timestamp <= 5min) continue;
+      if (!waits || now - std::max(p.info.timestamp, p.flushed) <= 5min) continue;
       p.info.was_flushed_from_unschedulable = true;
+      if (wildcards_reach_gates_) p.flushed = now;
       Requeue(p, 1, now);
       has_moved = true;
     }
@@ -213,6 +215,7 @@ class Twin {
     return false;
   }
   bool GateWants(const std::string& gating, const ClusterEvent& event) const {
+    if (wildcards_reach_gates_ && event.IsWildcard()) return true;
     for (const auto& [name, hooks] : profiles_) {
       for (const auto& r : hooks.events) {
         if (r.plugin == gating && ClusterEvent::Matches(r.event.event, event)) return true;
@@ -286,6 +289,7 @@ class Twin {
 
   const framework::QueueSortPlugin& sort_;
   std::map<std::string, ProfileHooks> profiles_;
+  const bool wildcards_reach_gates_;
   std::uint64_t arrivals_ = 0;
   std::int64_t window_ = 0;
 };
@@ -365,8 +369,10 @@ TEST_P(QueueProperty, AgreesWithItsTwin) {
   const ProfileHooks hooks = MakeHooks(gate_a, gate_b);
   ProfileHooks other = hooks;
   other.events.resize(3);
-  SchedulingQueue queue({}, sort, {{"default-scheduler", hooks}, {"other", other}});
-  Twin twin(sort, {{"default-scheduler", hooks}, {"other", other}});
+  const bool wildcards_reach_gates = GetParam() % 4 < 2;
+  SchedulingQueue queue({.wildcards_reach_gated_pods = wildcards_reach_gates}, sort,
+                        {{"default-scheduler", hooks}, {"other", other}});
+  Twin twin(sort, {{"default-scheduler", hooks}, {"other", other}}, wildcards_reach_gates);
 
   Time now = kStart + 123456us;
   std::vector<QueuedPodInfo> popped;  // some of them done already

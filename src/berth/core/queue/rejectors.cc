@@ -68,7 +68,8 @@ void RejectorSet::Unlink(Entry* entry) {
   waiting_of_class = {};
 }
 
-Rejectors::Rejectors(absl::flat_hash_map<std::string, ProfileHooks> profiles) {
+Rejectors::Rejectors(absl::flat_hash_map<std::string, ProfileHooks> profiles, bool wildcards_reach_gates)
+    : wildcards_reach_gates_(wildcards_reach_gates) {
   // By name, so that ids do not depend on the hash table's order.
   std::map<std::string, ProfileHooks> ordered(std::make_move_iterator(profiles.begin()),
                                               std::make_move_iterator(profiles.end()));
@@ -140,6 +141,7 @@ RejectorSet* Rejectors::InternKey() {
 }
 
 bool Rejectors::GateWants(PluginId gating, const ClusterEvent& event) const {
+  if (wildcards_reach_gates_ && event.IsWildcard()) return true;
   const auto events = events_by_plugin_.find(gating);
   return events != events_by_plugin_.end() &&
          std::ranges::any_of(events->second, [&event](const ClusterEvent& registered) {

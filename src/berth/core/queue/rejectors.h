@@ -95,7 +95,8 @@ struct RejectorSet {
 
 class Rejectors {
  public:
-  explicit Rejectors(absl::flat_hash_map<std::string, ProfileHooks> profiles);
+  // `wildcards_reach_gates`: framework::Release::wildcards_reach_gated_pods.
+  Rejectors(absl::flat_hash_map<std::string, ProfileHooks> profiles, bool wildcards_reach_gates);
 
   // Null when no profile has that name.
   const Profile* FindProfile(std::string_view scheduler_name) const;
@@ -139,6 +140,7 @@ class Rejectors {
   RejectorSet* InternKey();
   bool GateWants(PluginId gating, const framework::ClusterEvent& event) const;
 
+  const bool wildcards_reach_gates_;
   std::vector<std::unique_ptr<Profile>> profiles_;
   StringHashMap<const Profile*> profile_by_name_;
   mutable const Profile* latest_profile_ = nullptr;

@@ -45,9 +45,10 @@ class SchedulingQueue::Impl final : private EntityPlaces {
  public:
   Impl(Options options, const framework::QueueSortPlugin& sort, absl::flat_hash_map<std::string, ProfileHooks> profiles)
       : nominates_gated_pods(options.nominates_gated_pods),
+        counts_from_flush(options.wildcards_reach_gated_pods),
         backoff_policy{options.initial_backoff, options.max_backoff},
         order(sort),
-        rejectors(std::move(profiles)),
+        rejectors(std::move(profiles), options.wildcards_reach_gated_pods),
         active(ActiveLess{&order}),
         backoff(BackoffLess{{&order}}),
         error_backoff(ErrorBackoffLess{}),
@@ -534,6 +535,7 @@ class SchedulingQueue::Impl final : private EntityPlaces {
     parked.Flush(now, to_move);
     for (const auto& [entry, strategy] : to_move) {
       entry->info.was_flushed_from_unschedulable = true;
+      if (counts_from_flush) entry->flushed = now;
       Requeue(entry, strategy, now, Cause::kUnschedulableTimeout);
     }
     // Upstream records this like any event: a pod that is refused just now is tried again too.
@@ -558,6 +560,7 @@ class SchedulingQueue::Impl final : private EntityPlaces {
 
   QueueMetrics metrics;
   const bool nominates_gated_pods;
+  const bool counts_from_flush;
   const Backoff backoff_policy;
   Sort order;
   Rejectors rejectors;

@@ -136,7 +136,9 @@ class SchedulingQueue {
     Duration initial_backoff = std::chrono::seconds(1);
     Duration max_backoff = std::chrono::seconds(10);  // 0: no back-off at all
     Duration unschedulable_max = std::chrono::minutes(5);
-    bool nominates_gated_pods = false;  // framework::Release
+    // As framework::Release has them.
+    bool nominates_gated_pods = false;
+    bool wildcards_reach_gated_pods = false;
   };
 
   // Events that are kept for pods in flight. Beyond this number all are dropped, and every pod that was in flight then

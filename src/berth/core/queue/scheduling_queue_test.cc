@@ -732,6 +732,24 @@ TEST_F(SchedulingQueueTest, PodsThatWaitTooLongAreTriedAgain) {
   EXPECT_TRUE(queue->Pop(kStart + 5min + 30s)->was_flushed_from_unschedulable);
 }
 
+TEST_F(SchedulingQueueTest, AReleaseAsksTheGateAgainAfterALongTime) {
+  Reset({.wildcards_reach_gated_pods = true});
+  now = kStart;
+  bool is_shut = true;
+  gate_a.extra = [&](const PodInfo&) { return is_shut; };
+  Add({.name = "gated"});
+  EXPECT_EQ(PlaceOf("gated"), Place::kGated);
+  gate_calls.clear();
+  queue->Tick(*queue->NextWake());
+  EXPECT_EQ(PlaceOf("gated"), Place::kGated);
+  EXPECT_FALSE(gate_calls.empty());
+  gate_calls.clear();
+  EXPECT_EQ(queue->NextWake(), kStart + 11min) << "it counts from the flush";
+  is_shut = false;
+  queue->Tick(*queue->NextWake());
+  EXPECT_EQ(PlaceOf("gated"), Place::kActive) << "no event told that the gate is open";
+}
+
 TEST_F(SchedulingQueueTest, TheFlushIsAnEventForPodsInFlight) {
   AddFailed({.name = "a"}, {"Affinity"});
   now += 10min;

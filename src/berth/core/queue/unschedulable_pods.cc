@@ -25,7 +25,7 @@ void UnschedulablePods::Park(Entry* entry) {
     sets_.push_back(set);
   }
   set->Link(entry);
-  if (set->flushes) oldest_ = std::min(oldest_, entry->info.timestamp);
+  if (set->flushes) oldest_ = std::min(oldest_, entry->waits_since());
 }
 
 void UnschedulablePods::Unpark(Entry* entry) {
@@ -48,10 +48,10 @@ void UnschedulablePods::Flush(Time now, std::vector<std::pair<Entry*, Strategy>>
     if (!set->flushes) continue;
     for (const WaitingClass& waiting : set->waiting) {
       for (Entry* entry = waiting.first; entry != nullptr; entry = entry->later) {
-        if (now - entry->info.timestamp > wait_max_) {
+        if (now - entry->waits_since() > wait_max_) {
           due.emplace_back(entry, Strategy::kAfterBackoff);
         } else {
-          oldest_ = std::min(oldest_, entry->info.timestamp);
+          oldest_ = std::min(oldest_, entry->waits_since());
         }
       }
     }
