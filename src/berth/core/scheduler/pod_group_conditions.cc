@@ -43,17 +43,16 @@ void PodGroupConditions::Set(const PodGroupKey& group, bool is_scheduled, const 
   if (object == nullptr) return;
   const api::GroupCondition* const old = object->FindCondition(api::kPodGroupInitiallyScheduled);
   Told& told = told_[group];
-  if (told.uid != object->metadata.uid) told = {object->metadata.uid, 0, false, {}};
+  if (told.uid != object->metadata.uid) told = {.uid = object->metadata.uid};
   const bool was_scheduled = told.is_scheduled || (old != nullptr && old->status == "True");
   if (was_scheduled && !is_scheduled) return;
   const std::string status = is_scheduled ? "True" : "False";
   const bool is_same = old != nullptr && old->status == status && old->reason == reason && old->message == message &&
                        old->observed_generation == object->metadata.generation;
   const std::string said = status + "\n" + reason + "\n" + message + "\n" + std::to_string(object->metadata.generation);
-  if (told.under_way.empty() ? is_same : told.under_way == said) return;
-  told.under_way = said;
+  const std::string& last_said = told.next.empty() ? told.under_way : told.next;
+  if (last_said.empty() ? is_same : last_said == said) return;
   told.is_scheduled = is_scheduled;
-  told.write = ++last_write_;
   codec::json::object condition{{"type", api::kPodGroupInitiallyScheduled},
                                 {"status", status},
                                 {"observedGeneration", object->metadata.generation},
@@ -64,6 +63,13 @@ void PodGroupConditions::Set(const PodGroupKey& group, bool is_scheduled, const 
   codec::json::object body{{"status", codec::json::object{{"conditions", codec::json::array{std::move(condition)}}}}};
   // The uid keeps the write from a later group of the same name.
   if (!object->metadata.uid.empty()) body["metadata"] = codec::json::object{{"uid", object->metadata.uid}};
+  if (!told.under_way.empty()) {
+    told.next = said;
+    told.next_body = codec::WriteJson(body);
+    return;
+  }
+  told.under_way = said;
+  told.write = ++last_write_;
   background_.Start(Post(group, codec::WriteJson(body), told.write, 1), state_.now);
   if (told_.size() >= forget_at_) Forget();
 }
@@ -75,28 +81,33 @@ Operation PodGroupConditions::Post(const PodGroupKey& group, const std::string& 
   patch.type = framework::PatchType::kStrategicMerge;
   patch.body = body;
   return Operation::Write(std::move(patch), [this, group, body, write, tries](const framework::StepResult& result) {
-    if (!result.error || result.error->code == ErrorCode::kNotFound) {
-      Ended(group, write);
-      return Operation::Done();
-    }
-    const auto told = told_.find(group);
-    const bool is_newest = told != told_.end() && told->second.write == write;
-    if (!is_newest || !MayPass(*result.error) || tries == kTriesMax) {
+    if (!result.error || result.error->code == ErrorCode::kNotFound) return Next(group, write);
+    if (IsOutdated(group, write)) return Next(group, write);
+    if (!MayPass(*result.error) || tries == kTriesMax) {
       log::Warning("scheduler", "The condition of a pod group could not be written",
                    {{"podGroup", group.Text()}, {"error", result.error->message}});
-      Ended(group, write);
-      return Operation::Done();
+      return Next(group, write);
     }
     const Duration delay = std::min(kRetryMax, kRetryInitial * (1 << tries));
     return Operation::After(delay, [this, group, body, write, tries](const framework::StepResult&) {
-      return Post(group, body, write, tries + 1);
+      return IsOutdated(group, write) ? Next(group, write) : Post(group, body, write, tries + 1);
     });
   });
 }
 
-void PodGroupConditions::Ended(const PodGroupKey& group, std::uint64_t write) {
+bool PodGroupConditions::IsOutdated(const PodGroupKey& group, std::uint64_t write) const {
   const auto told = told_.find(group);
-  if (told != told_.end() && told->second.write == write) told->second.under_way.clear();
+  return told == told_.end() || told->second.write != write || !told->second.next.empty();
+}
+
+Operation PodGroupConditions::Next(const PodGroupKey& group, std::uint64_t write) {
+  const auto found = told_.find(group);
+  if (found == told_.end() || found->second.write != write) return Operation::Done();
+  Told& told = found->second;
+  told.under_way = std::exchange(told.next, {});
+  if (told.under_way.empty()) return Operation::Done();
+  told.write = ++last_write_;
+  return Post(group, std::exchange(told.next_body, {}), told.write, 1);
 }
 
 void PodGroupConditions::Forget() {

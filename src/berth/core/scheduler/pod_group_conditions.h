@@ -28,16 +28,23 @@ class PodGroupConditions {
            const std::string& message);
 
  private:
+  // One write of a group is under way at a time: the API server may get one that has to be sent again after a later
+  // one.
   struct Told {
     std::string uid;          // of the group
-    std::uint64_t write = 0;  // the newest
+    std::uint64_t write = 0;  // the one under way
     bool is_scheduled = false;
-    std::string under_way;  // what the newest write says; empty: it has ended
+    std::string under_way;  // what it says; empty: none
+    std::string next;       // what is to be said when it has ended; empty: nothing
+    std::string next_body;
   };
 
   framework::Operation Post(const framework::PodGroupKey& group, const std::string& body, std::uint64_t write,
                             int tries);
-  void Ended(const framework::PodGroupKey& group, std::uint64_t write);
+  // Whether something else is to be said by now.
+  bool IsOutdated(const framework::PodGroupKey& group, std::uint64_t write) const;
+  // The write has ended; what comes next.
+  framework::Operation Next(const framework::PodGroupKey& group, std::uint64_t write);
   void Forget();
 
   CoreState& state_;

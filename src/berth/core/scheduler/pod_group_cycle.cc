@@ -338,6 +338,8 @@ void PodGroupCycle::Bind(Profile& profile, GroupMember&& member) {
   state_.pod_groups->SetScheduled(assumed);
   const framework::Cycle cycle(state_.cache.nodes(), member.state, member.seed, state_.WallNow());
   PermitAnswers answers = RunPermit(state_, profile, cycle, *assumed, member.queued.is_sampled);
+  // Whatever the plugins behind the one that let them go say about this member.
+  for (const auto& [uid, plugin] : state_.pod_groups->TakeAllowed()) bindings_.AllowPermitted(uid, plugin);
   if (!answers.refusal.IsSuccess()) {
     Unreserve(state_, profile, *assumed);
     SchedulingFailure failure = FailureOfChosenNode(answers.refusal);
@@ -348,7 +350,6 @@ void PodGroupCycle::Bind(Profile& profile, GroupMember&& member) {
   NoteDecision(member, {});
   for (const PermitWait& wait : answers.waits) state_.pod_groups->NoteWaiting(*assumed, wait.plugin);
   bindings_.StartBinding(profile, std::move(member.queued), assumed, member.row, std::move(answers.waits));
-  for (const auto& [uid, plugin] : state_.pod_groups->TakeAllowed()) bindings_.AllowPermitted(uid, plugin);
 }
 
 void PodGroupCycle::NoteDecision(const GroupMember& member, const std::string& message) {

@@ -231,6 +231,45 @@ TEST_F(PodGroupCycleTest, AConditionIsNotWrittenAgainWhileItIsUnderWay) {
   EXPECT_TRUE((h_.Cycle().conditions.empty() && h_.is_ready));
 }
 
+// The API server could get the older one last.
+TEST_F(PodGroupCycleTest, OneConditionOfAGroupIsUnderWayAtATime) {
+  AddNodes(1);
+  h_.Set(Gang("g", 5));
+  h_.AddMembers("g", 5);
+  h_.holds_conditions = true;
+  EXPECT_EQ(h_.Cycle().conditions.size(), 1U);
+  AddNodes(2);
+  h_.now += 60s;
+  const Written written = h_.Cycle();
+  EXPECT_EQ(written.bound.size(), 5U);
+  EXPECT_TRUE(written.conditions.empty());
+  EXPECT_EQ(h_.AnswerConditions().conditions, (Strings{"g True Scheduled: "}));
+}
+
+class RefusesAtPermit final : public framework::PermitPlugin {
+ public:
+  std::string_view Name() const override { return "Refuses"; }
+  framework::PermitResult Permit(const framework::Cycle&, const framework::PodInfo& pod,
+                                 std::string_view) override {
+    framework::PermitResult result;
+    if (pod.name == "g-2") result.status = framework::Status::Unschedulable("not this one");
+    return result;
+  }
+};
+
+TEST(PodGroupPermit, WhomTheGangLetsGoDoesNotWaitForPluginsBehindIt) {
+  RefusesAtPermit refuses;
+  Profiles profiles = GroupProfiles();
+  profiles.front()->permit.push_back(&refuses);
+  GroupHarness h(std::move(profiles));
+  h.Set(MakeNode("n0"));
+  h.Set(Gang("g", 3));
+  h.AddMembers("g", 3);
+  const Written written = h.Cycle();
+  EXPECT_EQ(written.bound, (Map{{"g-0", "n0"}, {"g-1", "n0"}}));
+  EXPECT_EQ(written.failed.count("g-2"), 1U);
+}
+
 // Others of the gang may be bound already, and another gang could take the room.
 TEST_F(PodGroupCycleTest, AGangKeepsItsRoomWhileTheAPIServerIsAway) {
   AddNodes(1);

@@ -94,6 +94,22 @@ TEST_F(PodGroupPlacementTest, MorePodsAreBetterThanFewer) {
 }
 
 // On rack a, one small node, a member fills what there is; on b both members run, and much stays free.
+// Of so many members on so many placements not all is kept.
+TEST_F(PodGroupPlacementTest, TheBestOfManyPlacementsOfALargeGroup) {
+  for (const char* rack : {"a", "b", "c"}) AddRack(rack, 1);
+  AddRack("d", 2);
+  constexpr int kMembers = 5'100;
+  api::PodGroup group = Basic("g");
+  group.topology_keys = {"rack"};
+  h_.Set(group);
+  h_.AddMembers("g", kMembers, "4");
+  const Written written = h_.Cycle();
+  EXPECT_EQ(written.bound.size(), 2u);
+  EXPECT_EQ(Racks(written), (std::set<std::string>{"d"}));
+  EXPECT_EQ(written.failed.size(), kMembers - 2u) << "each of the others is told why it waits";
+  EXPECT_EQ(h_.core.cache().pod_count(), 2u);
+}
+
 TEST_F(PodGroupPlacementTest, WeightsAreTheConfigurations) {
   using config::ExtensionPoint;
   struct Case {

@@ -109,6 +109,12 @@ class GroupHarness : public Harness {
     return testing::MakePod(group + "-" + std::to_string(i)).InGroup(group).Request("cpu", cpu).Priority(priority);
   }
 
+  // The API server takes the conditions that were held, and those to come.
+  Written AnswerConditions() {
+    holds_conditions = false;
+    for (const auto held : std::exchange(held_, {})) core.Handle(WriteDone{held, {}}, now);
+    return Collect();
+  }
   // One cycle, and what it wrote; the API server takes bindings and conditions.
   Written Cycle() {
     core.Tick(now);
@@ -151,7 +157,8 @@ class GroupHarness : public Harness {
     } else if (auto* patch = std::get_if<framework::ObjectPatch>(&write.write)) {
       if (patch->object.resource == "podgroups") {
         TakeCondition(*patch, written);
-        if (!holds_conditions) core.Handle(WriteDone{write.operation, condition_error}, now);
+        if (holds_conditions) return held_.push_back(write.operation);
+        core.Handle(WriteDone{write.operation, condition_error}, now);
       } else {
         written.evicted.push_back(patch->object.name);
         core.Handle(WriteDone{write.operation, {}}, now);
@@ -176,6 +183,7 @@ class GroupHarness : public Harness {
   }
 
   std::map<std::string, api::PodGroup> groups_;
+  std::vector<std::uint64_t> held_;  // operations
 };
 
 }  // namespace berth::scheduler

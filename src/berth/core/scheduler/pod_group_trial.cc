@@ -147,6 +147,12 @@ void PodGroupTrial::PlaceBest(const PodGroupKey& group, std::span<GroupMember> m
   std::size_t best = 0;
   if (const Status chosen = ChooseBest(group, placements, tried, best); !chosen.IsSuccess())
     return end(GroupVerdict::Failed(chosen.Message()));
+  if (tried[best].members.empty() && !members.empty()) {  // not kept
+    const PodGroupPlacement placement = placements[best];
+    tried = TryPlacements(group, members, {&placement, 1});
+    best = 0;
+    if (!is_scheduled(tried.front())) return take(tried.front());
+  }
   Tried& chosen = tried[best];
   for (GroupMember* const member : Chosen(*state_.pod_groups, group, chosen.verdicts, chosen.members)) {
     Assume(*member);
@@ -195,6 +201,7 @@ std::vector<PodGroupTrial::Tried> PodGroupTrial::TryPlacements(const PodGroupKey
   }
   if (hides_first) all_nodes_ = &hidden;
   std::vector<Tried> tried;
+  std::size_t kept = 0;  // members
   for (const PodGroupPlacement& placement : placements) {
     const Time began = state_.stopwatch.Read();
     const Overlay::Mark mark = overlay.mark();
@@ -213,6 +220,13 @@ std::vector<PodGroupTrial::Tried> PodGroupTrial::TryPlacements(const PodGroupKey
     if (state_.metrics.groups)
       state_.metrics.groups->NotePlacement(profile_.scheduler_name(), verdict.IsScheduled(),
                                            state_.stopwatch.Read() - began);
+    const bool may_be_best = verdict.IsScheduled() && kept + members.size() <= kTriedMembersMax;
+    if (tried.size() == 1 || may_be_best) {
+      kept += members.size();
+    } else {
+      now.members = {};
+      std::erase_if(now.verdicts, [&](const auto& each) { return each.first != group; });
+    }
   }
   if (hides_first) all_nodes_ = nullptr;
   return tried;

@@ -87,10 +87,13 @@ class PodGroupTrial {
 
  private:
   using Nodes = std::map<std::string, std::shared_ptr<const api::Node>>;
-  // A placement on which the group was tried.
+  // A placement on which the group was tried. What was found out about members and groups within it is kept for the
+  // first placement, and for those that may be the best until so many members are kept; the best one is tried once more
+  // if it is not among these.
+  static constexpr std::size_t kTriedMembersMax = 20'000;
   struct Tried {
     GroupVerdicts verdicts;
-    std::vector<GroupMember> members;
+    std::vector<GroupMember> members;  // empty: not kept
     std::vector<framework::PodGroupAssignment> assignments;
   };
 

@@ -21,24 +21,27 @@ void BeUntried(GroupMember& member) {
 PodGroupVerdicts::PodGroupVerdicts(const framework::PodGroups& groups, const PodGroupKey& root,
                                    const GroupVerdicts& tried, std::span<GroupMember> members)
     : root_(root) {
-  Complete(groups, root, nullptr, tried, members);
+  std::set<PodGroupKey> untried;
+  Complete(groups, root, nullptr, tried, untried);
   for (const auto& [group, verdict] : verdicts_) as_tried_.emplace(group, *verdict);
+  if (untried.empty()) return;
+  for (GroupMember& member : members) {
+    if (untried.contains(framework::GroupOf(*member.queued.pod))) BeUntried(member);
+  }
 }
 
 void PodGroupVerdicts::Complete(const framework::PodGroups& groups, const PodGroupKey& group, const Shared& above,
-                                const GroupVerdicts& tried, std::span<GroupMember> members) {
+                                const GroupVerdicts& tried, std::set<PodGroupKey>& untried) {
   const auto found = tried.find(group);
   const bool counts =
       found != tried.end() && (above == nullptr || above->IsScheduled() || !found->second.IsScheduled());
   const Shared verdict = counts ? std::make_shared<GroupVerdict>(found->second) : above;
   verdicts_.emplace(group, verdict);
   if (!group.is_composite) {
-    for (GroupMember& member : members) {
-      if (!counts && framework::GroupOf(*member.queued.pod) == group) BeUntried(member);
-    }
+    if (!counts) untried.insert(group);
     return;
   }
-  for (const PodGroupKey& child : groups.ChildrenOf(group)) Complete(groups, child, verdict, tried, members);
+  for (const PodGroupKey& child : groups.ChildrenOf(group)) Complete(groups, child, verdict, tried, untried);
 }
 
 const GroupVerdict& PodGroupVerdicts::Of(const PodGroupKey& leaf) const {

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 
@@ -34,9 +35,10 @@ class PodGroupVerdicts {
  private:
   using Shared = std::shared_ptr<GroupVerdict>;
 
-  // `above`: of the group that this one is in; null: it is the root.
+  // `above`: of the group that this one is in; null: it is the root. PodGroups whose trial counts no more go to
+  // `untried`.
   void Complete(const framework::PodGroups& groups, const framework::PodGroupKey& group, const Shared& above,
-                const GroupVerdicts& tried, std::span<GroupMember> members);
+                const GroupVerdicts& tried, std::set<framework::PodGroupKey>& untried);
 
   const framework::PodGroupKey root_;
   std::map<framework::PodGroupKey, Shared> verdicts_;
