@@ -87,6 +87,7 @@ func TestChartValues(t *testing.T) {
 		{"mode=rebalancer,rebalancer.runIn=scheduler,rebalancer.policy.nodeSelector=a", "mode rebalancer has no scheduler of berth's"},
 		{"mode=rebalancer,rebalancer.policy.nodeSelector=a,profiles[0].schedulerName=x", "profiles: mode rebalancer schedules nothing"},
 		{"mode=rebalancer,rebalancer.policy.nodeSelector=a,networkPolicy.enabled=true", "mode rebalancer installs none"},
+		{"mode=rebalancer,rebalancer.policy.nodeSelector=a,metrics.prometheusRule.enabled=true", "mode rebalancer installs none"},
 		{"rebalancer.enabled=true,rebalancer.runIn=scheduler,rebalancer.policy.nodeSelector=a,rebalancer.extraArgs[0]=--moves-per-hour=2", "rebalancer.extraArgs: is for runIn: controller"},
 		{"extraArgs[0]=--config=mine", "extraArgs: --config is the chart's to set"},
 		{"extraArgs[0]=-v=4", "extraArgs: --v is the chart's to set"},
@@ -128,6 +129,11 @@ func TestChartValues(t *testing.T) {
 	}
 	if strings.Contains(within, "kind: Deployment\nmetadata:\n  name: berth-rebalancer") {
 		t.Errorf("a controller beside the scheduler that moves pods itself\n%s", within)
+	}
+	alone := h.ok(t, "template", "berth", chart, "--kube-version", "1.36.0", "--set",
+		"mode=rebalancer,rebalancer.policy.nodeSelector=a,metrics.serviceMonitor.enabled=true")
+	if !strings.Contains(alone, "- port: rebalancer\n") || strings.Contains(alone, "- port: https-metrics\n") {
+		t.Errorf("its ServiceMonitor should look at the port rebalancer alone:\n%s", alone)
 	}
 	shadow := h.ok(t, "template", "berth", chart, "--kube-version", "1.36.0", "--set", "mode=shadow")
 	for _, wrong := range []string{"leases", "[create", "patch", "update", "delete", "PodDisruptionBudget", "system-cluster-critical", "kind: ConfigMap"} {
