@@ -88,7 +88,8 @@ constexpr auto kNotes = std::to_array<FlagNote>({
     {"emulated-version", kOther,
      "decides which gates may be set and what they are by default; --kubernetes-version is for the rest"},
     {"feature-gates", kOther, "a value that berth has not is refused by name; they are listed at the end of this page"},
-    {"min-compatibility-version", kOther, "no gate of 1.36 depends on it; of 1.37 one that berth does not have"},
+    {"min-compatibility-version", kOther,
+     "has no effect: in 1.36 no gate depends on it, in 1.37 one does that berth does not have"},
     {"allow-metric-labels", kNone, kNoLabels},
     {"allow-metric-labels-manifest", kNone, kNoLabels},
     {"disabled-metrics", kNone, kAllMetrics},
@@ -102,7 +103,8 @@ constexpr auto kNotes = std::to_array<FlagNote>({
     {"v", kOther, "berth's lines have levels of their own: from 4 on there is one for each decision"},
     {"vmodule", kOther, "patterns are matched with the folders that speak: app, client, runner, scheduler ..."},
     {"help", kSame, ""},
-    {"version", kOther, "prints the version of Kubernetes that berth stands in for, with its own: v1.36.3+berth.1.0.0"},
+    {"version", kOther,
+     "prints the version of Kubernetes that berth stands in for, with its own: v1.36.3+berth.VERSION"},
 });
 
 std::string Trimmed(std::string_view text) {
@@ -353,8 +355,8 @@ void AddMetrics(cli::FlagSet& flags, MetricsOptions& options) {
       "File with the same, as a map of \"METRIC,LABEL\": \"VALUE,VALUE\"; not together with --allow-metric-labels");
   flags.Add("disabled-metrics", options.disabled_metrics, "Names of metrics that are not collected");
   flags.Add("show-hidden-metrics-for-version", options.show_hidden_metrics_for_version,
-            "The version before the one that is followed (1." + std::to_string(framework::kOldestRelease - 1) +
-                "): shows the metrics that it has and this one hides");
+            "The version before the one that is followed, such as 1." + std::to_string(framework::kOldestRelease - 1) +
+                ": shows the metrics that it has and this one hides");
 }
 
 cli::Flag::Parse BytesInto(std::int64_t& target) {

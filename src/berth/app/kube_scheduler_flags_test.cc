@@ -213,7 +213,11 @@ std::string FlagsPage() {
       "berth knows every gate of the kube-scheduler that it follows, with its stages by version, so that all "
       "components "
       "can be given one list.\n"
-      "The table has the gates of a scheduler's features. All other gates have no effect in berth.\n\n"
+      "The table has the gates of a scheduler's features. All other gates have no effect in berth. `AllAlpha=true` "
+      "and\n"
+      "`AllBeta=true` turn on gates that are `false` only, too, and `AllBeta=false` turns off some that are `true` "
+      "only:\n"
+      "berth refuses those by name, until the same list sets them to the value that they have.\n\n"
       "| gate | default in 1.36 | in 1.37 | in berth |\n|---|---|---|---|\n";
   for (const config::GateRow& row : config::FeatureGates::Table()) {
     const config::GateEffect effect = config::FeatureGates::EffectOf(row.name);
@@ -226,8 +230,10 @@ std::string FlagsPage() {
     if (effect == config::GateEffect::kOnly)
       what = std::string(config::FeatureGates::OnlyValueOf(row.name) ? "`true`" : "`false`") + " only";
     if (effect == config::GateEffect::kEither) what = "makes no difference";
-    if (const std::string_view why = config::FeatureGates::WhyOf(row.name); !why.empty())
+    if (const std::string_view why = config::FeatureGates::WhyOf(row.name); !why.empty()) {
+      if (effect == config::GateEffect::kSwitched) what += " in 1.37, in 1.36 `false` only";
       what += ": " + std::string(why);
+    }
     page += "| " + std::string(row.name) + " | " + at(36) + " | " + at(37) + " | " + what + " |\n";
   }
   return page;

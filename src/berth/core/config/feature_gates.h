@@ -91,7 +91,8 @@ class FeatureGates {
   static std::span<const GateRow> Table();
   static std::optional<GateSpec> SpecAt(std::string_view gate, int minor);
   static GateEffect EffectOf(std::string_view gate);
-  // Of a gate with kOnly: the value that it has. Of kEither and kOnly: why, in half a sentence.
+  // Of a gate with kOnly: the value that it has. Of all: why, in half a sentence, or empty; of
+  // kSwitched it says why not in 1.36.
   static bool OnlyValueOf(std::string_view gate);
   static std::string_view WhyOf(std::string_view gate);
 
