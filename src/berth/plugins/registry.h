@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The plugins that come with berth: name and factory, one line each in registry.cc. Adding a plugin touches its folder
-// and that line; nothing registers itself.
+// The plugins that come with berth: name and factory, one line each in registry.cc. Nothing registers itself.
 #pragma once
 
 #include <functional>

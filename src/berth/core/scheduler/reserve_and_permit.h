@@ -16,7 +16,8 @@ namespace berth::scheduler {
 // The pod as it is when it has that node.
 framework::PodInfoPtr WithNode(const framework::PodInfo& pod, const std::string& node_name);
 
-// Asks the Reserve plugins in order. What the first one says that does not agree, with its name; nothing is unreserved.
+// Asks the Reserve plugins in order: the first answer that is no success, with the plugin's name. Nothing is
+// unreserved.
 framework::Status RunReserve(CoreState& state, const Profile& profile, const framework::Cycle& cycle,
                              const framework::PodInfo& assumed, bool is_sampled);
 

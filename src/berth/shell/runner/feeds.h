@@ -40,7 +40,7 @@ class Feeds final {
     int release_minor = framework::kOldestRelease;
   };
   struct Callbacks {
-    // On the loop's thread; may wait.
+    // What informers bring, on the loop's thread; may wait.
     std::function<void(scheduler::Input)> push;
     // Once, when everything has been listed. On the loop's thread.
     std::function<void()> on_synced;

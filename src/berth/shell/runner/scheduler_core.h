@@ -21,7 +21,7 @@ namespace berth::runner {
 
 class SchedulerCore final : public Core {
  public:
-  // Decisions between two looks at the inputs.
+  // Most decisions in one turn: then inputs are looked at again.
   static constexpr int kDecisionsPerTurn = 64;
 
   struct Options {
