@@ -204,24 +204,22 @@ func parityFindings(t *testing.T, steps []string, embedded, real []parityAnswer,
 	for n, step := range steps {
 		known := parityKnown(t, step)
 		var unknown []string
-		if embedded[n].status != real[n].status {
-			i := slices.IndexFunc(known, func(s paritySighting) bool { return s.status })
-			if i < 0 {
-				unknown = append(unknown, fmt.Sprintf("exit statuses: embedded %d, real %d", embedded[n].status, real[n].status))
-			} else {
+		note := func(text string, isListed func(paritySighting) bool) {
+			if i := slices.IndexFunc(known, isListed); i >= 0 {
 				seen[known[i]] = true
+			} else {
+				unknown = append(unknown, text)
 			}
+		}
+		if embedded[n].status != real[n].status {
+			note(fmt.Sprintf("exit statuses: embedded %d, real %d", embedded[n].status, real[n].status),
+				func(s paritySighting) bool { return s.status })
 		}
 		for _, line := range parityCompare(embedded[n].lines, real[n].lines) {
-			i := slices.IndexFunc(known, func(s paritySighting) bool { return regexp.MustCompile(s.lines).MatchString(line) })
-			if i < 0 {
-				unknown = append(unknown, line)
-			} else {
-				seen[known[i]] = true
-			}
+			note(line, func(s paritySighting) bool { return regexp.MustCompile(s.lines).MatchString(line) })
 		}
 		if len(unknown) > 0 {
-			found[n] = "only the embedded (+) or only the real server (-) says:\n" + strings.Join(unknown, "\n")
+			found[n] = "the answers differ (lines with + are the embedded server's alone, with - the real one's):\n" + strings.Join(unknown, "\n")
 		}
 	}
 	return found
