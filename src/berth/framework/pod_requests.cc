@@ -187,10 +187,11 @@ Amounts LargestOfSums(const PodClass& c, const Options& options) {
     });
   };
   Amounts total = c.is_resize_infeasible ? Amounts() : sum_of_specs();
-  if (c.pod_resources && c.pod_resources->requests && c.pod_resources->allocated_resources) {
+  const auto& of_pod = c.pod_resources;
+  if (of_pod && of_pod->requests && !of_pod->requests->empty() && of_pod->allocated_resources) {
     // The kubelet has added them up.
-    total.Max(Amounts(*c.pod_resources->allocated_resources));
-    total.Max(Amounts(*c.pod_resources->requests));
+    total.Max(Amounts(*of_pod->allocated_resources));
+    total.Max(Amounts(*of_pod->requests));
   } else {
     total.Max(sum(false));
     total.Max(sum(true));
@@ -202,9 +203,10 @@ Amounts LargestOfSums(const PodClass& c, const Options& options) {
 void ApplyPodLevel(const PodClass& c, const Options& options, Amounts& total) {
   if (c.sums_requests_by_source) {
     if (!HasPodLevelRequests(c)) return;
-    const bool has_status = options.use_status && c.pod_resources.has_value();
+    // Without status.resources what is allocated does not count.
+    const bool has_status = options.use_status && c.pod_resources && c.pod_resources->requests;
     Amounts effective = has_status && c.is_resize_infeasible ? Amounts() : Amounts(c.spec.requests);
-    if (has_status && c.pod_resources->requests) effective.Max(Amounts(*c.pod_resources->requests));
+    if (has_status) effective.Max(Amounts(*c.pod_resources->requests));
     if (has_status && c.pod_resources->allocated_resources)
       effective.Max(Amounts(*c.pod_resources->allocated_resources));
     for (const auto& [name, amount] : effective.entries()) {

@@ -174,6 +174,8 @@ TEST(PodRequests, From137OnTheLargestOfThreeSumsCounts) {
   // The kubelet's own sums are taken as they are.
   c.pod_resources = api::ContainerStatus{"", List({{"cpu", "1"}}), List({{"cpu", "7"}})};
   EXPECT_EQ(cpu(true), 7000);
+  c.pod_resources->requests = List({});
+  EXPECT_EQ(cpu(true), 5000) << "there are no sums of what is in force";
 }
 
 TEST(PodRequests, From137OnPodLevelStatusesAreTakenToo) {
@@ -181,6 +183,10 @@ TEST(PodRequests, From137OnPodLevelStatusesAreTakenToo) {
   c.sums_requests_by_source = true;
   c.spec.requests = List({{"cpu", "1"}});
   c.pod_resources = api::ContainerStatus{"", {}, List({{"cpu", "2"}, {"memory", "1Mi"}})};
+  DerivePodClass(c);
+  EXPECT_EQ(c.requests.cpu_milli, 1000) << "the kubelet has told no amounts that are in force yet";
+  EXPECT_EQ(c.requests.memory_bytes, 0);
+  c.pod_resources->requests = List({});
   DerivePodClass(c);
   EXPECT_EQ(c.requests.cpu_milli, 2000);
   EXPECT_EQ(c.requests.memory_bytes, kMi) << "which the spec does not name";

@@ -34,6 +34,8 @@ struct Release {
   // Wildcard events, the flush of pods that have waited long among them, reach pods that a PreEnqueue plugin holds
   // back, whatever that plugin has registered for; after a flush the time counts anew.
   bool wildcards_reach_gated_pods = false;
+  // Plugins that register Node/Add hear of Node/UpdateNodeTaint, too.
+  bool adds_node_taint_event = true;
   // The deletion of a ResourceClaim with an allocation wakes waiting pods.
   bool hears_of_deleted_claims = false;
   // DynamicResources' PostFilter gives no reason when it frees no claim.
@@ -103,6 +105,7 @@ constexpr Release ReleaseOf(int minor) {
   release.stops_at_first_violated_budget = true;
   release.nominates_gated_pods = true;
   release.wildcards_reach_gated_pods = true;
+  release.adds_node_taint_event = false;
   release.hears_of_deleted_claims = true;
   release.is_claim_release_silent = true;
   release.names_target_pod_events = true;

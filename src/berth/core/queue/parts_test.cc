@@ -314,9 +314,9 @@ class Speaks final : public framework::EnqueueExtensions {
 };
 
 TEST(Registrations, OfAPlugin) {
-  const auto labels = [](const framework::Plugin& plugin) {
+  const auto labels = [](const framework::Plugin& plugin, bool adds_node_taint_event = true) {
     Names names;
-    for (const Registration& registration : RegistrationsOf(plugin)) {
+    for (const Registration& registration : RegistrationsOf(plugin, adds_node_taint_event)) {
       names.push_back(registration.plugin + ":" + registration.event.event.Label(true));
     }
     return names;
@@ -325,6 +325,7 @@ TEST(Registrations, OfAPlugin) {
   EXPECT_EQ(labels(Speaks({})), Names{});
   EXPECT_EQ(labels(Speaks({events::kPodDelete})), Names{"Speaks:PodDelete"});
   EXPECT_EQ(labels(Speaks({events::kNodeAdd})), (Names{"Speaks:NodeAdd", "Speaks:NodeUpdateNodeTaint"}));
+  EXPECT_EQ(labels(Speaks({events::kNodeAdd}), false), Names{"Speaks:NodeAdd"});
   EXPECT_EQ(labels(Speaks({{EventResource::kNode, action::kAdd | action::kUpdateNodeTaint}})),
             Names{"Speaks:NodeAddUpdateNodeTaint"});
   EXPECT_EQ(labels(Speaks({events::kNodeAdd, events::kNodeTaint})),

@@ -8,7 +8,7 @@
 
 namespace berth::queue {
 
-std::vector<Registration> RegistrationsOf(const framework::Plugin& plugin) {
+std::vector<Registration> RegistrationsOf(const framework::Plugin& plugin, bool adds_node_taint_event) {
   namespace action = framework::action;
   using framework::EventResource;
   const std::string name(plugin.Name());
@@ -33,9 +33,9 @@ std::vector<Registration> RegistrationsOf(const framework::Plugin& plugin) {
     }
     registrations.push_back({name, std::move(event)});
   }
-  // Upstream added this for an older check that could hide a node's arrival until its taints were gone. The check is no
-  // more, the registration is, and it decides when pods are tried again.
-  if (has_node_add && !has_node_taint) {
+  // Upstream added this for an older check that could hide a node's arrival until its taints were gone. 1.36 no longer
+  // has the check, but the registration, which decides when pods are tried again.
+  if (adds_node_taint_event && has_node_add && !has_node_taint) {
     registrations.push_back({name, {{EventResource::kNode, action::kUpdateNodeTaint}, nullptr}});
   }
   return registrations;

@@ -17,7 +17,8 @@ struct Registration {
 
 // The registrations of one plugin, to be called for each that has PreEnqueue, PreFilter, Filter, Reserve or Permit.
 // A plugin without EnqueueExtensions gets every event, and so does one that throws; one with an empty list gets none.
-// As upstream, a plugin that registers Node/Add but not Node/UpdateNodeTaint also gets the latter, without a hint.
-std::vector<Registration> RegistrationsOf(const framework::Plugin& plugin);
+// `adds_node_taint_event` (framework::Release): a plugin that registers Node/Add but not Node/UpdateNodeTaint also gets
+// the latter, without a hint.
+std::vector<Registration> RegistrationsOf(const framework::Plugin& plugin, bool adds_node_taint_event);
 
 }  // namespace berth::queue

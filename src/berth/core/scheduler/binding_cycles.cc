@@ -260,8 +260,12 @@ void BindingCycles::PodStillPending(const PodInfoPtr& pod) {
   BindingCycle* const cycle = table_.Find(pod->uid);
   if (cycle == nullptr) return;
   cycle->queued.pod = pod;
-  if (pod->deletion_time && cycle->phase == BindingPhase::kPermit)
+  if (!pod->deletion_time) return;
+  if (cycle->phase == BindingPhase::kPermit)
     Fail(*cycle, Status::Unschedulable("pod is being deleted"), {}, cycle->permits.front().plugin);
+  // The API server binds no such pod: its room is free at once, as upstream.
+  else if (cycle->phase == BindingPhase::kPreBind)
+    Drop(*cycle);
 }
 
 // A pod that was confirmed is not assumed any more: Drop() leaves it in the cache.

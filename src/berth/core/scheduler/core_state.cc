@@ -28,7 +28,7 @@ CoreState::CoreState(SchedulerOptions given, const framework::Release& followed,
       release(followed),
       classes(AnnotationsRead(owned), followed),
       profiles(std::move(owned), options.evaluator, metrics, stopwatch),
-      queue(options.queue, profiles.queue_sort(), profiles.QueueHooks(!options.extenders.empty())),
+      queue(options.queue, profiles.queue_sort(), profiles.QueueHooks(!options.extenders.empty(), followed)),
       decisions(options.decisions_max) {
   queue.SetMetrics(metrics, stopwatch);
   if (pod_groups == nullptr) return;

@@ -104,6 +104,20 @@ TEST_F(OperationsTest, APodThatGoesWhileItsPreBindPolls) {
   EXPECT_TRUE(h.IsIdle());
 }
 
+TEST_F(OperationsTest, APodWhoseDeletionBeginsWhileItsPreBindPollsGivesItsRoomBack) {
+  PreBind([] {
+    return Operation::After(1s, [](const StepResult&) { return Operation::Done(Status::Error("must not be asked")); });
+  });
+  Harness& h = Start();
+  h.Take();
+  EXPECT_EQ(h.core.cache().pod_count(), 1U);
+  testing::PodBuilder deleted = pod_;
+  h.Set(deleted.Deleted(h.now));
+  EXPECT_EQ(h.core.cache().pod_count(), 0U);
+  h.Run(10s);
+  EXPECT_TRUE(h.IsIdle());
+}
+
 TEST_F(OperationsTest, WhatAContinuationThrowsIsThePluginsError) {
   PreBind([] {
     return Operation::Write(Patch("one"), [](const StepResult&) -> Operation { throw std::runtime_error("oops"); });

@@ -81,7 +81,8 @@ std::vector<std::string> ProfileSet::Names() const {
   return names;
 }
 
-absl::flat_hash_map<std::string, queue::ProfileHooks> ProfileSet::QueueHooks(bool has_extenders) const {
+absl::flat_hash_map<std::string, queue::ProfileHooks> ProfileSet::QueueHooks(bool has_extenders,
+                                                                             const framework::Release& release) const {
   absl::flat_hash_map<std::string, queue::ProfileHooks> hooks;
   for (const auto& [name, profile] : profiles_) {
     queue::ProfileHooks& own = hooks[name];
@@ -92,7 +93,7 @@ absl::flat_hash_map<std::string, queue::ProfileHooks> ProfileSet::QueueHooks(boo
                             {{framework::EventResource::kWildcard, framework::action::kAll}, nullptr}});
     }
     for (const framework::Plugin* plugin : RefusingPlugins(*profile->plugins)) {
-      for (queue::Registration& registration : queue::RegistrationsOf(*plugin))
+      for (queue::Registration& registration : queue::RegistrationsOf(*plugin, release.adds_node_taint_event))
         own.events.push_back(std::move(registration));
     }
   }

@@ -55,7 +55,8 @@ class ProfileSet {
   const framework::QueueSortPlugin& queue_sort() const { return *queue_sort_; }
   // What the queue asks of each profile's plugins, by scheduler name. `has_extenders`: pods may be refused by
   // extenders.
-  absl::flat_hash_map<std::string, queue::ProfileHooks> QueueHooks(bool has_extenders) const;
+  absl::flat_hash_map<std::string, queue::ProfileHooks> QueueHooks(bool has_extenders,
+                                                                   const framework::Release& release) const;
   // The kinds of objects that plugins read, ascending.
   std::vector<framework::ObjectKind> ObjectsRead() const;
 
