@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """berth cluster: its kubeconfig, TLS and tokens, and the file that its objects are kept in."""
 
+import base64
+import hmac
 import re
 import shutil
 import signal
@@ -79,6 +81,21 @@ class Cluster(BerthTest):
                                   text=True, timeout=60, env={**clean_environment(), "HOME": str(self.folder())})
             self.assertEqual((done.stdout, done.returncode), ("yes\n", 0), done.stderr)
         self.assertEqual(process.end(), 0, process.lines("err"))
+
+    def test_nobody_can_sign_a_token_but_the_server(self):
+        process = Process(self, "cluster", "--listen", "127.0.0.1:0", "--nodes", "1", "--token", "secret", "--seed", "7",
+                          "--write-kubeconfig", str(self.folder() / "kubeconfig"))
+        api = Api(process.wait_for("out", r"http://(127\.0\.0\.1:\d+)").group(1))
+        accounts = "/api/v1/namespaces/default/serviceaccounts"
+        admin = {"Authorization": "Bearer secret"}
+        self.assertEqual(api.call("POST", accounts, {"metadata": {"name": "robot"}}, headers=admin)[0], 201)
+        token = api.call("POST", accounts + "/robot/token", {}, headers=admin)[1]["status"]["token"]
+        read = lambda token: api.call("GET", "/api/v1/nodes", headers={"Authorization": "Bearer " + token})[0]
+        self.assertEqual(read(token), 200)
+        text = token.rpartition(".")[0]
+        for key in (b"seed 7", b"", b"secret"):
+            signature = base64.urlsafe_b64encode(hmac.digest(key, text.encode(), "sha256")).decode().rstrip("=")
+            self.assertEqual(read(f"{text}.{signature}"), 401, key)
 
     def test_comes_back_with_each_write_that_was_answered(self):
         data = self.folder() / "objects.db"

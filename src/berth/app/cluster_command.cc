@@ -47,6 +47,7 @@ int RunCluster(const ClusterCommandOptions& options, plugins::KnownPlugins plugi
                                                            .kubeconfig = options.kubeconfig,
                                                            .has_tls = options.has_tls,
                                                            .token = token,
+                                                           .token_key = RandomUuid() + RandomUuid(),
                                                            .data = options.data},
                                                           clock);
   if (!started.ok()) return cli::FailWith(started.error());

@@ -127,7 +127,7 @@ TEST_F(AccessReviewsTest, ATokenEndsWithItsServiceAccount) {
 }
 
 TEST_F(AccessReviewsTest, ClientsFromOutsideShowAToken) {
-  ApiServer server(ResourceTypes(), clock_, {.admin_token = "secret"});
+  ApiServer server(ResourceTypes(), clock_, {.token_key = "key", .admin_token = "secret"});
   const auto get = [&](const std::string& target, const std::string& token) {
     std::vector<net::Header> headers;
     if (!token.empty()) headers.push_back({"Authorization", token});
@@ -152,9 +152,13 @@ TEST_F(AccessReviewsTest, ClientsFromOutsideShowAToken) {
             Json(R"({"username":"berth-admin","groups":["system:masters","system:authenticated"]})"));
 }
 
+TEST_F(AccessReviewsTest, AnAdministratorNeedsAKeyThatNobodyCanGuess) {
+  EXPECT_DEATH(ApiServer(ResourceTypes(), clock_, {.admin_token = "secret"}), "signed with the seed");
+}
+
 // As `berth run --secure-port` asks when somebody comes to it with the token of `berth cluster --token`.
 TEST_F(AccessReviewsTest, TheAdministratorsTokenIsKnownAgain) {
-  ApiServer server(ResourceTypes(), clock_, {.admin_token = "secret"});
+  ApiServer server(ResourceTypes(), clock_, {.token_key = "key", .admin_token = "secret"});
   const auto review = [&](const std::string& spec) {
     return Call(server.handler(), "POST", "/apis/authentication.k8s.io/v1/tokenreviews", "{\"spec\":{" + spec + "}}");
   };

@@ -78,6 +78,8 @@ struct ApiServer::Core {
 };
 
 ApiServer::ApiServer(const std::vector<ResourceType>& types, const Clock& clock, ApiServerOptions options) {
+  BERTH_CHECK(options.admin_token.empty() || !options.token_key.empty(),
+              "with an admin_token anybody could get in by a service account's token that is signed with the seed");
   TableOptions usual{.history_events_max = options.history_events_max, .history_bytes_max = options.history_bytes_max};
   TableOptions events = usual;
   events.objects_max = options.event_objects_max;

@@ -36,7 +36,7 @@ struct ApiServerOptions {
   // could make such tokens; nothing is protected by them.
   std::string token_key;
   // What clients of outside_handler() have to send as bearer token, unless they have a service account's; empty:
-  // nothing.
+  // nothing. With it there must be a token_key that nobody can guess.
   std::string admin_token;
   // Keeps each write; outlives the server. Null: nothing is kept. The objects of an earlier server with the version
   // that it had come with it.

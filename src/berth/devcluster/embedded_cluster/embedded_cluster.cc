@@ -82,6 +82,7 @@ Expected<std::unique_ptr<EmbeddedCluster>> EmbeddedCluster::Start(const Embedded
   server.seed = options.seed;
   server.io = &cluster->server_io_;
   server.host_names = options.host_names;
+  server.token_key = options.token_key;
   server.admin_token = options.token;
   if (!options.data.empty()) {
     BERTH_ASSIGN_OR_RETURN(cluster->data_, data_file::DataFile::Open(options.data));

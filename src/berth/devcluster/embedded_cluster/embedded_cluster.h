@@ -33,6 +33,7 @@ struct EmbeddedClusterOptions {
   std::string kubeconfig;       // a file to write that leads to the server (kubeconfig_file.h); empty: none
   bool has_tls = false;         // a certificate of its own is made, which the kubeconfig names
   std::string token;            // that clients have to show; empty: none
+  std::string token_key;        // ApiServerOptions::token_key, a secret: needed with a token
   std::string data;             // a file that the objects are kept in (data_file.h); empty: they are forgotten
 };
 
