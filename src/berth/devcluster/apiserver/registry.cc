@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "berth/base/uuid.h"
 #include "berth/devcluster/apiserver/autoscaler_conversion.h"
 #include "berth/devcluster/apiserver/body_check.h"
@@ -556,7 +557,7 @@ Outcome<Deleted> Registry::Delete(const ServedType& served, std::string_view nam
     BERTH_ASSIGN_OR_RETURN(StoredObject draft, Draft(served, document));
     if (options.is_dry_run) return Deleted{Seal(std::move(draft), current->resource_version), removal == Removal::kNow};
     if (options.propagation_policy == "Orphan") OrphanDependents(current->uid);
-    if (options.propagation_policy == "Foreground") DeleteDependents(current->uid, 0);
+    if (options.propagation_policy == "Foreground") DeleteDependents(current->uid);
     if (served.IsNamespaces() && removal == Removal::kNow) DeleteNamespaceContents(name);
     ObjectPtr written = removal == Removal::kNow ? store_.Remove(served.table, current, std::move(draft))
                                                  : store_.Put(served.table, current, std::move(draft), clock_.Now());
@@ -614,14 +615,36 @@ void Registry::OrphanDependents(std::string_view owner_uid) {
   });
 }
 
-// The dependents begin their deletion before the owner goes; their own grace periods are not waited for.
-void Registry::DeleteDependents(std::string_view owner_uid, int depth) {
-  constexpr int kOwnerDepthMax = 16;  // owners form chains of two or three; a circle of them must end too
-  if (depth >= kOwnerDepthMax) return;
-  ForEachDependent(owner_uid, [&](const ServedType& served, const ObjectPtr& object) {
-    DeleteDependents(object->uid, depth + 1);
-    (void)Delete(served, object->namespace_name(), object->name(), {.preconditions = {.uid = object->uid}});
-  });
+// The dependents begin their deletion before the owner goes; their own grace periods are not waited for. Breadth first,
+// each object once: owners may form circles. Those found last go first.
+void Registry::DeleteDependents(std::string_view owner_uid) {
+  if (owner_uid.empty()) return;
+  struct Dependent {
+    const ServedType* served = nullptr;
+    ObjectPtr object;
+  };
+  const auto types = StoringTypes();
+  absl::flat_hash_map<std::string_view, std::vector<Dependent>> by_owner;  // the objects hold the uids
+  for (const auto& stored : types) {
+    for (const ObjectPtr& object : store_.List(stored->table, {}).objects) {
+      for (const std::string& owner : object->owner_uids) by_owner[owner].push_back({stored.get(), object});
+    }
+  }
+  absl::flat_hash_set<std::string_view> visited{owner_uid};
+  std::vector<Dependent> found;
+  const auto visit = [&](std::string_view owner) {
+    const auto dependents = by_owner.find(owner);
+    if (dependents == by_owner.end()) return;
+    for (const Dependent& each : dependents->second) {
+      if (visited.insert(each.object->uid).second) found.push_back(each);
+    }
+  };
+  visit(owner_uid);
+  for (std::size_t next = 0; next < found.size(); ++next) visit(found[next].object->uid);
+  for (auto each = found.rbegin(); each != found.rend(); ++each) {
+    (void)Delete(*each->served, each->object->namespace_name(), each->object->name(),
+                 {.preconditions = {.uid = each->object->uid}});
+  }
 }
 
 std::string Registry::NewUid() {

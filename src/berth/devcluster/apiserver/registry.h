@@ -137,7 +137,7 @@ class Registry {
                                       json::object document, const UpdateOptions& options) const;
   void DeleteNamespaceContents(std::string_view namespace_name);
   void OrphanDependents(std::string_view owner_uid);
-  void DeleteDependents(std::string_view owner_uid, int depth);
+  void DeleteDependents(std::string_view owner_uid);
   void ForEachDependent(std::string_view owner_uid,
                         const std::function<void(const ServedType&, const ObjectPtr&)>& visit);
 

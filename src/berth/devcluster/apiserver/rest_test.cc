@@ -477,6 +477,48 @@ TEST_P(Rest, DeletesCollectionsNamespacesAndDependents) {
   }
 }
 
+TEST_P(Rest, DeletesOwnersInACircleOnce) {
+  const std::string maps = "/api/v1/namespaces/default/configmaps";
+  constexpr int kCount = 10;
+  std::vector<std::string> uids;
+  for (int i = 0; i < kCount; ++i) {
+    const std::string body = R"({"metadata":{"finalizers":["x.io/f"],"name":"m)" + std::to_string(i) + R"("}})";
+    uids.push_back(Do("POST", maps, body).Text("metadata.uid"));
+  }
+  const auto path = [&](int i) { return maps + "/m" + std::to_string(i); };
+  for (int i = 0; i < kCount; ++i) {
+    json::array owners;
+    for (int owner = 0; owner < kCount; ++owner) {
+      if (owner == i) continue;
+      owners.push_back(json::object{
+          {"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"name", "m" + std::to_string(owner)}, {"uid", uids[owner]}});
+    }
+    const json::object patch{{"metadata", json::object{{"ownerReferences", owners}}}};
+    ASSERT_EQ(Do("PATCH", path(i), json::serialize(patch), "application/merge-patch+json").status, 200);
+  }
+  EXPECT_EQ(Do("DELETE", path(0) + "?propagationPolicy=Foreground").status, 200);
+  for (int i = 0; i < kCount; ++i) {
+    EXPECT_NE(Do("GET", path(i)).Text("metadata.deletionTimestamp"), "null") << i;
+    EXPECT_EQ(Do("PATCH", path(i), R"({"metadata":{"finalizers":null}})", "application/merge-patch+json").status, 200);
+    EXPECT_EQ(Do("GET", path(i)).status, 404) << i;
+  }
+  // The owner itself goes once, too, although it is among its own dependents.
+  for (const char* name : {"a", "b"}) {
+    uids.push_back(Do("POST", maps, R"({"metadata":{"name":")" + std::string(name) + R"("}})").Text("metadata.uid"));
+  }
+  const auto own = [&](const std::string& name, const std::string& owner, const std::string& uid) {
+    return Do("PATCH", maps + '/' + name,
+              R"({"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":")" + owner +
+                  R"(","uid":")" + uid + R"("}]}})",
+              "application/merge-patch+json")
+        .status;
+  };
+  ASSERT_EQ(own("a", "b", uids[kCount + 1]), 200);
+  ASSERT_EQ(own("b", "a", uids[kCount]), 200);
+  EXPECT_EQ(Do("DELETE", maps + "/a?propagationPolicy=Foreground").status, 200);
+  EXPECT_EQ(Do("GET", maps).Text("items"), "[]");
+}
+
 TEST_P(Rest, GeneratesNamesAndTriesDryRuns) {
   const Answer generated = Do("POST", kPods, R"({"metadata":{"generateName":"web-"}})");
   EXPECT_EQ(generated.status, 201);
