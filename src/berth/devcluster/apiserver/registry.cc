@@ -279,11 +279,19 @@ Outcome<ObjectPtr> Registry::Get(const ServedType& served, std::string_view name
   return object;
 }
 
-Outcome<Done> Registry::CheckNamespaceExists(const ServedType& served, std::string_view namespace_name) const {
+Outcome<Done> Registry::CheckNamespaceTakes(const ServedType& served, std::string_view namespace_name,
+                                            std::string_view name) const {
   if (!served.type->namespaced || namespaces_ == nullptr) return Done();
   const ObjectPtr found = store_.Get(namespaces_->table, namespace_name);
   if (found == nullptr) return NotFound(*namespaces_->type, namespace_name);
-  return Done();
+  if (!found->is_being_deleted) return Done();
+  // As upstream's admission plugin NamespaceLifecycle; clients tell it by its cause.
+  const std::string space(namespace_name);
+  StatusError refused = Forbidden(
+      *served.type, name, "unable to create new content in namespace " + space + " because it is being terminated");
+  refused.causes.push_back(
+      {"NamespaceTerminating", "namespace " + space + " is being terminated", "metadata.namespace"});
+  return refused;
 }
 
 std::vector<json::object> Registry::AllOf(std::string_view group, std::string_view plural) const {
@@ -387,7 +395,8 @@ Outcome<Written> Registry::Create(const ServedType& served, std::string_view nam
   std::vector<FieldError> errors = ValidateMetadata(type, MutableObject(document, "metadata"));
   if (errors.empty() && type.validate) errors = type.validate(document, nullptr);
   if (!errors.empty()) return Invalid(type, StringMember(MutableObject(document, "metadata"), "name"), errors);
-  BERTH_RETURN_IF_ERROR(CheckNamespaceExists(served, namespace_name));
+  BERTH_RETURN_IF_ERROR(CheckNamespaceTakes(
+      served, namespace_name, is_generated ? prefix : StringMember(MutableObject(document, "metadata"), "name")));
   if (!options.writer.is_apply) TrackFields({type, options.writer, clock_.WallNow()}, nullptr, document);
 
   for (int attempt = 0;; ++attempt) {
@@ -518,6 +527,7 @@ Outcome<Written> Registry::Update(const ServedType& served, std::string_view nam
     BERTH_ASSIGN_OR_RETURN(StoredObject draft, Draft(served, document));
     if (!is_finished && (SameContent(draft, *current) || IsSameTracked(old, document))) return Written{current};
     if (options.write.is_dry_run) return Written{Seal(std::move(draft), current->resource_version)};
+    if (is_finished && served.IsNamespaces()) DeleteNamespaceContents(name);
     ObjectPtr written = is_finished ? store_.Remove(served.table, current, std::move(draft))
                                     : store_.Put(served.table, current, std::move(draft), clock_.Now());
     if (written != nullptr) {
@@ -554,6 +564,7 @@ Outcome<Deleted> Registry::Delete(const ServedType& served, std::string_view nam
     json::object document = ParseServed(served, *current, RequestStorage());
     const Removal removal = MarkDeleted(served.IsPods(), document, options, clock_.WallNow());
     if (removal == Removal::kAlreadyPending) return Deleted{current, false};
+    if (served.IsNamespaces()) MutableObject(document, "status")["phase"] = "Terminating";
     BERTH_ASSIGN_OR_RETURN(StoredObject draft, Draft(served, document));
     if (options.is_dry_run) return Deleted{Seal(std::move(draft), current->resource_version), removal == Removal::kNow};
     if (options.propagation_policy == "Orphan") OrphanDependents(current->uid);
@@ -563,6 +574,8 @@ Outcome<Deleted> Registry::Delete(const ServedType& served, std::string_view nam
                                                  : store_.Put(served.table, current, std::move(draft), clock_.Now());
     if (written != nullptr) {
       changed_(served.table);
+      // One that waits for its finalizers is empty meanwhile: its mark keeps new objects out.
+      if (served.IsNamespaces() && removal == Removal::kLater) DeleteNamespaceContents(name);
       if (served.IsDefinitions()) UpdateCustomResources();
       return Deleted{std::move(written), removal == Removal::kNow};
     }

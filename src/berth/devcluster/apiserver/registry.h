@@ -116,7 +116,9 @@ class Registry {
                           const DeleteOptions& options);
 
  private:
-  Outcome<Done> CheckNamespaceExists(const ServedType& served, std::string_view namespace_name) const;
+  // Whether an object of this name may be created there: 404 without the namespace, 403 when it is being deleted.
+  Outcome<Done> CheckNamespaceTakes(const ServedType& served, std::string_view namespace_name,
+                                    std::string_view name) const;
   // What the pod's PriorityClass means for its spec; 403 when there is no such class.
   // What the admission plugins RuntimeClass and Priority do.
   Outcome<Done> AdmitPod(json::object& pod) const;

@@ -477,6 +477,42 @@ TEST_P(Rest, DeletesCollectionsNamespacesAndDependents) {
   }
 }
 
+TEST_P(Rest, ATerminatingNamespaceIsEmptyAndTakesNothing) {
+  ASSERT_EQ(Do("POST", "/api/v1/namespaces", R"({"metadata":{"name":"team","finalizers":["x.io/f"]}})").status, 201);
+  const std::string maps = "/api/v1/namespaces/team/configmaps";
+  ASSERT_EQ(Do("POST", maps, R"({"metadata":{"name":"c","finalizers":["x.io/f"]}})").status, 201);
+  EXPECT_EQ(Do("DELETE", "/api/v1/namespaces/team").status, 200);
+  const Answer team = Do("GET", "/api/v1/namespaces/team");
+  EXPECT_EQ(team.status, 200);
+  EXPECT_EQ(team.Text("status.phase"), "Terminating");
+  EXPECT_EQ(Do("GET", maps + "/c").status, 404);
+  for (const char* body : {R"({"metadata":{"name":"d"}})", R"({"metadata":{"generateName":"d"}})"}) {
+    const Answer refused = Do("POST", maps, body);
+    EXPECT_EQ(refused.status, 403);
+    EXPECT_EQ(refused.Text("reason"), "Forbidden");
+    EXPECT_EQ(refused.Text("message"),
+              "configmaps \"d\" is forbidden: unable to create new content in namespace team because it is being "
+              "terminated");
+    EXPECT_EQ(At(refused.body, "details.causes"),
+              Json(R"([{"reason":"NamespaceTerminating","message":"namespace team is being terminated",
+                        "field":"metadata.namespace"}])"));
+  }
+  EXPECT_EQ(
+      Do("PATCH", "/api/v1/namespaces/team", R"({"metadata":{"finalizers":null}})", "application/merge-patch+json")
+          .status,
+      200);
+  EXPECT_EQ(Do("GET", "/api/v1/namespaces/team").status, 404);
+  // The finalizer "kubernetes" is the namespace controller's, whose work the server has done.
+  ASSERT_EQ(
+      Do("POST", "/api/v1/namespaces", R"({"metadata":{"name":"team"},"spec":{"finalizers":["kubernetes"]}})").status,
+      201);
+  EXPECT_EQ(Do("GET", maps).Text("items"), "[]");
+  EXPECT_EQ(Do("POST", maps, R"({"metadata":{"name":"c"}})").status, 201);
+  EXPECT_EQ(Do("DELETE", "/api/v1/namespaces/team").status, 200);
+  EXPECT_EQ(Do("GET", maps + "/c").status, 404);
+  EXPECT_EQ(Do("GET", "/api/v1/namespaces/team").status, 404);
+}
+
 TEST_P(Rest, DeletesOwnersInACircleOnce) {
   const std::string maps = "/api/v1/namespaces/default/configmaps";
   constexpr int kCount = 10;
