@@ -127,12 +127,20 @@ Expected<DataFile::Contents> DataFile::Load() {
   return contents;
 }
 
+void DataFile::SetWhyNot(std::string why) {
+  const std::lock_guard lock(mutex_);
+  why_not_ = std::move(why);
+}
+
+bool DataFile::Run(const char* sql) {
+  const Expected<void> done = Execute(sql);
+  if (!done.ok()) SetWhyNot(done.error().message);
+  return done.ok();
+}
+
 bool DataFile::Step(sqlite3_stmt* statement) {
   const bool has_succeeded = sqlite3_step(statement) == SQLITE_DONE;
-  if (!has_succeeded) {
-    const std::lock_guard lock(mutex_);
-    why_not_ = Failure().message;
-  }
+  if (!has_succeeded) SetWhyNot(Failure().message);
   sqlite3_reset(statement);
   sqlite3_clear_bindings(statement);
   return has_succeeded;
@@ -140,6 +148,7 @@ bool DataFile::Step(sqlite3_stmt* statement) {
 
 bool DataFile::Put(std::string_view type, std::string_view key, std::int64_t resource_version,
                    std::string_view document) {
+  SetWhyNot("");
   Bind(put_, 1, type);
   Bind(put_, 2, key);
   sqlite3_bind_int64(put_, 3, resource_version);
@@ -148,12 +157,13 @@ bool DataFile::Put(std::string_view type, std::string_view key, std::int64_t res
 }
 
 bool DataFile::Remove(std::string_view type, std::string_view key, std::int64_t resource_version) {
+  SetWhyNot("");
   // Both in one transaction: a version is never given twice.
-  if (!Execute("BEGIN").ok()) return false;
+  if (!Run("BEGIN")) return false;
   Bind(remove_, 1, type);
   Bind(remove_, 2, key);
   sqlite3_bind_int64(note_, 1, resource_version);
-  if (Step(remove_) && Step(note_) && Execute("COMMIT").ok()) return true;
+  if (Step(remove_) && Step(note_) && Run("COMMIT")) return true;
   (void)Execute("ROLLBACK");  // what has failed is told already
   return false;
 }

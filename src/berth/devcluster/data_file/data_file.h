@@ -50,7 +50,10 @@ class DataFile final : public apiserver::ObjectLog {
   Expected<std::int64_t> Number(const char* sql);
   Expected<void> Prepare(const char* sql, sqlite3_stmt** statement);
   Error Failure() const;
+  // These two keep why they failed for WhyNot().
+  bool Run(const char* sql);
   bool Step(sqlite3_stmt* statement);
+  void SetWhyNot(std::string why);
 
   const std::string path_;
   sqlite3* database_ = nullptr;

@@ -3,14 +3,31 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <string>
 
 #include <sqlite3.h>
+#include <sys/resource.h>
 
 namespace berth::data_file {
 namespace {
+
+// No file of this process grows while it lives, as on a full disk.
+class FullDisk {
+ public:
+  FullDisk() {
+    std::signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit none{0, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &none);
+  }
+  ~FullDisk() { setrlimit(RLIMIT_FSIZE, &before_); }
+
+ private:
+  rlimit before_{};
+};
 
 class DataFileTest : public ::testing::Test {
  protected:
@@ -60,6 +77,25 @@ TEST_F(DataFileTest, AVersionIsNotGivenTwice) {
     EXPECT_TRUE((*file)->Remove("/pods", "default/a", 9));
   }
   EXPECT_EQ((*DataFile::Open(path_))->Load()->resource_version, 9);
+}
+
+TEST_F(DataFileTest, SaysWhyAWriteWasNotKept) {
+  auto opened = DataFile::Open(path_);
+  ASSERT_TRUE(opened.ok());
+  DataFile& file = **opened;
+  ASSERT_TRUE(file.Put("/pods", "default/a", 2, "{}"));
+  const auto why_not = [&](const auto& write) {
+    const FullDisk full;
+    return write() ? "it was kept" : file.WhyNot();
+  };
+  const std::string removal = why_not([&] { return file.Remove("/pods", "default/a", 3); });
+  EXPECT_TRUE(removal.starts_with(path_ + ": disk")) << removal;
+  EXPECT_EQ(file.Load()->objects.size(), 1u);
+  const std::string put = why_not([&] { return file.Put("/pods", "default/b", 3, "{}"); });
+  EXPECT_TRUE(put.starts_with(path_ + ": disk")) << put;
+  EXPECT_TRUE(file.Remove("/pods", "default/a", 3));
+  EXPECT_EQ(file.WhyNot(), "");
+  EXPECT_TRUE(file.Load()->objects.empty());
 }
 
 TEST_F(DataFileTest, OneProcessAtATime) {
