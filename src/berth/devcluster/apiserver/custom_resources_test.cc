@@ -4,8 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <climits>
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "berth/devcluster/apiserver/test_server.h"
@@ -55,6 +59,42 @@ class CustomResourcesTest : public ::testing::Test {
 
   ManualClock clock_;
   ApiServer server_{ResourceTypes(), clock_};
+};
+
+// What a file would keep of one server, for the next one.
+class MemoryLog final : public ObjectLog {
+ public:
+  bool Put(std::string_view type, std::string_view key, std::int64_t version, std::string_view document) override {
+    return Write(type, version, [&] {
+      objects[{std::string(type), std::string(key)}] = {std::string(type), version, std::string(document)};
+    });
+  }
+  bool Remove(std::string_view type, std::string_view key, std::int64_t version) override {
+    return Write(type, version, [&] { objects.erase({std::string(type), std::string(key)}); });
+  }
+  std::string WhyNot() const override { return "no room"; }
+
+  ApiServerOptions Options() {
+    ApiServerOptions options{.log = this, .saved_version = last_version};
+    for (const auto& [key, object] : objects) options.saved.push_back(object);
+    return options;
+  }
+
+  std::map<std::pair<std::string, std::string>, SavedObject> objects;
+  std::int64_t last_version = 0;
+  int writes_left = INT_MAX;  // after so many, nothing reaches the file: the server has been killed
+  std::string refused;        // a type of which no write is kept
+
+ private:
+  template <typename Change>
+  bool Write(std::string_view type, std::int64_t version, const Change& change) {
+    if (type == refused) return false;
+    if (writes_left <= 0) return true;
+    --writes_left;
+    last_version = version;
+    change();
+    return true;
+  }
 };
 
 TEST_F(CustomResourcesTest, AreServedAtOnce) {
@@ -186,6 +226,50 @@ TEST_F(CustomResourcesTest, DeletionRemovesTheObjects) {
   EXPECT_EQ(Do("GET", kWidgets).status, 404);
   Define();
   EXPECT_EQ(Do("GET", kWidgets).Text("items"), "[]");
+}
+
+TEST_F(CustomResourcesTest, DeletedOnesDoNotComeBack) {
+  const std::string definition = std::string(kDefinitions) + "/widgets.example.com";
+  const auto post = [](const ApiServer& server, const std::string& target, const std::string& body) {
+    return Call(server.handler(), "POST", target, body).status;
+  };
+  const auto begin = [&](const ApiServer& server) {
+    ASSERT_EQ(post(server, kDefinitions, Definition(kV1)), 201);
+    for (const char* name : {"a", "b"}) {
+      ASSERT_EQ(
+          post(server, kWidgets, R"({"metadata":{"name":")" + std::string(name) + R"("},"spec":{"color":"red"}})"),
+          201);
+    }
+  };
+  for (int writes = 0; writes <= 3; ++writes) {
+    SCOPED_TRACE("killed after " + std::to_string(writes) + " writes of the deletion");
+    MemoryLog log;
+    {
+      const ApiServer server(ResourceTypes(), clock_, log.Options());
+      begin(server);
+      log.writes_left = writes;
+      ASSERT_EQ(Call(server.handler(), "DELETE", definition).status, 200);
+      log.writes_left = INT_MAX;
+    }
+    const bool is_gone =
+        Call(ApiServer(ResourceTypes(), clock_, log.Options()).handler(), "GET", definition).status == 404;
+    EXPECT_EQ(is_gone, writes == 3);
+    if (!is_gone) continue;
+    EXPECT_EQ(post(ApiServer(ResourceTypes(), clock_, log.Options()), kDefinitions, Definition(kV1)), 201);
+    const ApiServer server(ResourceTypes(), clock_, log.Options());
+    EXPECT_EQ(Call(server.handler(), "GET", kWidgets).Text("items"), "[]");
+  }
+
+  MemoryLog log;
+  const ApiServer server(ResourceTypes(), clock_, log.Options());
+  begin(server);
+  log.refused = "example.com/widgets";
+  const Answer refused = Call(server.handler(), "DELETE", definition);
+  EXPECT_EQ(refused.status, 500);
+  EXPECT_EQ(refused.Text("message"), "Internal error occurred: not kept: no room");
+  EXPECT_EQ(Call(server.handler(), "GET", definition).status, 200);
+  log.refused.clear();
+  EXPECT_EQ(Call(server.handler(), "DELETE", definition).status, 200);
 }
 
 TEST_F(CustomResourcesTest, ANamespaceTakesThemWithIt) {

@@ -257,12 +257,29 @@ void Registry::UpdateCustomResources() {
     const std::lock_guard lock(definitions_mutex_);
     gone = custom_.Update(AllOf("apiextensions.k8s.io", "customresourcedefinitions"));
   }
-  // Objects of a definition go with it; nobody's finalizers are waited for.
+  // What was created since DeleteCustomObjects() goes as well.
   for (const TableId table : gone) {
     for (const ObjectPtr& object : store_.List(table, {}).objects) {
       if (store_.Remove(table, object, *object) != nullptr) changed_(table);
     }
   }
+}
+
+// Nobody's finalizers are waited for.
+Outcome<Done> Registry::DeleteCustomObjects(std::string_view definition) {
+  const std::shared_ptr<const CustomCatalog> catalog = custom_.catalog();
+  for (const auto& each : catalog->definitions) {
+    if (each->name() != definition) continue;
+    const TableId table = each->storing().table;
+    for (const ObjectPtr& object : store_.List(table, {}).objects) {
+      if (store_.Remove(table, object, *object) != nullptr) {
+        changed_(table);
+      } else {
+        BERTH_RETURN_IF_ERROR(CheckLog());
+      }
+    }
+  }
+  return Done();
 }
 
 std::vector<std::shared_ptr<const ServedType>> Registry::StoringTypes() const {
@@ -528,6 +545,7 @@ Outcome<Written> Registry::Update(const ServedType& served, std::string_view nam
     if (!is_finished && (SameContent(draft, *current) || IsSameTracked(old, document))) return Written{current};
     if (options.write.is_dry_run) return Written{Seal(std::move(draft), current->resource_version)};
     if (is_finished && served.IsNamespaces()) DeleteNamespaceContents(name);
+    if (is_finished && served.IsDefinitions()) BERTH_RETURN_IF_ERROR(DeleteCustomObjects(name));
     ObjectPtr written = is_finished ? store_.Remove(served.table, current, std::move(draft))
                                     : store_.Put(served.table, current, std::move(draft), clock_.Now());
     if (written != nullptr) {
@@ -570,6 +588,7 @@ Outcome<Deleted> Registry::Delete(const ServedType& served, std::string_view nam
     if (options.propagation_policy == "Orphan") OrphanDependents(current->uid);
     if (options.propagation_policy == "Foreground") DeleteDependents(current->uid);
     if (served.IsNamespaces() && removal == Removal::kNow) DeleteNamespaceContents(name);
+    if (served.IsDefinitions() && removal == Removal::kNow) BERTH_RETURN_IF_ERROR(DeleteCustomObjects(name));
     ObjectPtr written = removal == Removal::kNow ? store_.Remove(served.table, current, std::move(draft))
                                                  : store_.Put(served.table, current, std::move(draft), clock_.Now());
     if (written != nullptr) {

@@ -127,6 +127,9 @@ class Registry {
   Outcome<Done> CheckLog() const;
   // After a write to CustomResourceDefinitions.
   void UpdateCustomResources();
+  // Before the removal of their definition: in the log, objects without one would wait for the next of its name. An
+  // error when one of them could not be removed from the log.
+  Outcome<Done> DeleteCustomObjects(std::string_view definition);
   // Of each table the type that stores there.
   std::vector<std::shared_ptr<const ServedType>> StoringTypes() const;
   std::vector<json::object> AllOf(std::string_view group, std::string_view plural) const;
