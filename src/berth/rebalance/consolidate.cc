@@ -28,10 +28,12 @@ void SetBins(const ConsolidateArgs& args, const StrategyRun& run, PackingView& p
   for (std::size_t i = 0; i < problem.bins.size(); ++i) {
     const NodeView& node = run.view.node(packing.NodeOf(i));
     PackingBin& bin = problem.bins[i];
-    bin.may_empty =
-        is_used[i] && !stays[i] && selector->Matches(node.node->metadata.labels) && IsWithin(node, args.thresholds);
-    bin.may_receive = bin.may_receive && is_used[i];
     bin.goes_first = IsConsolidating(node);
+    // A cordon that somebody else has made stays that one's: to empty the node would mark it as berth's own.
+    const bool is_cordoned_by_others = node.node->unschedulable && !bin.goes_first;
+    bin.may_empty = is_used[i] && !stays[i] && !is_cordoned_by_others &&
+                    selector->Matches(node.node->metadata.labels) && IsWithin(node, args.thresholds);
+    bin.may_receive = bin.may_receive && is_used[i];
   }
 }
 

@@ -530,5 +530,27 @@ TEST(ControllerTest, ANodeIsCordonedBeforeItsPodsLeaveAndUncordonedWhenThatIsGiv
   EXPECT_THAT(outside.cordons, ElementsAre("n1 cordoned", "n1 uncordoned"));
 }
 
+TEST(ControllerTest, ANodeThatSomebodyElseHasCordonedIsNeverUncordoned) {
+  const Policy policy =
+      PolicyOf("[{name: Consolidate, args: {thresholds: {cpu: 30}}}]", "balance: {enabled: [Consolidate]}");
+  FakeOutside outside(
+      {MakeNode("n1").Unschedulable(), MakeNode("n2")},
+      {RunningPod("web", "web-1", "n1").Request("cpu", "500m"), RunningPod("web", "web-2", "n1").Request("cpu", "500m"),
+       RunningPod("db", "db-1", "n2").Request("cpu", "2")},
+      policy);
+  ControllerOptions options = Executing();
+  options.limits.per_workload = {1, false};
+  Controller controller(outside, options);
+  EXPECT_EQ(controller.RunRound(kTestNow).result, Result::kQuiet);
+  outside.Add([] {
+    api::Pod bare = MakePod("bare").Node("n1").Build();
+    bare.status.phase = api::PodPhase::kRunning;
+    return bare;
+  }());
+  EXPECT_EQ(controller.RunRound(kTestNow + 10 * kMinute).result, Result::kQuiet);
+  EXPECT_THAT(outside.cordons, IsEmpty());
+  EXPECT_THAT(outside.evicted, IsEmpty());
+}
+
 }  // namespace
 }  // namespace berth::rebalance

@@ -258,6 +258,17 @@ TEST(ConsolidateTest, ThresholdsKeepAndWhatIsGivenUpIsTold) {
   EXPECT_THAT(ChosenPlanOf(state, wide).given_up, IsEmpty());
 }
 
+TEST(ConsolidateTest, ACordonOfSomebodyElseIsLeftAlone) {
+  const auto pods = std::vector<testing::PodBuilder>{RunningPod("a", "a-1", "n1").Request("cpu", "1"),
+                                                     RunningPod("b", "b-1", "n2").Request("cpu", "2")};
+  const auto policy = ConsolidatePolicy("{thresholds: {cpu: 30}}");
+  const auto cordoned = ChosenPlanOf(StateOf({MakeNode("n1").Unschedulable(), MakeNode("n2")}, pods), policy);
+  EXPECT_THAT(cordoned.emptied, IsEmpty());
+  EXPECT_THAT(cordoned.moves, IsEmpty());
+  EXPECT_THAT(cordoned.given_up, IsEmpty());
+  EXPECT_THAT(ChosenPlanOf(StateOf({MakeNode("n1"), MakeNode("n2")}, pods), policy).emptied, ElementsAre("n1"));
+}
+
 // --- CustomMetric ----------------------------------------------------------------------------------------------------
 
 Policy MetricPolicy(const std::string& args) {
