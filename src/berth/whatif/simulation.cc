@@ -102,6 +102,14 @@ class Run {
         const PodPtr pod = cluster_.FindPod(uid);
         if (pod == nullptr) continue;
         cluster_.RemovePod(uid);
+        const auto asked = FindAsked(uid);
+        if (asked != asked_.end() && !IsBoundToNode(pod->metadata.controller)) {
+          // Begin() had found this place for it: in the cluster it has no node to lose.
+          ReleaseClaims(*pod, *asked->pod);
+          pending_again_.push_back(asked->pod);
+          continue;
+        }
+        if (asked != asked_.end()) asked_.erase(asked);
         if (std::string why = WhyLost(*pod, true); why.empty()) {
           anew_.push_back({PodOrigin::kDisplaced, Anew(*pod), name});
         } else {
@@ -159,8 +167,14 @@ class Run {
     }
     for (const PodPtr& pod : input_.additions.daemon_pods) Ask({PodOrigin::kNew, pod, {}});
     if (!input_.additions.daemon_pods.empty()) cluster_.Run();
+    for (const PodPtr& pod : pending_again_) cluster_.SetPod(*pod);
     for (Asked& pod : anew_) Ask(std::move(pod));
     for (const PodPtr& pod : input_.additions.pods) Ask({PodOrigin::kNew, pod, {}});
+  }
+
+  std::vector<Asked>::iterator FindAsked(const std::string& uid) {
+    return std::ranges::find(asked_, uid,
+                             [](const Asked& asked) -> const std::string& { return asked.pod->metadata.uid; });
   }
 
   void Ask(Asked pod) {
@@ -177,9 +191,7 @@ class Run {
       for (; seen < all.size(); ++seen) {
         const api::Pod& pod = *all[seen].pod;
         if (std::string why = WhyLost(pod, false); why.empty()) {
-          const auto before = std::find_if(asked_.begin(), asked_.end(), [&](const Asked& asked) {
-            return asked.pod->metadata.uid == pod.metadata.uid;
-          });
+          const auto before = FindAsked(pod.metadata.uid);
           const PodOrigin origin = before == asked_.end() ? PodOrigin::kEvicted : before->origin;
           if (before != asked_.end()) asked_.erase(before);
           Ask({origin, Anew(pod), pod.spec.node_name});
@@ -298,6 +310,7 @@ class Run {
   OfflineCluster& cluster_;
   std::vector<Asked> asked_;
   std::vector<Asked> anew_;                   // of removed nodes
+  std::vector<PodPtr> pending_again_;         // of those that Begin() had placed on removed nodes
   std::map<std::string, std::string> names_;  // of pods, by uid
   Simulation out_;
 };

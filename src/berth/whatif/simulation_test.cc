@@ -117,6 +117,30 @@ TEST(SimulationTest, PendingPodsOfTheClusterAreToldApart) {
   EXPECT_EQ(Simulated(state, {}).PendingCount(), 0U) << "it was pending before";
 }
 
+TEST(SimulationTest, APendingPodOfARemovedNodeIsCountedOnce) {
+  // All of them go to n1 while it is there.
+  ClusterState state;
+  state.nodes = {SmallNode("n1", "a").Allocatable("cpu", "4").Build(), SmallNode("n2", "b").Build()};
+  state.pods = {Share(Replica("web", "1500m")),
+                Share(MakePod("bare").Request("cpu", "1500m").NodeSelector("topology.kubernetes.io/zone", "a")),
+                Share(MakePod("agent")
+                          .NodeSelector("topology.kubernetes.io/zone", "a")
+                          .Controller("apps/v1", "DaemonSet", "agent")),
+                Share(Replica("other", "500m").NodeSelector("topology.kubernetes.io/zone", "b"))};
+  const Simulation answer = Simulated(state, {}, {"n1"});
+  EXPECT_EQ(
+      Said(answer),
+      (std::vector<std::string>{
+          "pending web on n2",
+          "pending bare: 0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector. no new "
+          "claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.",
+          "pending other on n2"}));
+  for (const SimulatedPod& pod : answer.pods) EXPECT_EQ(pod.was_on, "") << pod.name;
+  ASSERT_EQ(answer.lost.size(), 1U);
+  EXPECT_EQ(answer.lost.front().name, "agent");
+  EXPECT_EQ(answer.PendingCount(), 0U);
+}
+
 TEST(SimulationTest, AVolumeOfAClassThatWaitsIsProvisionedWhereThePodGoes) {
   ClusterState state;
   state.nodes = {SmallNode("n1", "a").Build(), SmallNode("n2", "b").Allocatable("cpu", "4").Build()};
