@@ -141,6 +141,22 @@ TEST(Bounds, StringsGrowByCost) {
             "operation cancelled: the values are too large");
 }
 
+TEST(Bounds, SearchesAreLinear) {
+  // 2.5 million characters, and a million that are nearly found everywhere: no cost tells of it beforehand.
+  const std::string a = Repeat("a", 1600);
+  const std::string text = "'" + a + "'.replace('', '" + a + "')";
+  const std::string k = Repeat("a", 1000);
+  const std::string tail = "('" + k + "b'.replace('a', '" + k + "')";
+  const std::string head = "('b" + k + "'.replace('a', '" + k + "')";
+  EXPECT_EQ(Evaluate(text + ".indexOf" + tail + ")"), "-1");
+  EXPECT_EQ(Evaluate(text + ".indexOf" + tail + ", 7)"), "-1");
+  EXPECT_EQ(Evaluate(text + ".lastIndexOf" + head + ")"), "-1");
+  EXPECT_EQ(Evaluate(text + ".lastIndexOf" + head + ", 2000000)"), "-1");
+  EXPECT_EQ(Evaluate(text + ".contains" + tail + ")"), "operation cancelled: actual cost limit exceeded");
+  EXPECT_EQ(Evaluate(text + ".replace" + tail + ", '').size()"), std::to_string(1600 * 1601 + 1600));
+  EXPECT_EQ(Evaluate(text + ".split" + tail + ").size()"), "1");
+}
+
 TEST(Cost, StopsAtTheLimit) {
   const auto program = Program::Compile(PolicyEnvironment(), "[1, 2, 3].all(x, x < priority)");
   ASSERT_TRUE(program.ok());

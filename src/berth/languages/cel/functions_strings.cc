@@ -2,11 +2,12 @@
 // The string extension library (version 2): positions count characters.
 #include "berth/languages/cel/functions_strings.h"
 
-#include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "berth/base/utf8.h"
+#include "berth/languages/cel/text_search.h"
 
 namespace berth::cel {
 namespace {
@@ -37,7 +38,11 @@ bool Both(Arguments arguments) { return arguments[0].Is(ValueKind::kString) && a
 
 Value Contains(Arguments arguments, WorkLimit&) {
   if (!Both(arguments)) return Value::NoSuchOverload();
-  return Value::Bool(arguments[0].AsString().find(arguments[1].AsString()) != std::string::npos);
+  const std::string& text = arguments[0].AsString();
+  const std::string& wanted = arguments[1].AsString();
+  // A longer one is not looked for: the search keeps a number for each of its characters.
+  if (wanted.empty() || wanted.size() > text.size()) return Value::Bool(wanted.empty());
+  return Value::Bool(TextSearch<char>(wanted).First(text).has_value());
 }
 Value StartsWith(Arguments arguments, WorkLimit&) {
   if (!Both(arguments)) return Value::NoSuchOverload();
@@ -48,14 +53,17 @@ Value EndsWith(Arguments arguments, WorkLimit&) {
   return Value::Bool(arguments[0].AsString().ends_with(arguments[1].AsString()));
 }
 
+Value IndexOrNone(std::optional<std::size_t> found) {
+  return Value::Int(found ? static_cast<std::int64_t>(*found) : -1);
+}
+
 Value IndexOfFrom(const std::string& text, const std::string& wanted, std::int64_t from) {
   if (wanted.empty()) return Value::Int(from);
   if (from < 0) return OutOfRange(from);
   const auto runes = Runes(text);
   const auto sought = Runes(wanted);
-  if (from >= static_cast<std::int64_t>(runes.size())) return Value::Int(-1);
-  const auto found = std::search(runes.begin() + from, runes.end(), sought.begin(), sought.end());
-  return Value::Int(found == runes.end() ? -1 : found - runes.begin());
+  if (from >= static_cast<std::int64_t>(runes.size()) || sought.size() > runes.size()) return Value::Int(-1);
+  return IndexOrNone(TextSearch<char32_t>(sought).First(runes, static_cast<std::size_t>(from)));
 }
 
 Value IndexOfText(Arguments arguments, WorkLimit&) {
@@ -80,10 +88,8 @@ Value LastIndexOfText(Arguments arguments, WorkLimit&) {
   if (from < 0) return OutOfRange(from);
   if (from >= size) return Value::Int(-1);
   const auto sought = Runes(wanted);
-  for (std::int64_t at = std::min(from, size - static_cast<std::int64_t>(sought.size())); at >= 0; --at) {
-    if (std::equal(sought.begin(), sought.end(), runes.begin() + at)) return Value::Int(at);
-  }
-  return Value::Int(-1);
+  if (sought.size() > runes.size()) return Value::Int(-1);
+  return IndexOrNone(TextSearch<char32_t>(sought).Last(runes, static_cast<std::size_t>(from)));
 }
 
 // What is no UTF-8 becomes U+FFFD on the way, as in upstream.
@@ -118,11 +124,14 @@ Value Replace(Arguments arguments, WorkLimit& work) {
       result.append(text, at, size);
       at += size;
     }
-  } else {
-    for (std::size_t found = 0; may_replace() && (found = text.find(from, at)) != std::string::npos; ++count) {
-      result.append(text, at, found - at);
+  } else if (from.size() <= text.size()) {
+    const TextSearch<char> search(from);
+    for (; may_replace(); ++count) {
+      const std::optional<std::size_t> found = search.First(text, at);
+      if (!found) break;
+      result.append(text, at, *found - at);
       result += to;
-      at = found + from.size();
+      at = *found + from.size();
       if (result.size() > kResultBytesMax) break;
     }
   }
@@ -148,11 +157,14 @@ Value Split(Arguments arguments, WorkLimit& work) {
     if (!text.empty()) parts.push_back(Value::String(std::string(text)));
     return Value::OfList(std::move(parts));
   }
-  while (!is_last()) {
-    const std::size_t at = text.find(separator);
-    if (at == std::string_view::npos) break;
-    parts.push_back(Value::String(std::string(text.substr(0, at))));
-    text.remove_prefix(at + separator.size());
+  if (separator.size() <= text.size()) {
+    const TextSearch<char> search(separator);
+    while (!is_last()) {
+      const std::optional<std::size_t> at = search.First(text);
+      if (!at) break;
+      parts.push_back(Value::String(std::string(text.substr(0, *at))));
+      text.remove_prefix(*at + separator.size());
+    }
   }
   parts.push_back(Value::String(std::string(text)));
   return Value::OfList(std::move(parts));
