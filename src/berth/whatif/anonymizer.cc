@@ -27,6 +27,60 @@ constexpr std::string_view kPlainWords[] = {
     "preemptible", "public",  "spot",  "system",    "true",    "vol",           "windows"};
 static_assert(std::ranges::is_sorted(kPlainWords));
 
+// Kubernetes' own types and reasons of conditions of pods, nodes and groups, and its kinds that own objects. Other
+// controllers' name their makers, and types often an object as well. Sorted.
+constexpr std::string_view kApiWords[] = {"AllContainersRestarting",
+                                          "CompositePodGroup",
+                                          "ContainersNotInitialized",
+                                          "ContainersNotReady",
+                                          "ContainersReady",
+                                          "ControllerRevision",
+                                          "CronJob",
+                                          "DaemonSet",
+                                          "Deferred",
+                                          "DeletionByPodGC",
+                                          "DeletionByTaintManager",
+                                          "Deployment",
+                                          "DiskPressure",
+                                          "DisruptionTarget",
+                                          "Error",
+                                          "EvictionByEvictionAPI",
+                                          "Infeasible",
+                                          "Initialized",
+                                          "Job",
+                                          "MemoryPressure",
+                                          "NetworkUnavailable",
+                                          "Node",
+                                          "OutOfDisk",
+                                          "PIDPressure",
+                                          "Pod",
+                                          "PodCompleted",
+                                          "PodFailed",
+                                          "PodGroup",
+                                          "PodGroupInitiallyScheduled",
+                                          "PodGroupScheduled",
+                                          "PodHasNetwork",
+                                          "PodReadyToStartContainers",
+                                          "PodResizeInProgress",
+                                          "PodResizePending",
+                                          "PodScheduled",
+                                          "PreemptionByKubeScheduler",
+                                          "PreemptionByScheduler",
+                                          "ReadinessGatesNotReady",
+                                          "Ready",
+                                          "ReplicaSet",
+                                          "ReplicationController",
+                                          "ResourceClaim",
+                                          "Scheduled",
+                                          "SchedulerError",
+                                          "SchedulingGated",
+                                          "StatefulSet",
+                                          "TerminationByKubelet",
+                                          "UnknownContainerStatuses",
+                                          "Unschedulable",
+                                          "Workload"};
+static_assert(std::ranges::is_sorted(kApiWords));
+
 // Domains whose keys are the same in every cluster: of Kubernetes, of clouds (SpotFirst, volumes' topology) and
 // berth's.
 constexpr std::string_view kKnownDomains[] = {"kubernetes.io", "k8s.io",           "x-k8s.io",         "berth.dev",
@@ -48,6 +102,14 @@ std::size_t AlphabetOf(std::string_view word) {
 }
 
 bool IsPlainWord(std::string_view word) { return std::ranges::binary_search(kPlainWords, word); }
+
+bool IsApiWord(std::string_view word) { return std::ranges::binary_search(kApiWords, word); }
+
+// "v1", "apps/v1", "scheduling.k8s.io/v1".
+bool IsApiGroup(std::string_view version) {
+  const std::string_view group = version.substr(0, version.find('/'));
+  return group.find('.') == std::string_view::npos || group.ends_with(".k8s.io");
+}
 
 // As Go's ParseInt takes it.
 bool IsWholeNumber(std::string_view text) {
@@ -116,8 +178,10 @@ enum class Rule : std::uint8_t {
   kNames,  // a map of which only the keys count
   kAnnotations,
   kAddress,
-  kBlank,   // a message for people
-  kOpaque,  // what a driver is told
+  kApiWord,     // stays if it is Kubernetes' own
+  kApiVersion,  // stays if the group is Kubernetes' own
+  kBlank,       // a message for people
+  kOpaque,      // what a driver is told
 };
 
 struct PathRule {
@@ -143,9 +207,9 @@ constexpr PathRule kRules[] = {
     {"metadata.labels", Rule::kPairs},
     {"metadata.annotations", Rule::kAnnotations},
     {"metadata.finalizers", Rule::kKey},
-    {"ownerReferences.kind", Rule::kKeep},
+    {"ownerReferences.kind", Rule::kApiWord},
     {"ownerReferences.name", Rule::kText},
-    {"ownerReferences.apiVersion", Rule::kKeep},
+    {"ownerReferences.apiVersion", Rule::kApiVersion},
     {"ownerReferences.controller", Rule::kKeep},
     // Selectors.
     {"nodeSelectorTerms.matchExpressions.values", Rule::kNodeValue},
@@ -181,7 +245,7 @@ constexpr PathRule kRules[] = {
     // Nodes.
     {"Node.spec.unschedulable", Rule::kKeep},
     {"Node.status.allocatable", Rule::kResources},
-    {"Node.status.conditions.type", Rule::kKeep},
+    {"Node.status.conditions.type", Rule::kApiWord},
     {"Node.status.conditions.status", Rule::kKeep},
     {"Node.status.images.names", Rule::kText},
     {"Node.status.images.sizeBytes", Rule::kKeep},
@@ -224,9 +288,9 @@ constexpr PathRule kRules[] = {
     {"resourceClaimTemplateName", Rule::kText},
     {"Pod.status.phase", Rule::kKeep},
     {"Pod.status.startTime", Rule::kKeep},
-    {"Pod.status.conditions.type", Rule::kKeep},
+    {"Pod.status.conditions.type", Rule::kApiWord},
     {"Pod.status.conditions.status", Rule::kKeep},
-    {"Pod.status.conditions.reason", Rule::kKeep},
+    {"Pod.status.conditions.reason", Rule::kApiWord},
     {"Pod.status.conditions.lastTransitionTime", Rule::kKeep},
     {"Pod.status.reason", Rule::kKeep},
     {"Pod.status.qosClass", Rule::kKeep},
@@ -293,9 +357,9 @@ constexpr PathRule kRules[] = {
     {"gang.minCount", Rule::kKeep},
     {"gang.minGroupCount", Rule::kKeep},
     {"schedulingConstraints.topology.key", Rule::kKey},
-    {"PodGroup.status.conditions.type", Rule::kKeep},
+    {"PodGroup.status.conditions.type", Rule::kApiWord},
     {"PodGroup.status.conditions.status", Rule::kKeep},
-    {"PodGroup.status.conditions.reason", Rule::kKeep},
+    {"PodGroup.status.conditions.reason", Rule::kApiWord},
     {"PodGroup.status.conditions.observedGeneration", Rule::kKeep},
     // What fills pods in.
     {"PriorityClass.value", Rule::kKeep},
@@ -565,6 +629,10 @@ api::PruneOptions::Rewrite Anonymizer::RewriteOf(std::string_view kind, std::str
       return change([this](std::string_view value) {
         return std::ranges::count(kAnyAddress, value) > 0 ? std::string(value) : Text(value);
       });
+    case Rule::kApiWord:
+      return change([this](std::string_view value) { return IsApiWord(value) ? std::string(value) : Text(value); });
+    case Rule::kApiVersion:
+      return change([this](std::string_view value) { return IsApiGroup(value) ? std::string(value) : Text(value); });
     case Rule::kBlank: return change([](std::string_view) { return std::string(); });
     case Rule::kOpaque: return [](const element&, std::string& out) { out += "{}"; };
   }

@@ -190,6 +190,47 @@ TEST(AnonymizerTest, Objects) {
             R"({"spec":{"config":[{"opaque":{}}]}})");
 }
 
+TEST(AnonymizerTest, ConditionsAndOwnersOfOthersAreChanged) {
+  const auto t = [](std::string_view text) { return Anon().Text(text); };
+  // What no controller of Kubernetes writes names its writer, and often an object.
+  const std::string health = "target-health.elbv2.k8s.aws/k8s-shop-checkout-0a1b2c";
+  EXPECT_THAT(t(health), Not(::testing::AnyOf(HasSubstr("shop"), HasSubstr("checkout"), HasSubstr("elbv2"))));
+  EXPECT_EQ(
+      Rewritten("Pod", R"({"status":{"conditions":[{"type":"Ready","status":"False","reason":"ReadinessGatesNotReady"},
+        {"type":")" + health +
+                           R"(","status":"False","reason":"AcmeTargetDraining"},
+        {"type":"DisruptionTarget","status":"True","reason":"PreemptionByScheduler"},
+        {"type":"PodScheduled","status":"False","reason":"Unschedulable"}]}})"),
+      R"({"status":{"conditions":[{"type":"Ready","status":"False","reason":"ReadinessGatesNotReady"},{"type":")" +
+          t(health) + R"(","status":"False","reason":")" + t("AcmeTargetDraining") +
+          R"("},{"type":"DisruptionTarget","status":"True","reason":"PreemptionByScheduler"},)"
+          R"({"type":"PodScheduled","status":"False","reason":"Unschedulable"}]}})");
+  EXPECT_EQ(Rewritten("Node", R"({"status":{"conditions":[{"type":"DiskPressure","status":"False"},
+        {"type":"AcmeRaidDegraded","status":"False"}]}})"),
+            R"({"status":{"conditions":[{"type":"DiskPressure","status":"False"},{"type":")" + t("AcmeRaidDegraded") +
+                R"(","status":"False"}]}})");
+  EXPECT_EQ(Rewritten("PodGroup", R"({"status":{"conditions":[{"type":"AcmeQuota","reason":"AcmeWaits"}]}})"),
+            R"({"status":{"conditions":[{"type":")" + t("AcmeQuota") + R"(","reason":")" + t("AcmeWaits") + R"("}]}})");
+
+  const auto owner = [](std::string_view version, std::string_view kind) {
+    return R"({"metadata":{"ownerReferences":[{"apiVersion":")" + std::string(version) + R"(","kind":")" +
+           std::string(kind) + R"("}]}})";
+  };
+  for (const auto& [version, kind] : {std::pair("v1", "Node"),
+                                      {"apps/v1", "DaemonSet"},
+                                      {"batch/v1", "Job"},
+                                      {"scheduling.k8s.io/v1alpha1", "Workload"}}) {
+    EXPECT_EQ(Rewritten("Pod", owner(version, kind)), owner(version, kind));
+  }
+  // The kind alone makes it a pod that stays on its node.
+  EXPECT_EQ(Rewritten("Pod", owner("apps.acme.example/v1", "DaemonSet")),
+            owner(t("apps.acme.example/v1"), "DaemonSet"));
+  EXPECT_EQ(Rewritten("Pod", owner("acme.example/v1", "AcmeTradingEngine")),
+            owner(t("acme.example/v1"), t("AcmeTradingEngine")));
+  EXPECT_EQ(Rewritten("Pod", owner("k8s.io.acme.example/v1", "AcmeRun")),
+            owner(t("k8s.io.acme.example/v1"), t("AcmeRun")));
+}
+
 TEST(AnonymizerTest, OfEachFieldItIsSaidWhatBecomesOfIt) {
   std::set<std::string> missing;
   for (std::size_t kind = 0; kind < kKindCount; ++kind) {
