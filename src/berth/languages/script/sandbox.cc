@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdarg>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -47,6 +49,14 @@ int TakeLine(std::string_view& message) {
   if (line == 0 || message.substr(i, 2) != ": ") return 0;
   message.remove_prefix(i + 2);
   return line;
+}
+
+// Numbers by their bits: NaN does not equal itself, and 1 and 1.0, or 0.0 and -0.0, are equal and can be told apart.
+bool IsSame(lua_State* lua, int a, int b) {
+  if (lua_type(lua, a) != LUA_TNUMBER || lua_type(lua, b) != LUA_TNUMBER) return lua_rawequal(lua, a, b) != 0;
+  if (lua_isinteger(lua, a) != lua_isinteger(lua, b)) return false;
+  if (lua_isinteger(lua, a) != 0) return lua_tointeger(lua, a) == lua_tointeger(lua, b);
+  return std::bit_cast<std::uint64_t>(lua_tonumber(lua, a)) == std::bit_cast<std::uint64_t>(lua_tonumber(lua, b));
 }
 
 // __newindex: the upvalue says of what.
@@ -468,7 +478,7 @@ bool Sandbox::CheckWatches(int results) {
   const Watch* changed = nullptr;
   for (const Watch& watch : watches_) {
     lua_getupvalue(lua_, watch.function, watch.upvalue);
-    const bool is_same = lua_rawequal(lua_, -1, watch.value) != 0;
+    const bool is_same = IsSame(lua_, -1, watch.value);
     lua_pop(lua_, 1);
     if (is_same) continue;
     lua_pushvalue(lua_, watch.value);

@@ -225,6 +225,11 @@ TEST(Sandbox, KeepsNothingBetweenCalls) {
       {"function run() _ENV = {} end", "the local variable \"_ENV\""},
       {"local kept\nfunction run() pcall(function() kept = 1 error('x') end) end", "the local variable \"kept\""},
       {"local kept\nfunction run() kept = 1 error('x') end", "the local variable \"kept\""},
+      // Equal, but not the same in a text.
+      {"local kept = 1\nfunction run() kept = 1.0 return 1 end", "the local variable \"kept\""},
+      {"local kept = 0.0\nfunction run() kept = -0.0 return 1 end", "the local variable \"kept\""},
+      {"local kept = 0 / 0\nfunction run() kept = -kept return 1 end", "the local variable \"kept\""},
+      {"local kept = 0 / 0\nfunction run() kept = 1 return 1 end", "the local variable \"kept\""},
   };
   for (const auto& test : kCases) {
     Loaded script(test.text);
@@ -241,6 +246,12 @@ TEST(Sandbox, KeepsNothingBetweenCalls) {
              "local function fact(n) return n < 2 and 1 or n * fact(n - 1) end\nfunction run() return fact(5) end")
           .Run(),
       "120");
+}
+
+TEST(Sandbox, WhatIsNoNumberIsTheSameAfterACall) {
+  Loaded script("local unknown = 0 / 0\nfunction run() return unknown ~= unknown end");
+  EXPECT_EQ(script.Run(), "true");
+  EXPECT_EQ(script.Run(), "true");
 }
 
 TEST(Sandbox, EndsWhateverTheScriptDoes) {
