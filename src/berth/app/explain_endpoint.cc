@@ -9,6 +9,7 @@
 
 #include "berth/app/explain_page.h"
 #include "berth/base/base64.h"
+#include "berth/base/go_text.h"
 #include "berth/base/utf8.h"
 #include "berth/codec/json.h"
 #include "berth/shell/serving/answers.h"
@@ -76,11 +77,14 @@ ExplainEndpoint::ExplainEndpoint(Sources sources, const Clock& clock)
 
 void ExplainEndpoint::Answer(const net::Request& request, const net::Target& target, const std::string& path,
                              Done done) {
-  const std::vector<std::string>& parts = target.segments;
   if (path == "/explain") return done(page_);
-  if (parts.size() > 1 && parts[1] == "pods") {
-    if (parts.size() == 2) return List(request, target, std::move(done));
-    if (parts.size() == 4) return ExplainOne(request, target, std::move(done));
+  if (path == "/explain/pods") return List(request, target, std::move(done));
+  // Of the path that was authorized: the target's own segments differ from it where one contains %2F.
+  constexpr std::string_view kOne = "/explain/pods/";
+  if (path.starts_with(kOne)) {
+    const std::vector<std::string> names = GoSplit(path.substr(kOne.size()), "/");
+    if (names.size() == 2 && !names[0].empty() && !names[1].empty())
+      return ExplainOne(request, target, names[0], names[1], std::move(done));
   }
   done(serving::Failure(request, 404, "NotFound",
                         "the paths are /explain, /explain/pods and /explain/pods/NAMESPACE/NAME"));
@@ -113,7 +117,8 @@ void ExplainEndpoint::List(const net::Request& request, const net::Target& targe
       std::move(done));
 }
 
-void ExplainEndpoint::ExplainOne(const net::Request& request, const net::Target& target, Done done) {
+void ExplainEndpoint::ExplainOne(const net::Request& request, const net::Target& target,
+                                 const std::string& namespace_name, const std::string& name, Done done) {
   const std::string_view with_nodes = target.Query("nodes");
   if (!with_nodes.empty() && with_nodes != "true" && with_nodes != "false")
     return done(BadRequest(request, "nodes should be true or false"));
@@ -121,8 +126,7 @@ void ExplainEndpoint::ExplainOne(const net::Request& request, const net::Target&
   const auto said = std::make_shared<std::optional<Expected<whatif::Explanation>>>();
   AskCore(
       request,
-      [this, said, namespace_name = target.segments[2], name = target.segments[3]](scheduler::Scheduler& core, Time now,
-                                                                                   Duration wall_ahead) {
+      [this, said, namespace_name, name](scheduler::Scheduler& core, Time now, Duration wall_ahead) {
         const Time over_at = clock_.Now() + kTurnTimeMax;
         said->emplace(whatif::ExplainLive(core, {namespace_name, name, now, wall_ahead},
                                           {.is_over = [&] { return clock_.Now() >= over_at; }}));

@@ -45,13 +45,14 @@ class ExplainEndpoint {
   // What the functions rest on, and `clock`, must outlive it.
   ExplainEndpoint(Sources sources, const Clock& clock);
 
-  // An authorized GET of `path`, which is "/explain" or below it. `done` is called once, at once or from another
-  // thread. On one thread.
+  // An authorized GET of `path`, which is decoded and "/explain" or below it; of `target` only the query counts. `done`
+  // is called once, at once or from another thread. On one thread.
   void Answer(const net::Request& request, const net::Target& target, const std::string& path, Done done);
 
  private:
   void List(const net::Request& request, const net::Target& target, Done done);
-  void ExplainOne(const net::Request& request, const net::Target& target, Done done);
+  void ExplainOne(const net::Request& request, const net::Target& target, const std::string& namespace_name,
+                  const std::string& name, Done done);
   // `look` is called with the core, between turns, and `make` afterwards, when these go on.
   void AskCore(const net::Request& request, runner::SchedulerShell::Question look, std::function<net::Response()> make,
                Done done);

@@ -76,7 +76,10 @@ class ExplainEndpointTest : public ::testing::Test {
     const auto target = net::ParseTarget(path);
     BERTH_CHECK(target.ok(), path);
     const auto answer = std::make_shared<std::promise<net::Response>>();
-    endpoint_->Answer({"GET", path, {}, ""}, *target, target->path,
+    // As the port does, which authorizes the decoded path.
+    const auto decoded = net::PercentDecode(target->path, false);
+    BERTH_CHECK(decoded.ok(), path);
+    endpoint_->Answer({"GET", path, {}, ""}, *target, *decoded,
                       [answer](net::Response response) { answer->set_value(std::move(response)); });
     return answer->get_future();
   }
@@ -158,6 +161,11 @@ TEST_F(ExplainEndpointTest, WhatIsWrongIsAStatusObject) {
       {"/explain/nodes", 404, "NotFound", "the paths are /explain, /explain/pods and /explain/pods/NAMESPACE/NAME"},
       {"/explain/pods/default", 404, "NotFound",
        "the paths are /explain, /explain/pods and /explain/pods/NAMESPACE/NAME"},
+      {"/explain/pods/default/", 404, "NotFound",
+       "the paths are /explain, /explain/pods and /explain/pods/NAMESPACE/NAME"},
+      {"/explain/pods//large", 404, "NotFound",
+       "the paths are /explain, /explain/pods and /explain/pods/NAMESPACE/NAME"},
+      {"/explain/pods/", 404, "NotFound", "the paths are /explain, /explain/pods and /explain/pods/NAMESPACE/NAME"},
       {"/explain/pods?limit=0", 400, "BadRequest", "limit should be a number from 1 to 500"},
       {"/explain/pods?limit=many", 400, "BadRequest", "limit should be a number from 1 to 500"},
       {"/explain/pods?continue=x", 400, "BadRequest", "continue should be what the list before ended with"},
@@ -172,6 +180,19 @@ TEST_F(ExplainEndpointTest, WhatIsWrongIsAStatusObject) {
     EXPECT_EQ(status->at("reason").as_string(), c.reason) << c.path;
     EXPECT_EQ(status->at("message").as_string(), c.message) << c.path;
   }
+}
+
+// Or a role that may get /explain/pods/shop/* could ask about other namespaces.
+TEST_F(ExplainEndpointTest, WhatIsExplainedIsWhatWasAuthorized) {
+  const codec::json::value said = AskJson("/explain/pods%2Fshop/other");
+  EXPECT_EQ(codec::WriteJson(said), codec::WriteJson(AskJson("/explain/pods/shop/other")));
+
+  const net::Response list = Ask("/explain%2Fpods%2Fshop/pods");
+  EXPECT_EQ(list.status, 404);
+  EXPECT_THAT(list.body, HasSubstr(R"(there is no pod \"pods\" in namespace \"shop\")"));
+  const net::Response one = Ask("/explain%2Fpods%2Fshop/pods/default/large");
+  EXPECT_EQ(one.status, 404);
+  EXPECT_THAT(one.body, HasSubstr("the paths are /explain"));
 }
 
 TEST_F(ExplainEndpointTest, OneQuestionAtATimeAndATenthOfTheTime) {
