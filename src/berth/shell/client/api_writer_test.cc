@@ -48,7 +48,8 @@ TEST_F(ApiWriterTest, SaysWhetherTheBindingMayHaveHappened) {
   const Case cases[] = {
       {"refused by the server", [](auto& c) { c.Answer(409, R"({"kind":"Status","reason":"Conflict"})"); },
        ErrorCode::kConflict, false},
-      {"pod gone", [](auto& c) { c.Answer(404, ""); }, ErrorCode::kNotFound, false},
+      {"pod gone", [](auto& c) { c.Answer(404, R"({"kind":"Status","reason":"NotFound"})"); }, ErrorCode::kNotFound,
+       false},
       {"answer lost", [](auto& c) { c.Fail(ErrorCode::kUnavailable, true); }, ErrorCode::kUnavailable, true},
       {"timeout", [](auto& c) { c.Fail(ErrorCode::kTimeout, true); }, ErrorCode::kTimeout, true},
       {"server's storage in trouble", [](auto& c) { c.Answer(500, ""); }, ErrorCode::kUnavailable, true},
@@ -133,7 +134,7 @@ TEST_F(ApiWriterTest, Reads) {
   call->Answer(200, R"({"kind":"Pod"})");
   EXPECT_EQ(json->value(), R"({"kind":"Pod"})");
   writer.GetPod("default", "web-1", keep);
-  transport.Next()->Answer(404, "");
+  transport.Next()->Answer(404, R"({"kind":"Status","reason":"NotFound"})");
   EXPECT_EQ(json->error().code, ErrorCode::kNotFound);
 }
 

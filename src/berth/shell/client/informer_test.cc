@@ -586,11 +586,22 @@ TEST_F(InformerTest, AKindThatMustBeThereIsWaitedFor) {
   EXPECT_TRUE(informer->HasSynced());
 }
 
+// Or a proxy that does not know the API server for a moment would make the kind count as synced and empty.
+TEST_F(InformerTest, AKindIsMissingOnlyWhereTheApiServerSaysSo) {
+  MakeInformer({.may_be_missing = true});
+  Start();
+  AnswerList("<html>default backend - 404</html>", 404);
+  EXPECT_FALSE(informer->HasSynced());
+  loop.Advance(milliseconds(1600));
+  AnswerList(List("1", {Object("a", "1")}));
+  EXPECT_THAT(Take(), ElementsAre("add a x", "synced"));
+}
+
 TEST_F(InformerTest, MayBeStoppedWhenItsKindIsMissing) {
   MakeInformer({.may_be_missing = true});
   on_seen = [this] { informer->Stop(); };
   Start();
-  AnswerList("", 404);
+  AnswerList(R"({"kind":"Status","reason":"NotFound"})", 404);
   loop.Advance(minutes(10));
   EXPECT_EQ(transport.Waiting(), 0U);
 }

@@ -290,7 +290,7 @@ TEST_F(InformerWireTest, TriesAStreamedListAgainWhenTheServerIsAway) {
 
 TEST_F(InformerWireTest, AMissingKindIsSyncedWithStreamedListsToo) {
   Make({.streams_list = true}, {.may_be_missing = true});
-  Stream().Head(404, R"({"kind":"Status","code":404})");
+  Stream().Head(404, R"({"kind":"Status","reason":"NotFound","code":404})");
   Stream().End();
   loop.Run();
   EXPECT_THAT(Take(), ElementsAre("synced"));

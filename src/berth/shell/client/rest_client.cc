@@ -42,6 +42,15 @@ std::string OneLine(std::string_view text, std::size_t bytes_max) {
   return line;
 }
 
+// Whether a 404 about objects is the API server's own: it has a Status, or these words for a group or version that is
+// not served. The core group always is. Any other comes from a proxy or load balancer that does not know the server for
+// now, and says nothing of what the server has.
+bool IsOwnNotFound(const net::Request& request, const net::Response& response, std::string_view reason) {
+  if (reason == "NotFound") return true;
+  if (request.target.starts_with("/apis/")) return response.body.starts_with("404 page not found");
+  return !request.target.starts_with("/api/v1/");
+}
+
 ErrorCode CodeOf(int status, std::string_view reason) {
   switch (status) {
     case 401: return ErrorCode::kUnauthorized;
@@ -129,6 +138,8 @@ Error ErrorFromResponse(const net::Request& request, const net::Response& respon
 
   std::string reason = ReadStatus(response.body, error);
   error.code = CodeOf(response.status, reason);
+  if (error.code == ErrorCode::kNotFound && !IsOwnNotFound(request, response, reason))
+    error.code = ErrorCode::kUnavailable;
   error.outcome_unknown = response.status >= 500 && !IsRead(request);
   const bool is_webhook_away = reason == "InternalError" && SaysWebhookIsAway(error.message);
   if (is_webhook_away || SaysDeniedByAdmission(error.message)) {

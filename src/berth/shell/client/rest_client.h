@@ -109,7 +109,8 @@ class RestClient {
 // kDeniedByAdmission, which passes when the webhook is back.
 bool SaysWebhookIsAway(std::string_view message);
 
-// The Error of an answer other than 2xx to `request`.
+// The Error of an answer other than 2xx to `request`. A 404 about objects that is not the API
+// server's own is kUnavailable.
 Error ErrorFromResponse(const net::Request& request, const net::Response& response);
 
 // Paths, with each part percent-encoded. `prefix` is "/api/v1" or "/apis/GROUP/VERSION"; empty parts are left out.

@@ -161,8 +161,13 @@ TEST(ErrorFromResponseTest, FollowsStatusAndReason) {
        "GET /api/v1/pods was answered with HTTP 502 and a body that is no Kubernetes Status: \"<html> Bad Gateway\"",
        false},
       {"nothing", "GET", 503, "", ErrorCode::kUnavailable, "GET /api/v1/pods was answered with HTTP 503", false},
-      {"another object", "GET", 404, R"({"kind":"Pod","message":"x"})", ErrorCode::kNotFound, "no Kubernetes Status",
+      {"another object", "GET", 404, R"({"kind":"Pod","message":"x"})", ErrorCode::kUnavailable, "no Kubernetes Status",
        false},
+      {"a 404 of something in between", "GET", 404, "default backend - 404", ErrorCode::kUnavailable,
+       "no Kubernetes Status", false},
+      {"the same in the words of API servers", "GET", 404, "404 page not found\n", ErrorCode::kUnavailable,
+       "no Kubernetes Status", false},
+      {"a write", "POST", 404, "", ErrorCode::kUnavailable, "was answered with HTTP 404", false},
       {"redirect", "GET", 302, "", ErrorCode::kInvalid, "is the server's address that of an API server?", false},
   };
   for (const Case& c : cases) {
@@ -173,6 +178,14 @@ TEST(ErrorFromResponseTest, FollowsStatusAndReason) {
     EXPECT_EQ(error.message.find('\n'), std::string::npos);
     EXPECT_EQ(error.outcome_unknown, c.outcome_unknown);
   }
+}
+
+TEST(ErrorFromResponseTest, AGroupThatIsNotServedIsNotFound) {
+  for (const char* const body : {"404 page not found\n", R"({"kind":"Status","reason":"NotFound"})"})
+    EXPECT_EQ(ErrorFromResponse({"GET", "/apis/a/v1/things", {}, {}}, {404, {}, body}).code, ErrorCode::kNotFound);
+  for (const char* const body : {"", "default backend - 404", R"({"kind":"Status","reason":"Unknown"})"})
+    EXPECT_EQ(ErrorFromResponse({"GET", "/apis/a/v1/things", {}, {}}, {404, {}, body}).code, ErrorCode::kUnavailable);
+  EXPECT_EQ(ErrorFromResponse({"GET", "/version", {}, {}}, {404, {}, "{}"}).code, ErrorCode::kNotFound);
 }
 
 TEST(ErrorFromResponseTest, ReadsRetryAfter) {
