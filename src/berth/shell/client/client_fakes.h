@@ -145,6 +145,7 @@ class FakeTransport final : public net::Transport {
     return static_cast<std::size_t>(
         std::count_if(calls_.begin(), calls_.end(), [](const auto& call) { return call->done != nullptr; }));
   }
+  const std::vector<std::shared_ptr<FakeStream>>& AllStreams() const { return streams_; }
   // The newest stream; null when none was opened.
   std::shared_ptr<FakeStream> LastStream() { return streams_.empty() ? nullptr : streams_.back(); }
   std::size_t LiveStreams() const {

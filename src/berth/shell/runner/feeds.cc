@@ -12,6 +12,16 @@
 
 namespace berth::runner {
 
+namespace {
+
+// Clusters may be without devices and pod groups. The other kinds every API server serves: a 404 is not its own then,
+// and without them decisions would be wrong (no disruption budgets, no storage classes).
+bool MayBeMissing(framework::ObjectKind kind) {
+  return !framework::IsServedByAll(kind) || framework::InfoOf(kind).group_version.starts_with("resource.k8s.io/");
+}
+
+}  // namespace
+
 Feeds::Feeds(client::RestClient& rest, outside::HttpExtenders& extenders,
              std::unique_ptr<outside::OutsidePoller> poller, const Options& options, Callbacks callbacks)
     : rest_(rest),
@@ -140,7 +150,7 @@ void Feeds::MakeObjectInformer(const Options& options, framework::ObjectKind kin
   objects.name = framework::InfoOf(kind).resource;
   object_names_.push_back(objects.name);
   objects.path = framework::ListPath(kind, options.release_minor);
-  objects.may_be_missing = true;
+  objects.may_be_missing = MayBeMissing(kind);
   objects.streams_list = true;
   objects.keeps_objects = false;
   objects.seed = options.seed + 2 + static_cast<std::uint64_t>(kind);

@@ -16,6 +16,7 @@
 
 #include "berth/devcluster/apiserver/server.h"
 #include "berth/framework/metrics.h"
+#include "berth/shell/client/client_fakes.h"
 #include "berth/shell/client/event_loop.h"
 #include "berth/shell/outside/http_extender.h"
 #include "berth/shell/outside/outside_poller.h"
@@ -158,6 +159,43 @@ TEST_F(FeedsTest, ReadsAnewBeforeTheFirstListsHaveEnded) {
   feeds->Start();
   feeds->Refresh([this] { Saw("fresh"); });
   EXPECT_THAT(WaitFor("fresh"), ::testing::IsSupersetOf({"node n", "synced", "fresh"}));
+}
+
+// A proxy that answers 404 in the API server's words must not make the disruption budgets look like none.
+TEST(FeedsOfMissingKindsTest, OnlyWhatApiServersMayLackIsTakenForMissing) {
+  client::FakeLoop loop;
+  client::FakeTransport transport;
+  client::RestClient rest{loop, transport, nullptr, 1};
+  const auto no_client = [](const net::HttpClientOptions&) -> Expected<std::unique_ptr<net::Transport>> {
+    return InvalidError("not here");
+  };
+  const auto run = [](std::function<void()> work) { work(); };
+  auto& metrics = framework::Metrics::None();
+  auto extenders =
+      outside::HttpExtenders::Make({}, loop, no_client, run, metrics, [](scheduler::ExtenderDone) {}).value();
+  auto poller = outside::OutsidePoller::Make({}, rest, no_client, run, metrics, 1,
+                                             [](std::size_t, const outside::OutsidePoller::Data&) {})
+                    .value();
+  using framework::ObjectKind;
+  Feeds feeds(rest, *extenders, std::move(poller),
+              Feeds::Options{1,
+                             {ObjectKind::kPodDisruptionBudget, ObjectKind::kStorageClass, ObjectKind::kResourceClaim,
+                              ObjectKind::kPodGroup, ObjectKind::kDeviceTaintRule}},
+              Feeds::Callbacks{[](const scheduler::Input&) {}, [] {}});
+  feeds.Start();
+  loop.Run();
+  const auto streams = transport.AllStreams();
+  for (const auto& stream : streams) {
+    stream->Head(404, "404 page not found\n");
+    stream->End();
+  }
+  loop.Run();
+  std::vector<std::string> synced;
+  for (const FeedSource& source : feeds.Sources()) {
+    if (source.has_synced) synced.push_back(source.name);
+  }
+  EXPECT_THAT(synced, UnorderedElementsAre("resourceclaims", "podgroups", "devicetaintrules"));
+  feeds.Stop();
 }
 
 }  // namespace

@@ -540,7 +540,7 @@ TEST_F(SchedulerShellTest, WatchesTheKindsThatItsPluginsRead) {
   ASSERT_TRUE(WaitForBound(1));
   EXPECT_TRUE(shell_->HasSynced());
   std::set<std::string> lists = gate_->lists();
-  for (const char* path : {"/api/v1/pods", "/api/v1/nodes", "/apis/policy/v1/poddisruptionbudgets"}) {
+  for (const char* path : {"/api/v1/pods", "/api/v1/nodes", "/apis/resource.k8s.io/v1/resourceclaims"}) {
     EXPECT_TRUE(lists.contains(path)) << path;
   }
   EXPECT_FALSE(lists.contains("/apis/apps/v1/deployments"));
@@ -603,14 +603,14 @@ TEST_F(SchedulerShellTest, APodThatWaitsForItsVolumeHoldsNobodyBack) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10)) << "nor the end";
 }
 
-// Of the policy group there is nothing.
-std::vector<apiserver::ResourceType> TypesWithoutBudgets() {
+// Of devices there is nothing.
+std::vector<apiserver::ResourceType> TypesWithoutDevices() {
   std::vector<apiserver::ResourceType> types = apiserver::ResourceTypes();
-  std::erase_if(types, [](const apiserver::ResourceType& type) { return type.group == "policy"; });
+  std::erase_if(types, [](const apiserver::ResourceType& type) { return type.group == "resource.k8s.io"; });
   return types;
 }
 const std::vector<apiserver::ResourceType>& FewTypes() {
-  static const std::vector<apiserver::ResourceType> kTypes = TypesWithoutBudgets();
+  static const std::vector<apiserver::ResourceType> kTypes = TypesWithoutDevices();
   return kTypes;
 }
 
