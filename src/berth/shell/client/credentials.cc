@@ -51,7 +51,11 @@ class TokenFileCredentials final : public Credentials {
     const std::lock_guard lock(mutex_);
     if (!read_next_ || clock_.Now() >= *read_next_) {
       if (auto error = Read()) {
-        if (token_.empty()) return *error;
+        if (token_.empty()) {
+          // The file's "not found" would be taken for an object's.
+          error->code = ErrorCode::kUnavailable;
+          return *error;
+        }
         log::Warning("client", "The token file cannot be read; the last token stays in use",
                      {{"error", error->message}});
       }

@@ -374,6 +374,13 @@ TEST_F(KubeconfigTest, ReadsTokenFilesAgain) {
   // `token` is what we begin with, when the file is not there yet.
   const auto both = Load(Config(kServer, "token: t, tokenFile: none"));
   EXPECT_EQ(AuthorizationOf(both), "Bearer t");
+  // A file that has gone is no object that is gone.
+  const auto gone = Load(Config(kServer, "tokenFile: token"));
+  std::filesystem::remove(folder.Path("token"));
+  gone->credentials->Get([](const Expected<std::string>& authorization) {
+    ASSERT_FALSE(authorization.ok());
+    EXPECT_EQ(authorization.error().code, ErrorCode::kUnavailable);
+  });
 }
 
 // ---- credential plugins

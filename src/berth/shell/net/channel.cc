@@ -170,6 +170,18 @@ int ChooseHttp11(SSL*, const unsigned char** chosen, unsigned char* chosen_size,
   return result == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_NOACK;
 }
 
+Expected<void> UseClientCertificate(SSL* ssl, const Expected<std::pair<std::string, std::string>>& pems) {
+  if (!pems.ok()) return pems.error().Wrap("reading the client certificate");
+  if (pems->first.empty() && pems->second.empty()) return {};
+  BERTH_ASSIGN_OR_RETURN(const auto chain, ReadCertificates(pems->first, "client certificate"));
+  BERTH_ASSIGN_OR_RETURN(const auto key, ReadKey(pems->second, "client key"));
+  BERTH_RETURN_IF_ERROR(CheckPair(chain, key.get(), "client key"));
+  bool ok = SSL_use_certificate(ssl, chain.front().get()) == 1;
+  for (std::size_t i = 1; i < chain.size(); ++i) ok = ok && SSL_add1_chain_cert(ssl, chain[i].get()) == 1;
+  if (!ok || SSL_use_PrivateKey(ssl, key.get()) != 1) return InvalidError("client certificate: " + TakeOpensslReason());
+  return {};
+}
+
 Expected<void> AddRoots(SSL_CTX* context, const std::string& pem, std::string_view what) {
   BERTH_ASSIGN_OR_RETURN(const auto roots, ReadCertificates(pem, what));
   X509_STORE* store = SSL_CTX_get_cert_store(context);
@@ -376,17 +388,11 @@ Expected<void> Channel::StartClientTls(const TlsContext& context, const TlsClien
     return InvalidError("\"" + name + "\" is no name that TLS could verify");
   }
   if (options.client_certificate_pem) {
-    auto pems = options.client_certificate_pem();
-    if (!pems.ok()) return pems.error().Wrap("reading the client certificate");
-    if (!pems->first.empty() || !pems->second.empty()) {
-      BERTH_ASSIGN_OR_RETURN(const auto chain, ReadCertificates(pems->first, "client certificate"));
-      BERTH_ASSIGN_OR_RETURN(const auto key, ReadKey(pems->second, "client key"));
-      BERTH_RETURN_IF_ERROR(CheckPair(chain, key.get(), "client key"));
-      ok = SSL_use_certificate(ssl_, chain.front().get()) == 1;
-      for (std::size_t i = 1; i < chain.size(); ++i) ok = ok && SSL_add1_chain_cert(ssl_, chain[i].get()) == 1;
-      if (!ok || SSL_use_PrivateKey(ssl_, key.get()) != 1) {
-        return InvalidError("client certificate: " + TakeOpensslReason());
-      }
+    if (const auto used = UseClientCertificate(ssl_, options.client_certificate_pem()); !used.ok()) {
+      // Whatever it is, it is not the server's answer to a request, and files that are being replaced are soon whole.
+      Error error = used.error();
+      error.code = ErrorCode::kUnavailable;
+      return error;
     }
   }
   SSL_set_connect_state(ssl_);

@@ -50,8 +50,8 @@ struct HttpClientOptions {
 // loop (so hold no lock that a callback takes). Once the IoContext has been stopped, callbacks are dropped instead.
 //
 // Error codes besides those of transport.h: kUnavailable for what may be better next time (refused, closed, cut short,
-// name not found, TLS), kInternal for an answer that is not HTTP, kTooLarge, kTimeout, kInvalid for a request that
-// cannot be sent or a client certificate that does not load.
+// name not found, TLS, a client certificate that does not load), kInternal for an answer that is not HTTP, kTooLarge,
+// kTimeout, kInvalid for a request that cannot be sent.
 Expected<std::unique_ptr<Transport>> MakeHttpClient(IoContext& io, HttpClientOptions options);
 
 }  // namespace berth::net
