@@ -17,6 +17,7 @@
 #include "berth/codec/json.h"
 #include "berth/shell/client/event_body.h"
 #include "berth/shell/client/event_outage.h"
+#include "berth/shell/client/event_room.h"
 #include "berth/shell/client/event_series.h"
 #include "berth/shell/client/request_lanes.h"
 
@@ -39,6 +40,11 @@ std::string Hex(std::uint64_t number) {
   return {digits.data(), end};
 }
 
+// Where the event is stored.
+std::string_view NamespaceOf(const Event& event) {
+  return event.regarding.namespace_name.empty() ? std::string_view("default") : event.regarding.namespace_name;
+}
+
 }  // namespace
 
 class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
@@ -52,7 +58,8 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
                                                                          .backoff_max = options_.backoff_max,
                                                                          .seed = options_.seed})),
         outage_(options_.backoff_min, options_.backoff_max, options_.seed),
-        sends_protobuf_(rest.options().sends_protobuf) {}
+        sends_protobuf_(rest.options().sends_protobuf),
+        room_(options_.queue_max, options_.queue_bytes_max) {}
 
   void Record(Event event) {
     const SeriesKey key = KeyOf(event);
@@ -65,7 +72,7 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
       EndSeries(*known);
       series_.Erase(key);
     }
-    if (IsFull()) {
+    if (room_.IsFullFor(NamespaceOf(event))) {
       ++stats_.dropped;
       LogOften("Events are dropped: too many wait for the API server", event.regarding.name, "");
       return;
@@ -148,8 +155,7 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
                                         : options_.in_flight_max;
   }
 
-  std::size_t Queued() const { return queued_; }
-  bool IsFull() const { return queued_ >= options_.queue_max || queued_bytes_ >= options_.queue_bytes_max; }
+  std::size_t Queued() const { return room_.count(); }
 
   // ---- recording; mutex_ is held
 
@@ -158,7 +164,7 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
     series.observed_at = now;
     // The first repetition makes it a series, at once; later ones are told with the next refresh. While the event
     // itself is still on its way, its creation tells.
-    if (series.count_sent == 1 && series.is_created && !IsFull()) {
+    if (series.count_sent == 1 && series.is_created && !room_.IsFullFor(series.namespace_name)) {
       Patch(series, key);
     } else {
       ++stats_.counted;
@@ -169,7 +175,7 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
     Item item;
     item.key = key;
     item.series_id = series_.NewId();
-    item.namespace_name = event.regarding.namespace_name.empty() ? "default" : event.regarding.namespace_name;
+    item.namespace_name = NamespaceOf(event);
     item.name = UniqueName(event.regarding);
     item.made_at = now;
     item.event = std::move(event);
@@ -220,14 +226,14 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
 
   // Tells the final count, if it is news.
   void EndSeries(Series& series) {
-    if (series.is_created && series.count > series.count_sent && !IsFull()) Patch(series, {});
+    const bool is_news = series.is_created && series.count > series.count_sent;
+    if (is_news && !room_.IsFullFor(series.namespace_name)) Patch(series, {});
   }
 
   void Push(Item item) {
-    ++queued_;
-    queued_bytes_ += item.Bytes();
+    room_.Take(item.namespace_name, item.Bytes());
     inbox_.push_back(std::make_shared<Item>(std::move(item)));
-    if (queued_ > inbox_.size() || options_.gather == Duration{0}) return PostPump();
+    if (Queued() > inbox_.size() || options_.gather == Duration{0}) return PostPump();
     if (inbox_.size() >= kGatheredMax) return PostPump();
     if (std::exchange(is_gathering_, true)) return;
     cancel_gather_ = loop_.PostAfter(options_.gather, [weak = weak_from_this()] {
@@ -282,7 +288,7 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
       }
       const bool is_due =
           series.is_created && series.count > series.count_sent && now - series.sent_at >= options_.series_refresh;
-      if (is_due && !IsFull()) Patch(series, key);
+      if (is_due && !room_.IsFullFor(series.namespace_name)) Patch(series, key);
       return true;
     });
     if (series_.size() > 0) ArmSweep();
@@ -366,10 +372,7 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
       Error error;
       next = result.ok() ? AfterAnswer(*item, *result, error) : AfterFailure(*item, result.error(), error);
       if (next == Next::kServerAway && !outage_.NoteSentBack()) next = Next::kLater;
-      if (next == Next::kDone) {
-        --queued_;
-        queued_bytes_ -= item->Bytes();
-      }
+      if (next == Next::kDone) room_.GiveBack(item->namespace_name, item->Bytes());
       if (next == Next::kServerAway) Pause(error);
       if (next == Next::kLater) SendLater(item, error);
       if (Queued() == 0) is_idle_.notify_all();
@@ -426,7 +429,7 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
     Series* series = series_.Find(item.key, item.series_id);
     if (series == nullptr) return Next::kDone;
     series->is_created = true;
-    if (series->count > 1 && !IsFull()) Patch(*series, item.key);
+    if (series->count > 1 && !room_.IsFullFor(item.namespace_name)) Patch(*series, item.key);
     return Next::kDone;
   }
 
@@ -473,8 +476,7 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
   bool is_stopped_ = false;
   std::atomic<bool> sends_protobuf_;  // until the server has refused it
   std::deque<ItemPtr> inbox_;         // of those that are queued: not in the lanes yet
-  std::size_t queued_ = 0;            // waiting, in flight or to be tried again
-  std::size_t queued_bytes_ = 0;      // the same
+  EventRoom room_;                    // of those that wait, are in flight or to be tried again
   bool is_restrained_ = false;
   Duration lag_{0};  // how old the last event was when it was sent
   bool is_pump_posted_ = false;

@@ -455,6 +455,36 @@ TEST_F(EventRecorderTest, DropsTheNewestBeyondItsBound) {
   EXPECT_THAT(AnswerAll(), ElementsAre(HasSubstr("POST")));
 }
 
+// A webhook that never answers leaves room for the events of others.
+TEST_F(EventRecorderTest, ANamespaceThatIsNotAnsweredDoesNotTakeTheRoomOfOthers) {
+  Make({.queue_max = 80});
+  for (int i = 0; i < 200; ++i) {
+    Event event = Scheduled("stuck-" + std::to_string(i));
+    event.regarding.namespace_name = "stuck";
+    Record(std::move(event));
+  }
+  const std::uint64_t dropped = recorder->Stats().dropped;
+  EXPECT_EQ(recorder->Stats().queued, 70U);
+  std::size_t ours = 0;
+  for (int i = 0; i < 100; ++i) {
+    Record(Scheduled("web-" + std::to_string(i)));
+    for (int j = 0; j < 10; ++j) {
+      for (std::size_t waiting = transport.Waiting(); waiting > 0; --waiting) {
+        const auto call = transport.Next();
+        if (call->request.target.find("/stuck/") != std::string::npos) {
+          call->Fail(ErrorCode::kTimeout, true);
+        } else {
+          call->Answer(201, "{}");
+          ++ours;
+        }
+      }
+      loop.Advance(std::chrono::milliseconds(100));
+    }
+  }
+  EXPECT_EQ(ours, 100U);
+  EXPECT_EQ(recorder->Stats().dropped, dropped);
+}
+
 TEST_F(EventRecorderTest, ForgetsTheOldestSeriesBeyondItsBound) {
   Make({.series_max = 2});
   for (const char* pod : {"a", "b", "c"}) Record(Scheduled(pod));
