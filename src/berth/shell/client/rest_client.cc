@@ -118,6 +118,13 @@ std::string ReadStatus(const std::string& body, Error& error) {
   return TextOf(status, "reason");
 }
 
+// A denial by admission has any code, and comes after the credentials have been accepted.
+bool IsAboutCertificate(const net::Response& answer) {
+  Error error;
+  ReadStatus(answer.body, error);
+  return !SaysDeniedByAdmission(error.message);
+}
+
 }  // namespace
 
 std::string DefaultUserAgent() { return "berth/" BERTH_VERSION; }
@@ -288,6 +295,7 @@ struct RestClient::State : std::enable_shared_from_this<RestClient::State> {
     ++call->tries;
     const net::SendOptions send_options{.timeout = call->options.timeout,
                                         .body_bytes_max = call->options.body_bytes_max,
+                                        .is_about_certificate = IsAboutCertificate,
                                         .is_retry = call->tries > 1,
                                         .rate_limit_wait = std::exchange(call->rate_limit_wait, std::nullopt)};
     net::Request request = call->request;

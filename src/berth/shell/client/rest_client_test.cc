@@ -316,6 +316,18 @@ class RotatingCredentials final : public Credentials {
   std::vector<std::string> invalidated;
 };
 
+// A denial comes after the credentials have been accepted, whatever its code.
+TEST_F(RestClientTest, TellsTheTransportWhichRefusalsAreAboutTheCertificate) {
+  Do(Make("POST"), {.tries = 1});
+  const auto call = transport.Next();
+  ASSERT_NE(call->options.is_about_certificate, nullptr);
+  const auto is_about_it = [&](const char* body) { return call->options.is_about_certificate({401, {}, body}); };
+  EXPECT_TRUE(is_about_it(R"({"kind":"Status","message":"Unauthorized","reason":"Unauthorized"})"));
+  EXPECT_TRUE(is_about_it(""));
+  EXPECT_FALSE(is_about_it(R"({"kind":"Status","message":"admission webhook \"w\" denied the request: no"})"));
+  call->Answer(401, "");
+}
+
 TEST_F(RestClientTest, RefreshesCredentialsOnceAfter401) {
   const auto credentials = std::make_shared<RotatingCredentials>();
   RestClient client(loop, transport, credentials, 1);

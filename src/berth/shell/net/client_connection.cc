@@ -211,7 +211,7 @@ void ClientConnection::Finish() {
   Response response = std::move(parser_.response());
   response.body = std::move(parser_.body());
   // Only another connection takes another certificate.
-  const bool is_refused = response.status == 401 && pool_->settings().HasClientCertificate();
+  const bool is_refused = pool_->settings().HasClientCertificate() && (*exchange_)->IsCertificateRefused(response);
   const bool is_reusable = parser_.keep_alive() && !is_refused && buffer_.unread().empty() && !has_write_failed_ &&
                            written_ == (*exchange_)->wire.size();
   const auto self = shared_from_this();

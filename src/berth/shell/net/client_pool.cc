@@ -44,6 +44,7 @@ void ClientPool::Send(Request request, SendOptions options, Transport::Done done
   exchange.timeout = options.timeout;
   exchange.deadline = SteadyAfter(options.timeout);
   exchange.body_bytes_max = options.body_bytes_max;
+  exchange.is_about_certificate = options.is_about_certificate;
   exchange.is_head = request.method == "HEAD";
   exchange.is_repeatable = exchange.is_head || request.method == "GET";
   exchange.request = std::move(request);

@@ -22,11 +22,7 @@ void Http2Call::Leave() {
   if (id_ != 0) connection_->Reset(std::exchange(id_, 0));
 }
 
-void Http2Call::OnHttp2Head(Response&& head) {
-  response_ = std::move(head);
-  // With another certificate, which only another connection takes, the answer may be a better one.
-  if (response_.status == 401 && pool_->settings().HasClientCertificate()) connection_->Retire();
-}
+void Http2Call::OnHttp2Head(Response&& head) { response_ = std::move(head); }
 
 void Http2Call::OnHttp2Body(std::string_view bytes) {
   if (response_.body.size() + bytes.size() > exchange_->body_bytes_max) {
@@ -42,7 +38,10 @@ void Http2Call::OnHttp2End(const Http2End& end) {
   using How = Http2End::How;
   const bool is_safe = end.how == How::kRefused || (exchange_->is_repeatable && response_.status == 0);
   switch (end.how) {
-    case How::kComplete: return Finish(std::move(response_));
+    case How::kComplete:
+      // With another certificate, which only another connection takes, the answer may be a better one.
+      if (pool_->settings().HasClientCertificate() && exchange_->IsCertificateRefused(response_)) connection_->Retire();
+      return Finish(std::move(response_));
     case How::kTooLarge: return Finish(Error{ErrorCode::kTooLarge, where() + ": " + end.reason, true});
     case How::kFenced: return Finish(FencedError(where(), end.was_sent));
     case How::kRefused:

@@ -244,6 +244,27 @@ TEST(Http2Test, AnotherCertificateTakesAnotherConnection) {
   EXPECT_EQ(asked.load(), 2);
 }
 
+// A webhook of the server may deny with 401, too.
+TEST(Http2Test, ARefusalThatIsNotAboutTheCertificateKeepsTheConnection) {
+  Http2Peer peer([](const Request& request, int) {
+    return Answer{401, {}, request.target.ends_with("/denied") ? "denied" : "who are you"};
+  });
+  IoContext io;
+  HttpClientOptions options = OptionsFor(peer);
+  std::atomic<int> asked{0};
+  options.tls->client_certificate_pem = [&asked]() -> Expected<std::pair<std::string, std::string>> {
+    ++asked;
+    return std::pair<std::string, std::string>();
+  };
+  const auto client = MakeClient(io, std::move(options));
+  SendOptions how;
+  how.is_about_certificate = [](const Response& answer) { return answer.body != "denied"; };
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(SendAndWait(*client, {"GET", "/denied"}, how)->status, 401);
+  EXPECT_EQ(asked.load(), 1);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(SendAndWait(*client, {"GET", "/"}, how)->status, 401);
+  EXPECT_EQ(asked.load(), 3) << "each but the last was followed by a new connection";
+}
+
 TEST(Http2Test, StreamsShareTheConnection) {
   Http2Peer peer([](const Request& request, int) {
     if (request.target == "/base/watch") return Answer{.body = "one\n", .then = Then::kKeepOpen};

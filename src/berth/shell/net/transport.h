@@ -47,6 +47,9 @@ struct SendOptions {
   Duration timeout = std::chrono::seconds(30);
   // Bytes of an answer's body; a longer one is kTooLarge.
   std::size_t body_bytes_max = std::size_t{256} << 20;
+  // Whether an answer 401 may be about the client certificate, so that what follows takes a new connection, which shows
+  // the certificate of then. Null: each may.
+  bool (*is_about_certificate)(const Response& answer) = nullptr;
   // For whoever counts requests; nothing else depends on these.
   bool is_retry = false;                                   // the same request has been sent before
   std::optional<Duration> rate_limit_wait = std::nullopt;  // how long the rate limit held it back; none without a limit
