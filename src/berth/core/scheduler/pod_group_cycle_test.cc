@@ -18,6 +18,14 @@ class PodGroupCycleTest : public ::testing::Test {
   void AddNodes(int count) {
     for (int i = 0; i < count; ++i) h_.Set(MakeNode("n" + std::to_string(i)));
   }
+  // A gang of five that one node has no room for; the write of its condition stays unanswered.
+  void RefuseGangAndHoldItsCondition() {
+    AddNodes(1);
+    h_.Set(Gang("g", 5));
+    h_.AddMembers("g", 5);
+    h_.holds_conditions = true;
+    EXPECT_EQ(h_.Cycle().conditions.size(), 1U);
+  }
 
   GroupHarness h_;
 };
@@ -222,22 +230,14 @@ TEST_F(PodGroupCycleTest, AConditionThatIsNotTakenIsWrittenAgain) {
 }
 
 TEST_F(PodGroupCycleTest, AConditionIsNotWrittenAgainWhileItIsUnderWay) {
-  AddNodes(1);
-  h_.Set(Gang("g", 5));
-  h_.AddMembers("g", 5);
-  h_.holds_conditions = true;
-  EXPECT_EQ(h_.Cycle().conditions.size(), 1U);
+  RefuseGangAndHoldItsCondition();
   h_.now += 60s;
   EXPECT_TRUE((h_.Cycle().conditions.empty() && h_.is_ready));
 }
 
 // The API server could get the older one last.
 TEST_F(PodGroupCycleTest, OneConditionOfAGroupIsUnderWayAtATime) {
-  AddNodes(1);
-  h_.Set(Gang("g", 5));
-  h_.AddMembers("g", 5);
-  h_.holds_conditions = true;
-  EXPECT_EQ(h_.Cycle().conditions.size(), 1U);
+  RefuseGangAndHoldItsCondition();
   AddNodes(2);
   h_.now += 60s;
   const Written written = h_.Cycle();
@@ -249,8 +249,7 @@ TEST_F(PodGroupCycleTest, OneConditionOfAGroupIsUnderWayAtATime) {
 class RefusesAtPermit final : public framework::PermitPlugin {
  public:
   std::string_view Name() const override { return "Refuses"; }
-  framework::PermitResult Permit(const framework::Cycle&, const framework::PodInfo& pod,
-                                 std::string_view) override {
+  framework::PermitResult Permit(const framework::Cycle&, const framework::PodInfo& pod, std::string_view) override {
     framework::PermitResult result;
     if (pod.name == "g-2") result.status = framework::Status::Unschedulable("not this one");
     return result;

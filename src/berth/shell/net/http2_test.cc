@@ -229,16 +229,21 @@ TEST(Http2Test, ASlowAnswerAloneDoesNotEndTheConnection) {
   EXPECT_TRUE(recorder.log.Get().ends.empty());
 }
 
-TEST(Http2Test, AnotherCertificateTakesAnotherConnection) {
-  Http2Peer peer([](const Request&, int connection) { return Answer{connection == 0 ? 401 : 200}; });
-  IoContext io;
+// Each connection asks once for a certificate, and gets none.
+HttpClientOptions CountingOptionsFor(const Http2Peer& peer, std::atomic<int>& asked) {
   HttpClientOptions options = OptionsFor(peer);
-  std::atomic<int> asked{0};
   options.tls->client_certificate_pem = [&asked]() -> Expected<std::pair<std::string, std::string>> {
     ++asked;
     return std::pair<std::string, std::string>();
   };
-  const auto client = MakeClient(io, std::move(options));
+  return options;
+}
+
+TEST(Http2Test, AnotherCertificateTakesAnotherConnection) {
+  Http2Peer peer([](const Request&, int connection) { return Answer{connection == 0 ? 401 : 200}; });
+  IoContext io;
+  std::atomic<int> asked{0};
+  const auto client = MakeClient(io, CountingOptionsFor(peer, asked));
   EXPECT_EQ(SendAndWait(*client, {"GET", "/"})->status, 401);
   EXPECT_EQ(SendAndWait(*client, {"GET", "/"})->status, 200);
   EXPECT_EQ(asked.load(), 2);
@@ -250,13 +255,8 @@ TEST(Http2Test, ARefusalThatIsNotAboutTheCertificateKeepsTheConnection) {
     return Answer{401, {}, request.target.ends_with("/denied") ? "denied" : "who are you"};
   });
   IoContext io;
-  HttpClientOptions options = OptionsFor(peer);
   std::atomic<int> asked{0};
-  options.tls->client_certificate_pem = [&asked]() -> Expected<std::pair<std::string, std::string>> {
-    ++asked;
-    return std::pair<std::string, std::string>();
-  };
-  const auto client = MakeClient(io, std::move(options));
+  const auto client = MakeClient(io, CountingOptionsFor(peer, asked));
   SendOptions how;
   how.is_about_certificate = [](const Response& answer) { return answer.body != "denied"; };
   for (int i = 0; i < 3; ++i) EXPECT_EQ(SendAndWait(*client, {"GET", "/denied"}, how)->status, 401);
