@@ -21,36 +21,39 @@ void NodeInfo::AddPod(PodInfoPtr pod) {
 }
 
 bool NodeInfo::RemovePod(std::string_view uid) {
-  return Erase(std::find_if(pods_.begin(), pods_.end(), [uid](const PodInfoPtr& p) { return p->uid == uid; }));
+  return Erase(std::find_if(pods_.begin(), pods_.end(), [uid](const PodInfoPtr& p) { return p->uid == uid; }))
+      .has_value();
 }
 
-bool NodeInfo::RemovePod(const PodInfoPtr& pod) { return Erase(std::find(pods_.begin(), pods_.end(), pod)); }
+std::optional<std::size_t> NodeInfo::RemovePod(const PodInfoPtr& pod) {
+  return Erase(std::find(pods_.begin(), pods_.end(), pod));
+}
 
-bool NodeInfo::Erase(std::vector<PodInfoPtr>::iterator at) {
-  if (at == pods_.end()) return false;
+std::optional<std::size_t> NodeInfo::Erase(std::vector<PodInfoPtr>::iterator at) {
+  if (at == pods_.end()) return std::nullopt;
   Account(**at, -1);
   *at = std::move(pods_.back());
   pods_.pop_back();
-  return true;
+  return static_cast<std::size_t>(at - pods_.begin());
 }
 
 bool NodeInfo::UpdatePod(PodInfoPtr pod) {
   const auto at = std::find_if(pods_.begin(), pods_.end(), [&](const PodInfoPtr& p) { return p->uid == pod->uid; });
-  return Replace(at, std::move(pod));
+  return Replace(at, std::move(pod)).has_value();
 }
 
-bool NodeInfo::UpdatePod(const PodInfoPtr& before, PodInfoPtr pod) {
+std::optional<std::size_t> NodeInfo::UpdatePod(const PodInfoPtr& before, PodInfoPtr pod) {
   return Replace(std::find(pods_.begin(), pods_.end(), before), std::move(pod));
 }
 
-bool NodeInfo::Replace(std::vector<PodInfoPtr>::iterator at, PodInfoPtr pod) {
-  if (at == pods_.end()) return false;
+std::optional<std::size_t> NodeInfo::Replace(std::vector<PodInfoPtr>::iterator at, PodInfoPtr pod) {
+  if (at == pods_.end()) return std::nullopt;
   if ((*at)->pod_class != pod->pod_class) {
     Account(**at, -1);
     Account(*pod, +1);
   }
   *at = std::move(pod);
-  return true;
+  return static_cast<std::size_t>(at - pods_.begin());
 }
 
 void NodeInfo::Account(const PodInfo& pod, int sign) {

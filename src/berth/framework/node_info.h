@@ -3,9 +3,11 @@
 // change copies. Not thread-safe. Upstream: framework.NodeInfo.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,19 +42,19 @@ class NodeInfo {
   void AddPod(PodInfoPtr pod);
   // By uid; the last pod takes its place, as upstream does. False when it is not on the node.
   bool RemovePod(std::string_view uid);
-  // The same, found by its address.
-  bool RemovePod(const PodInfoPtr& pod);
+  // The same, found by its address. Its position among pods(); nullopt when it is not on the node.
+  std::optional<std::size_t> RemovePod(const PodInfoPtr& pod);
   // Replaces the pod of that uid in place.
   bool UpdatePod(PodInfoPtr pod);
   // The same; `before` is found by its address.
-  bool UpdatePod(const PodInfoPtr& before, PodInfoPtr pod);
+  std::optional<std::size_t> UpdatePod(const PodInfoPtr& before, PodInfoPtr pod);
 
  private:
   void Account(const PodInfo& pod, int sign);
   void AddPriority(std::int32_t priority);
   void RemovePriority(const PodInfo& pod);  // which is still among pods_
-  bool Erase(std::vector<PodInfoPtr>::iterator at);
-  bool Replace(std::vector<PodInfoPtr>::iterator at, PodInfoPtr pod);
+  std::optional<std::size_t> Erase(std::vector<PodInfoPtr>::iterator at);
+  std::optional<std::size_t> Replace(std::vector<PodInfoPtr>::iterator at, PodInfoPtr pod);
 
   std::shared_ptr<const api::Node> node_;
   std::vector<PodInfoPtr> pods_;

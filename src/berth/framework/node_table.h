@@ -70,6 +70,9 @@ class NodeTable : public NodeList {
   // at least once; nullopt when that is too long ago: look at all rows.
   virtual std::uint64_t version() const = 0;
   virtual std::optional<std::span<const NodeIndex>> ChangedSince(std::uint64_t version) const = 0;
+  // Parallel to the rows that ChangedSince(version) lists: what that change left of the row's pods. Those before this
+  // position in NodeInfo::pods() are of the same classes as before it.
+  virtual std::span<const std::uint32_t> PodsKeptSince(std::uint64_t version) const = 0;
   // Grows when a node is added or removed, or its object changes: what answers with Dependency::kCluster rest on.
   virtual std::uint64_t nodes_version() const = 0;
 };

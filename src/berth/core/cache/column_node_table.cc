@@ -117,7 +117,7 @@ ColumnNodeTable::NodeIndex ColumnNodeTable::SetNode(std::shared_ptr<const api::N
   ++nodes_version_;
   SyncObject(row);
   SyncPods(row);
-  Touch(row);
+  Touch(row, 0);
   return row;
 }
 
@@ -131,7 +131,7 @@ void ColumnNodeTable::RemoveNode(std::string_view node_name) {
   ++nodes_version_;
   SyncObject(row);
   SyncPods(row);
-  Touch(row);
+  Touch(row, 0);
   FreeRowIfEmpty(row);
 }
 
@@ -143,9 +143,10 @@ ColumnNodeTable::NodeIndex ColumnNodeTable::AddPod(framework::PodInfoPtr pod) {
 
 void ColumnNodeTable::AddPod(NodeIndex row, framework::PodInfoPtr pod) {
   BERTH_DCHECK(names_[row] == pod->node_name, names_[row], pod->node_name);
+  const std::size_t pods_kept = infos_[row].pods().size();
   infos_[row].AddPod(std::move(pod));
   SyncPods(row);
-  Touch(row);
+  Touch(row, pods_kept);
 }
 
 framework::PodInfoPtr ColumnNodeTable::PodOn(NodeIndex row, std::string_view uid) const {
@@ -158,9 +159,10 @@ framework::PodInfoPtr ColumnNodeTable::PodOn(NodeIndex row, std::string_view uid
 void ColumnNodeTable::RemovePod(NodeIndex row, std::string_view uid) { RemovePod(row, PodOn(row, uid)); }
 
 void ColumnNodeTable::RemovePod(NodeIndex row, const framework::PodInfoPtr& pod) {
-  BERTH_CHECK(infos_[row].RemovePod(pod), names_[row]);
+  const std::optional<std::size_t> pods_kept = infos_[row].RemovePod(pod);
+  BERTH_CHECK(pods_kept.has_value(), names_[row]);
   SyncPods(row);
-  Touch(row);
+  Touch(row, *pods_kept);
   FreeRowIfEmpty(row);
 }
 
@@ -175,10 +177,11 @@ void ColumnNodeTable::UpdatePod(NodeIndex row, const framework::PodInfoPtr& befo
   const bool is_same = before != nullptr && before->pod_class == pod->pod_class &&
                        before->deletion_time.has_value() == pod->deletion_time.has_value() &&
                        before->start_time == pod->start_time;
-  BERTH_CHECK(infos_[row].UpdatePod(before, std::move(pod)), names_[row]);
+  const std::optional<std::size_t> pods_kept = infos_[row].UpdatePod(before, std::move(pod));
+  BERTH_CHECK(pods_kept.has_value(), names_[row]);
   if (is_same) return;
   SyncPods(row);
-  Touch(row);
+  Touch(row, *pods_kept);
 }
 
 void ColumnNodeTable::SyncObject(NodeIndex row) {
@@ -220,13 +223,15 @@ void ColumnNodeTable::SyncPods(NodeIndex row) {
   c.unusual_count += c.is_unusual[row];
 }
 
-void ColumnNodeTable::Touch(NodeIndex row) {
+void ColumnNodeTable::Touch(NodeIndex row, std::size_t pods_kept) {
   log_.push_back(row);
+  log_pods_kept_.push_back(static_cast<std::uint32_t>(pods_kept));
   // An evaluation that is further behind than the table is long looks at every row anyway.
   const std::size_t log_max = 2 * infos_.size() + 1024;
   if (log_.size() <= log_max) return;
   const std::size_t dropped = log_.size() / 2;
   log_.erase(log_.begin(), log_.begin() + static_cast<std::ptrdiff_t>(dropped));
+  log_pods_kept_.erase(log_pods_kept_.begin(), log_pods_kept_.begin() + static_cast<std::ptrdiff_t>(dropped));
   log_base_ += dropped;
 }
 
@@ -234,6 +239,11 @@ std::optional<std::span<const ColumnNodeTable::NodeIndex>> ColumnNodeTable::Chan
   if (since < log_base_) return std::nullopt;
   BERTH_DCHECK(since <= version(), since, version());
   return std::span<const NodeIndex>(log_).subspan(since - log_base_);
+}
+
+std::span<const std::uint32_t> ColumnNodeTable::PodsKeptSince(std::uint64_t since) const {
+  BERTH_DCHECK(since >= log_base_ && since <= version(), since, log_base_, version());
+  return std::span<const std::uint32_t>(log_pods_kept_).subspan(since - log_base_);
 }
 
 void ColumnNodeTable::BoundOnDemandData() {

@@ -42,6 +42,7 @@ class ColumnNodeTable final : public framework::NodeTable {
   std::span<const NodeIndex> ImageRows(std::string_view image) const override;
   std::uint64_t version() const override { return log_base_ + log_.size(); }
   std::optional<std::span<const NodeIndex>> ChangedSince(std::uint64_t version) const override;
+  std::span<const std::uint32_t> PodsKeptSince(std::uint64_t version) const override;
   std::uint64_t nodes_version() const override { return nodes_version_; }
 
   // The row of the node, made when there is none. A node object that differs only in what scheduling does not read
@@ -55,7 +56,7 @@ class ColumnNodeTable final : public framework::NodeTable {
   void SetImageSizeBytes(std::string_view image, std::int64_t size_bytes);
 
   // Something outside has changed what is to be said of the node in this row.
-  void NoteChange(NodeIndex row) { Touch(row); }
+  void NoteChange(NodeIndex row) { Touch(row, infos_[row].pods().size()); }
 
   // Adds a pod to the row of pod->node_name; a node that is not known yet gets a row that rows() does not list.
   NodeIndex AddPod(framework::PodInfoPtr pod);
@@ -85,7 +86,7 @@ class ColumnNodeTable final : public framework::NodeTable {
   framework::PodInfoPtr PodOn(NodeIndex row, std::string_view uid) const;  // null: it is not there
   void SyncObject(NodeIndex row);                                          // columns that follow the node object
   void SyncPods(NodeIndex row);                                            // columns that follow its pods
-  void Touch(NodeIndex row);
+  void Touch(NodeIndex row, std::size_t pods_kept);
   void BoundOnDemandData();
   void AddImages(NodeIndex row);  // those of its node
   void RemoveImages(NodeIndex row);
@@ -118,6 +119,7 @@ class ColumnNodeTable final : public framework::NodeTable {
 
   // The newest changes, oldest first; the entry at i brought the table to version log_base_ + i + 1.
   std::vector<NodeIndex> log_;
+  std::vector<std::uint32_t> log_pods_kept_;  // parallel to it
   std::uint64_t log_base_ = 0;
   std::uint64_t nodes_version_ = 0;
 };

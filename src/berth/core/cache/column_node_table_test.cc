@@ -25,6 +25,11 @@ std::vector<NodeIndex> Changed(const ColumnNodeTable& table, std::uint64_t since
   return changed ? std::vector<NodeIndex>(changed->begin(), changed->end()) : std::vector<NodeIndex>{12345};
 }
 
+std::vector<std::uint32_t> PodsKept(const ColumnNodeTable& table, std::uint64_t since) {
+  const auto kept = table.PodsKeptSince(since);
+  return {kept.begin(), kept.end()};
+}
+
 TEST(ColumnNodeTable, ANodeKeepsItsRow) {
   ColumnNodeTable table;
   const NodeIndex a = table.SetNode(MakeNode("a").Build());
@@ -133,6 +138,28 @@ TEST(ColumnNodeTable, PodsChangeTheirRowAndNotTheNodes) {
   table.RemovePod(b, pod->uid);
   EXPECT_EQ(Changed(table, version), std::vector<NodeIndex>{b});
   EXPECT_EQ(table.nodes_version(), nodes_version);
+}
+
+TEST(ColumnNodeTable, TellsHowManyPodsOfARowAChangeLeftAlone) {
+  ColumnNodeTable table;
+  const NodeIndex a = table.SetNode(MakeNode("a").Build());
+  const auto p = MakePod("p").Node("a").Info();
+  const std::uint64_t start = table.version();
+  table.AddPod(p);
+  table.AddPod(MakePod("q").Node("a").Info());
+  table.AddPod(MakePod("r").Node("a").Info());
+  EXPECT_EQ(PodsKept(table, start), (std::vector<std::uint32_t>{0, 1, 2}));
+  std::uint64_t version = table.version();
+  auto ending = std::make_shared<framework::PodInfo>(*p);
+  ending->deletion_time = Time{};
+  table.UpdatePod(a, p, ending);
+  table.NoteChange(a);
+  table.RemovePod(a, "uid-default-q");  // r takes its place
+  EXPECT_EQ(PodsKept(table, version), (std::vector<std::uint32_t>{0, 3, 1}));
+  version = table.version();
+  table.SetNode(MakeNode("a").Unschedulable().Build());
+  table.RemoveNode("a");
+  EXPECT_EQ(PodsKept(table, version), (std::vector<std::uint32_t>{0, 0}));
 }
 
 TEST(ColumnNodeTable, LabelColumnsAreKeptUpToDate) {
@@ -256,6 +283,7 @@ TEST(ColumnNodeTable, TheChangeLogIsBounded) {
   EXPECT_EQ(Changed(table, before), (std::vector<NodeIndex>{0, 0}));
   EXPECT_TRUE(Changed(table, table.version()).empty());
   EXPECT_LE(longest, 2u * 1 + 1024 + 1);
+  EXPECT_EQ(PodsKept(table, before), (std::vector<std::uint32_t>{0, 0}));
 }
 
 // ---- The table that was changed step by step equals one that is made anew. ----
@@ -320,6 +348,9 @@ TEST_P(IncrementalEqualsRebuilt, OverALongLife) {
   };
   std::uint64_t seen = 0;
   std::string before = Describe(table);
+  // Of each row, the classes of its pods when they were looked at last.
+  std::vector<std::vector<const framework::PodClass*>> classes;
+  std::uint64_t looked = table.version();
   for (int step = 0; step < 300; ++step) {
     switch (below(7)) {
       case 0:
@@ -373,6 +404,24 @@ TEST_P(IncrementalEqualsRebuilt, OverALongLife) {
     }
     before = now;
     seen = table.version();
+    if (below(4) == 0) {
+      const std::vector<NodeIndex> changed = Changed(table, looked);
+      const std::vector<std::uint32_t> pods_kept = PodsKept(table, looked);
+      looked = table.version();
+      classes.resize(table.row_count());
+      for (NodeIndex row = 0; row < table.row_count(); ++row) {
+        const auto& now_there = table.Info(row).pods();
+        std::size_t kept =
+            std::find(changed.begin(), changed.end(), row) == changed.end() ? now_there.size() : SIZE_MAX;
+        for (std::size_t i = 0; i < changed.size(); ++i) {
+          if (changed[i] == row) kept = std::min<std::size_t>(kept, pods_kept[i]);
+        }
+        for (std::size_t i = 0; i < std::min({kept, now_there.size(), classes[row].size()}); ++i)
+          ASSERT_EQ(now_there[i]->pod_class.get(), classes[row][i]) << "step " << step << ", seed " << GetParam();
+        classes[row].clear();
+        for (const auto& pod : now_there) classes[row].push_back(pod->pod_class.get());
+      }
+    }
     ASSERT_TRUE(std::is_sorted(table.rows().begin(), table.rows().end()));
   }
   // Rows are given back: no more of them than names were in use at a time.

@@ -64,6 +64,7 @@ class AmountTable final : public framework::NodeTable {
   std::optional<std::span<const framework::NodeIndex>> ChangedSince(std::uint64_t) const override {
     return std::nullopt;
   }
+  std::span<const std::uint32_t> PodsKeptSince(std::uint64_t) const override { return {}; }
   std::uint64_t nodes_version() const override { return 0; }
 
  private:

@@ -61,17 +61,18 @@ void OwnerPods::Sync(const framework::NodeTable& nodes) {
   if (!table_.IsSame(nodes) || owners_.size() > 2 * live_owners_ + kDeadOwnersMax) Forget();
   if (owner_of_class_.size() > kClassesMax) owner_of_class_.clear();
   rows_.resize(nodes.row_count());
-  table_.ForChanged(nodes, [&](NodeIndex row) { SyncRow(nodes.Info(row), rows_[row]); });
+  table_.ForChanged(nodes,
+                    [&](NodeIndex row, std::size_t pods_kept) { SyncRow(nodes.Info(row), pods_kept, rows_[row]); });
 }
 
-void OwnerPods::SyncRow(const framework::NodeInfo& info, Row& row) {
+void OwnerPods::SyncRow(const framework::NodeInfo& info, std::size_t pods_kept, Row& row) {
   if (row.node != info.node_ptr()) {
     MoveRow(row, info.has_node() ? domain_of_(info.node()) : kNoDomain);
     row.node = info.node_ptr();
   }
   if (owners_counted_ == Owners::kNone) return;
   SyncPods(
-      info, row.pods,
+      info, pods_kept, row.pods,
       [](const Pod& kept, const PodInfoPtr& pod) {
         return kept.class_id == pod->pod_class->id && kept.is_terminating == pod->deletion_time.has_value();
       },

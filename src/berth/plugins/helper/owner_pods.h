@@ -83,7 +83,7 @@ class OwnerPods {
     std::vector<Pod> pods;
   };
 
-  void SyncRow(const framework::NodeInfo& info, Row& row);
+  void SyncRow(const framework::NodeInfo& info, std::size_t pods_kept, Row& row);
   void MoveRow(Row& row, DomainId domain);
   Pod PodOf(const framework::PodInfo& pod);
   OwnerId OwnerOf(const framework::PodClass& pod_class);

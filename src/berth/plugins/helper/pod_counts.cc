@@ -27,20 +27,20 @@ std::int32_t PodCounts::Count(const NodeInfo& node) {
 }
 
 std::optional<std::span<const PodCounts::Change>> PodCounts::Update(const NodeTable& nodes) {
-  const auto changed = table_.Take(nodes);
+  const auto changes = table_.Take(nodes);
   changes_.clear();
   if (answers_.empty() || (pushed_out_ > answers_.size() && answers_.size() < kAnswersMax)) {
     answers_.assign(answers_.empty() ? kAnswersMin : answers_.size() * 2, {});
     pushed_out_ = 0;
   }
-  if (!changed) {
+  if (!changes) {
     by_row_.assign(nodes.row_count(), 0);
     total_ = 0;
     for (const NodeIndex row : nodes.rows()) total_ += by_row_[row] = Count(nodes.Info(row));
     return std::nullopt;
   }
   by_row_.resize(nodes.row_count(), 0);
-  for (const NodeIndex row : *changed) {
+  for (const NodeIndex row : changes->rows) {
     const std::int32_t before = by_row_[row];
     const std::int32_t after = Count(nodes.Info(row));
     if (before == after) continue;

@@ -35,7 +35,7 @@ void PodIndex::Sync(const framework::NodeTable& nodes) {
   if (!table_.IsSame(nodes) || (is_overgrown && log_end() - log_begin_ > kDeadSlotsMax) || has_dead_bytes) Forget();
   slots_by_row_.resize(nodes.row_count());
   is_row_used_.resize(nodes.row_count());
-  table_.ForChanged(nodes, [&](NodeIndex row) { SyncRow(nodes.Info(row), row); });
+  table_.ForChanged(nodes, [&](NodeIndex row, std::size_t pods_kept) { SyncRow(nodes.Info(row), row, pods_kept); });
   if (log_.size() > kLogMax) {
     const std::size_t dropped = log_.size() - kLogMax / 2;
     log_.erase(log_.begin(), log_.begin() + static_cast<std::ptrdiff_t>(dropped));
@@ -45,9 +45,9 @@ void PodIndex::Sync(const framework::NodeTable& nodes) {
   }
 }
 
-void PodIndex::SyncRow(const framework::NodeInfo& info, NodeIndex row) {
+void PodIndex::SyncRow(const framework::NodeInfo& info, NodeIndex row, std::size_t pods_kept) {
   SyncPods(
-      info, slots_by_row_[row],
+      info, pods_kept, slots_by_row_[row],
       [this](SlotId id, const PodInfoPtr& pod) {
         const Slot& slot = slots_[id];
         return slot.pod_class == pod->pod_class && slot.is_terminating == pod->deletion_time.has_value();

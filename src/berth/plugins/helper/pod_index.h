@@ -96,7 +96,7 @@ class PodIndex {
   };
   using SlotIds = std::vector<SlotId>;  // ascending
 
-  void SyncRow(const framework::NodeInfo& info, framework::NodeIndex row);
+  void SyncRow(const framework::NodeInfo& info, framework::NodeIndex row, std::size_t pods_kept);
   void Count(SlotId id, framework::NodeIndex row, std::int32_t pods);
   SlotId SlotFor(const framework::PodInfo& pod);
   void AddToBuckets(SlotId id);

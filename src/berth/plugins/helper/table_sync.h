@@ -27,22 +27,32 @@ class TableSync {
   }
   void Forget() { table_ = nullptr; }
 
-  // Looks at the table: the rows that changed since the last time; nullopt when all are to be looked at.
-  std::optional<std::span<const framework::NodeIndex>> Take(const framework::NodeTable& nodes) {
-    const auto changed = IsSame(nodes) ? nodes.ChangedSince(version_) : std::nullopt;
+  // Rows that changed, and parallel to them how many of their first pods did not (NodeTable::PodsKeptSince).
+  struct Changes {
+    std::span<const framework::NodeIndex> rows;
+    std::span<const std::uint32_t> pods_kept;
+  };
+
+  // Looks at the table: what changed since the last time; nullopt when all rows are to be looked at.
+  std::optional<Changes> Take(const framework::NodeTable& nodes) {
+    std::optional<Changes> changes;
+    if (IsSame(nodes)) {
+      if (const auto rows = nodes.ChangedSince(version_)) changes = {*rows, nodes.PodsKeptSince(version_)};
+    }
     table_ = &nodes;
     version_ = nodes.version();
     row_count_ = nodes.row_count();
-    return changed;
+    return changes;
   }
 
-  // The same, and calls look(row) for each of these rows.
+  // The same, and calls look(row, pods_kept) for each of these rows.
   template <typename Look>
   void ForChanged(const framework::NodeTable& nodes, const Look& look) {
-    if (const auto changed = Take(nodes)) {
-      for (const framework::NodeIndex row : *changed) look(row);
+    if (const auto changes = Take(nodes)) {
+      const std::uint32_t* pods_kept = changes->pods_kept.data();
+      for (const framework::NodeIndex row : changes->rows) look(row, *pods_kept++);
     } else {
-      for (framework::NodeIndex row = 0; row < row_count_; ++row) look(row);
+      for (framework::NodeIndex row = 0; row < row_count_; ++row) look(row, std::uint32_t{0});
     }
   }
 
@@ -52,19 +62,22 @@ class TableSync {
   std::size_t row_count_ = 0;
 };
 
-// Brings up to date what is kept of the pods of one row, a Kept each, in their order: keeps(kept, pod) tells whether
-// what is kept still holds for the pod in its place, make(pod) makes a new one, count(kept, pods) is told of each that
-// comes (+1) or goes (-1). Position by position: pods are appended, and the last one takes the place of one that goes.
+// Brings up to date what is kept of the pods of one row, a Kept each, in their order: the first `pods_kept` still hold,
+// of the others keeps(kept, pod) tells whether what is kept holds for the pod in its place, make(pod) makes a new one,
+// and count(kept, pods) is told of each that comes (+1) or goes (-1). Position by position: pods are appended, and the
+// last one takes the place of one that goes. A pod that is not looked at costs no miss of the processor's cache.
 // A row without a node object has no pods: upstream's snapshot does not know it, whatever pods name it.
 template <typename Kept, typename Keeps, typename Make, typename Count>
-void SyncPods(const framework::NodeInfo& info, std::vector<Kept>& kept, const Keeps& keeps, const Make& make,
-              const Count& count) {
+void SyncPods(const framework::NodeInfo& info, std::size_t pods_kept, std::vector<Kept>& kept, const Keeps& keeps,
+              const Make& make, const Count& count) {
   const std::vector<framework::PodInfoPtr>& pods = info.pods();
   const std::size_t pod_count = info.has_node() ? pods.size() : 0;
   const std::size_t common = std::min(kept.size(), pod_count);
-  // Every pod of a row that has changed is looked at: by pointers, without the checks of a vector.
-  Kept* at = kept.data();
-  for (const framework::PodInfoPtr *pod = pods.data(), *const end = pod + common; pod != end; ++pod, ++at) {
+  // By pointers, without the checks of a vector.
+  const std::size_t first = std::min(pods_kept, common);
+  Kept* at = kept.data() + first;
+  for (const framework::PodInfoPtr *pod = pods.data() + first, *const end = pods.data() + common; pod != end;
+       ++pod, ++at) {
     if (keeps(*at, *pod)) continue;
     count(*at, -1);
     *at = make(*pod);

@@ -22,7 +22,7 @@ using testing::MakePod;
 
 std::vector<NodeIndex> Looked(TableSync& sync, const ColumnNodeTable& table) {
   std::vector<NodeIndex> rows;
-  sync.ForChanged(table, [&](NodeIndex row) { rows.push_back(row); });
+  sync.ForChanged(table, [&](NodeIndex row, std::size_t) { rows.push_back(row); });
   EXPECT_TRUE(sync.IsUpToDate(table));
   EXPECT_EQ(sync.table(), &table);
   return rows;
@@ -49,6 +49,20 @@ TEST(TableSync, LooksAtAllRowsAndThenAtThoseThatChanged) {
   EXPECT_EQ(Looked(sync, table), (std::vector<NodeIndex>{a, b, c}));
 }
 
+TEST(TableSync, TellsHowManyPodsOfARowDidNotChange) {
+  ColumnNodeTable table;
+  table.SetNode(MakeNode("a").Build());
+  TableSync sync;
+  std::vector<std::size_t> kept;
+  const auto note = [&](NodeIndex, std::size_t pods_kept) { kept.push_back(pods_kept); };
+  table.AddPod(MakePod("p").Node("a").Info());
+  sync.ForChanged(table, note);
+  EXPECT_EQ(kept, (std::vector<std::size_t>{0})) << "all rows are looked at";
+  table.AddPod(MakePod("q").Node("a").Info());
+  sync.ForChanged(table, note);
+  EXPECT_EQ(kept, (std::vector<std::size_t>{0, 1}));
+}
+
 TEST(TableSync, TellsAnotherTableFromThatOfLastTime) {
   std::optional<ColumnNodeTable> table(std::in_place);
   table->SetNode(MakeNode("a").Build());
@@ -73,11 +87,12 @@ TEST(TableSync, TellsAnotherTableFromThatOfLastTime) {
 // What SyncPods is told to count, one after the other, as "+name" and "-name".
 class SyncPodsTest : public ::testing::Test {
  protected:
-  std::string Sync(bool keeps_equal_names = false) {
+  std::string Sync(bool keeps_equal_names = false, std::size_t pods_kept = 0) {
     std::string told;
     SyncPods(
-        table_.Info(row_), kept_,
+        table_.Info(row_), pods_kept, kept_,
         [&](const PodInfoPtr& kept, const PodInfoPtr& pod) {
+          ++looked_at_;
           return kept == pod || (keeps_equal_names && kept->name == pod->name);
         },
         [](const PodInfoPtr& pod) { return pod; },
@@ -94,6 +109,7 @@ class SyncPodsTest : public ::testing::Test {
   ColumnNodeTable table_;
   NodeIndex row_ = table_.SetNode(MakeNode("a").Build());
   std::vector<PodInfoPtr> kept_;
+  int looked_at_ = 0;
 };
 
 TEST_F(SyncPodsTest, CountsWhatComesAndGoes) {
@@ -117,6 +133,21 @@ TEST_F(SyncPodsTest, KeepsWhatHolds) {
   EXPECT_EQ(kept_[0], p);
   EXPECT_EQ(Sync(), "-p+p");
   EXPECT_NE(kept_[0], p);
+}
+
+TEST_F(SyncPodsTest, DoesNotLookAtPodsThatDidNotChange) {
+  for (const char* name : {"p", "q", "r"}) Add(name);
+  EXPECT_EQ(Sync(), "+p+q+r");
+  Add("s");
+  EXPECT_EQ(Sync(false, 3), "+s");
+  EXPECT_EQ(looked_at_, 0);
+  table_.RemovePod(row_, "uid-default-q");
+  EXPECT_EQ(Sync(false, 1), "-q+s-s");
+  EXPECT_EQ(looked_at_, 2);
+  // More than there are any more: the last have gone.
+  table_.RemovePod(row_, "uid-default-r");
+  EXPECT_EQ(Sync(false, 7), "-r");
+  EXPECT_EQ(looked_at_, 2);
 }
 
 TEST_F(SyncPodsTest, ARowWithoutANodeHasNoPods) {

@@ -13,7 +13,7 @@ using framework::PodInfoPtr;
 void AffinityIndex::Reset() {
   ++reset_count_;
   topology_ = Topology();
-  pods_by_row_.clear();
+  classes_by_row_.clear();
   is_row_used_.clear();
   kinds_ = PodKinds(namespaces_, kinds_.resolves_selectors());
   slots_.clear();
@@ -39,29 +39,32 @@ void AffinityIndex::Sync(const framework::NodeTable& nodes) {
   const bool is_void = (!is_up_to_date && !table_.IsSame(nodes)) || kinds_.HaveNamespacesChanged();
   if (!is_void && is_up_to_date) return;
   // What is overgrown with what nobody has any more begins anew, but not before that has cost as much as beginning.
-  const std::uint64_t changes = log_base_ + log_.size() - reset_at_;
+  const std::uint64_t counted = log_base_ + log_.size() - reset_at_;
   const bool is_overgrown = topology_.IsOvergrown() || HasDeadClasses();
-  if (is_void || (is_overgrown && changes > kDeadClassesMax) || HasDeadBytes(kDeadBytesMax)) Reset();
-  std::vector<NodeIndex> all;
-  auto rows = table_.Take(nodes);
-  const bool are_all = !rows;
+  if (is_void || (is_overgrown && counted > kDeadClassesMax) || HasDeadBytes(kDeadBytesMax)) Reset();
+  std::vector<NodeIndex> all_rows;
+  std::vector<std::uint32_t> none_kept;
+  auto changes = table_.Take(nodes);
+  const bool are_all = !changes;
   if (are_all) {
-    for (NodeIndex row = 0; row < nodes.row_count(); ++row) all.push_back(row);
-    rows = all;
+    for (NodeIndex row = 0; row < nodes.row_count(); ++row) all_rows.push_back(row);
+    none_kept.resize(all_rows.size());
+    changes = {all_rows, none_kept};
   }
-  pods_by_row_.resize(nodes.row_count());
+  classes_by_row_.resize(nodes.row_count());
   is_row_used_.resize(nodes.row_count());
   // Values first: what is counted below is counted under the values that hold now. Where earlier pods were counted
   // under others, sums are beyond repair.
   if (are_all || nodes_version_ != nodes.nodes_version()) {
-    if (topology_.Update(nodes, *rows, [this](NodeIndex row) { return is_row_used_[row]; })) ++moves_;
+    if (topology_.Update(nodes, changes->rows, [this](NodeIndex row) { return is_row_used_[row]; })) ++moves_;
     if (topology_.HasMetMissingKey()) {
       Reset();
       return Sync(nodes);
     }
   }
   nodes_version_ = nodes.nodes_version();
-  for (const NodeIndex row : *rows) SyncRow(nodes.Info(row), row);
+  const std::uint32_t* pods_kept = changes->pods_kept.data();
+  for (const NodeIndex row : changes->rows) SyncRow(nodes.Info(row), row, *pods_kept++);
   if (log_.size() > kLogMax) {
     const std::size_t dropped = log_.size() - kLogMax / 2;
     log_.erase(log_.begin(), log_.begin() + static_cast<std::ptrdiff_t>(dropped));
@@ -69,21 +72,15 @@ void AffinityIndex::Sync(const framework::NodeTable& nodes) {
   }
 }
 
-void AffinityIndex::SyncRow(const framework::NodeInfo& info, NodeIndex row) {
+void AffinityIndex::SyncRow(const framework::NodeInfo& info, NodeIndex row, std::size_t pods_kept) {
   SyncPods(
-      info, pods_by_row_[row],
-      [](PodInfoPtr& kept, const PodInfoPtr& pod) {
-        if (kept == pod) return true;
-        if (kept->pod_class != pod->pod_class) return false;
-        kept = pod;
-        return true;
-      },
-      [](const PodInfoPtr& pod) { return pod; },
-      [this, row](const PodInfoPtr& pod, std::int32_t pods) { Count(pod->pod_class, row, pods); });
+      info, pods_kept, classes_by_row_[row],
+      [this](ClassId id, const PodInfoPtr& pod) { return &kinds_.ClassAt(id) == pod->pod_class.get(); },
+      [this](const PodInfoPtr& pod) { return ClassFor(pod->pod_class); },
+      [this, row](ClassId id, std::int32_t pods) { Count(id, row, pods); });
 }
 
-void AffinityIndex::Count(const std::shared_ptr<const PodClass>& pod_class, NodeIndex row, std::int32_t pods) {
-  const ClassId id = ClassFor(pod_class);
+void AffinityIndex::Count(ClassId id, NodeIndex row, std::int32_t pods) {
   Slot& slot = slots_[id];
   const auto it = slot.count_by_row.try_emplace(row, 0).first;
   it->second += pods;
@@ -94,7 +91,8 @@ void AffinityIndex::Count(const std::shared_ptr<const PodClass>& pod_class, Node
   if (is_live != was_live) {
     const std::size_t terms = kinds_.TermsOf(kinds_.KindOf(id))->size();
     live_class_count_ = is_live ? live_class_count_ + 1 : live_class_count_ - 1;
-    live_class_bytes_ = is_live ? live_class_bytes_ + pod_class->bytes : live_class_bytes_ - pod_class->bytes;
+    const std::size_t bytes = kinds_.ClassAt(id).bytes;
+    live_class_bytes_ = is_live ? live_class_bytes_ + bytes : live_class_bytes_ - bytes;
     live_term_count_ = is_live ? live_term_count_ + terms : live_term_count_ - terms;
   }
   if (kinds_.HasTerms(kinds_.KindOf(id))) carrier_count_ += pods;

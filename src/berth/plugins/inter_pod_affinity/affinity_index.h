@@ -6,6 +6,7 @@
 // once, and all classes of an incoming kind have their sums in common. Within turns only.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -96,8 +97,8 @@ class AffinityIndex {
            carried_term_count_ > 2 * live_term_count_ + kDeadTermsMax || HasDeadBytes(kDeadBytesMax);
   }
   void Reset();
-  void SyncRow(const framework::NodeInfo& info, framework::NodeIndex row);
-  void Count(const std::shared_ptr<const framework::PodClass>& pod_class, framework::NodeIndex row, std::int32_t pods);
+  void SyncRow(const framework::NodeInfo& info, framework::NodeIndex row, std::size_t pods_kept);
+  void Count(ClassId id, framework::NodeIndex row, std::int32_t pods);
   ClassId ClassFor(const std::shared_ptr<const framework::PodClass>& pod_class);
 
   std::shared_ptr<const AffinityCounts> BringUp(const std::shared_ptr<const framework::PodClass>& pod_class);
@@ -116,10 +117,9 @@ class AffinityIndex {
   TableSync table_;
   std::uint64_t nodes_version_ = 0;
   Topology topology_;
-  // By row: the pods as of the last Sync. They are held so that an equal address is the same pod.
-  std::vector<std::vector<framework::PodInfoPtr>> pods_by_row_;
-  std::vector<bool> is_row_used_;  // a pod was counted there
-  std::uint64_t moves_ = 0;        // how often nodes with pods changed a value: all sums are counted anew
+  std::vector<std::vector<ClassId>> classes_by_row_;  // of its pods as of the last Sync, in their order
+  std::vector<bool> is_row_used_;                     // a pod was counted there
+  std::uint64_t moves_ = 0;  // how often nodes with pods changed a value: all sums are counted anew
 
   PodKinds kinds_;
   std::vector<Slot> slots_;  // by class

@@ -73,7 +73,7 @@ void PlacedPeers::Sync(const framework::NodeTable& nodes) {
   if (!table_.IsSame(nodes) || is_overgrown) Reset();
   if (set_of_class_.size() > kClassesMax) set_of_class_.clear();
   rows_.resize(nodes.row_count());
-  table_.ForChanged(nodes, [&](NodeIndex index) {
+  table_.ForChanged(nodes, [&](NodeIndex index, std::size_t pods_kept) {
     const framework::NodeInfo& info = nodes.Info(index);
     Row& row = rows_[index];
     if (row.node != info.node_ptr()) {
@@ -81,7 +81,7 @@ void PlacedPeers::Sync(const framework::NodeTable& nodes) {
       row.leaf = info.has_node() ? tree_.LeafOf(info.node()) : TopologyTree::kNoDomain;
     }
     SyncPods(
-        info, row.pods, [this](const Pod& kept, const PodInfoPtr& pod) { return Keeps(kept, *pod); },
+        info, pods_kept, row.pods, [this](const Pod& kept, const PodInfoPtr& pod) { return Keeps(kept, *pod); },
         [this](const PodInfoPtr& pod) { return PodOf(*pod); },
         [this, index](const Pod& pod, std::int32_t pods) { Count(pod, index, pods); });
   });

@@ -9,7 +9,8 @@ void ClaimsInUse::Update(const framework::NodeTable& nodes) {
     pod_counts_.clear();
   }
   keys_by_row_.resize(nodes.row_count());
-  table_.ForChanged(nodes, [&](framework::NodeIndex row) { UpdateRow(nodes.Info(row), keys_by_row_[row]); });
+  table_.ForChanged(nodes,
+                    [&](framework::NodeIndex row, std::size_t) { UpdateRow(nodes.Info(row), keys_by_row_[row]); });
 }
 
 void ClaimsInUse::UpdateRow(const framework::NodeInfo& node, std::vector<std::string>& keys) {

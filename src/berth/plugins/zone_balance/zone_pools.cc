@@ -55,7 +55,7 @@ void ZonePools::Sync(const framework::NodeTable& nodes) {
   const bool is_overgrown = std::max(pools_.size(), zone_count()) > 2 * rows_.size() + kDeadMax;
   if (!table_.IsSame(nodes) || is_overgrown) Reset();
   rows_.resize(nodes.row_count());
-  table_.ForChanged(nodes, [&](NodeIndex row) { SyncRow(nodes.Info(row), rows_[row]); });
+  table_.ForChanged(nodes, [&](NodeIndex row, std::size_t) { SyncRow(nodes.Info(row), rows_[row]); });
 }
 
 void ZonePools::SyncRow(const framework::NodeInfo& info, Row& row) {
