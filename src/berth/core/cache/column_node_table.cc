@@ -5,6 +5,7 @@
 #include <map>
 
 #include "berth/base/check.h"
+#include "berth/base/prefetch.h"
 
 namespace berth::cache {
 namespace {
@@ -221,6 +222,15 @@ void ColumnNodeTable::SyncPods(NodeIndex row) {
   c.unusual_count -= c.is_unusual[row];
   c.is_unusual[row] = is_usual ? 0 : 1;
   c.unusual_count += c.is_unusual[row];
+}
+
+void ColumnNodeTable::Prefetch(NodeIndex row) const {
+  berth::Prefetch(&infos_[row]);
+  const Columns& c = columns_;
+  for (const auto* column : {&c.requested_cpu_milli, &c.requested_memory_bytes, &c.requested_ephemeral_bytes,
+                             &c.nonzero_cpu_milli, &c.nonzero_memory_bytes, &c.pod_count}) {
+    berth::Prefetch(column->data() + row);
+  }
 }
 
 void ColumnNodeTable::Touch(NodeIndex row, std::size_t pods_kept) {

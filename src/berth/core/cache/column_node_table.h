@@ -45,6 +45,12 @@ class ColumnNodeTable final : public framework::NodeTable {
   std::span<const std::uint32_t> PodsKeptSince(std::uint64_t version) const override;
   std::uint64_t nodes_version() const override { return nodes_version_; }
 
+  // Of the row's node.
+  const std::string& Name(NodeIndex row) const { return names_[row]; }
+  // Brings what AddPod(row, ...) will change into the processor's cache, while something else is done: of thousands of
+  // nodes it has most of the chosen node's data no longer, and each of its lines would be waited for.
+  void Prefetch(NodeIndex row) const;
+
   // The row of the node, made when there is none. A node object that differs only in what scheduling does not read
   // (heartbeats) changes no version.
   NodeIndex SetNode(std::shared_ptr<const api::Node> node);

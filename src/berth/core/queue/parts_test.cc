@@ -167,6 +167,21 @@ TEST(RunAndHeap, GivesTheLeast) {
   }
 }
 
+TEST(RunAndHeap, TellsWhatComesNext) {
+  RunAndHeap<Numbered, LessNumber> queue(LessNumber{});
+  EXPECT_EQ(queue.Next(0), nullptr);
+  Numbered elements[4];
+  for (std::uint64_t i = 0; i < 4; ++i) queue.Push(&elements[i], elements[i].key = i);
+  EXPECT_EQ(queue.Next(0), &elements[0]);
+  EXPECT_EQ(queue.Next(1), &elements[1]);
+  queue.Remove(&elements[0]);
+  queue.Remove(&elements[2]);
+  EXPECT_EQ(queue.Next(0), &elements[1]);
+  EXPECT_EQ(queue.Next(1), nullptr) << "it is gone";
+  EXPECT_EQ(queue.Next(2), &elements[3]);
+  EXPECT_EQ(queue.Next(3), nullptr);
+}
+
 TEST(UpdateEvents, OfAPod) {
   const auto event = [](ClusterEvent e) { return e.Label(true); };
   struct Case {

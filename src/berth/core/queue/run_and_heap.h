@@ -25,6 +25,12 @@ class RunAndHeap {
   std::size_t size() const { return run_count_ + heap_.size(); }
   T* front() const { return IsFrontInRun() ? run_[head_].element : heap_.front(); }
 
+  // One that comes `count` elements after the front, unless others come between; null where that is not quickly told.
+  T* Next(std::size_t count) const {
+    const std::size_t at = head_ + count;
+    return run_count_ > 0 && at < run_.size() ? run_[at].element : nullptr;
+  }
+
   void Push(T* element, Key key) {
     Slot slot{std::move(key), element};
     if (run_count_ > 0 && less_(slot, run_.back())) return heap_.Push(element, std::move(slot.key));

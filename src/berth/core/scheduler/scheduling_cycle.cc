@@ -138,7 +138,8 @@ void SchedulingCycle::Conclude(SchedulingAttempt&& attempt, const Outcome& outco
     FailAttempt(std::move(attempt), outcome);
     return;
   }
-  decision.node_name = state_.cache.nodes().Info(outcome.node).name();
+  state_.cache.nodes().Prefetch(outcome.node);
+  decision.node_name = state_.cache.nodes().Name(outcome.node);
   decision.total = outcome.total;
   NoteAlgorithm(attempt.queued);
   AssumeAndReserve(std::move(attempt), outcome.node);
@@ -169,7 +170,7 @@ void SchedulingCycle::FailAttempt(SchedulingAttempt&& attempt, const Outcome& ou
 
 void SchedulingCycle::AssumeAndReserve(SchedulingAttempt&& attempt, framework::NodeIndex row) {
   Profile& profile = *attempt.profile;
-  const PodInfoPtr assumed = WithNode(*attempt.queued.pod, state_.cache.nodes().Info(row).name());
+  const PodInfoPtr assumed = WithNode(*attempt.queued.pod, state_.cache.nodes().Name(row));
   state_.cache.AssumePod(assumed, row);
   EndNomination(state_, *assumed);
 
