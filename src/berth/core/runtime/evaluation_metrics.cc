@@ -74,34 +74,61 @@ void EvaluationMetrics::NotePreemption(const framework::PostFilterResult& result
 
 void EvaluationMetrics::CountEvaluations(const EvaluationCycle& cycle, bool has_filtered) {
   const FilterGrounds filter_grounds{cycle.plan.filters_id, cycle.plan.pre_filter_count, has_filtered};
-  if (filter_grounds != filter_grounds_) {
+  if (asked_filters_.empty() || filter_grounds != filter_grounds_) {
     filter_grounds_ = filter_grounds;
     FindAskedFilters(cycle, has_filtered, asked_next_);
-    Renew(asked_filters_);
+    asked_filter_ = PositionIn(asked_filters_);
   }
-  if (!HasSameScoreGrounds(cycle)) {
-    score_grounds_.is_score_idle = cycle.plan.is_score_idle;
-    score_grounds_.is_score_active = cycle.plan.is_score_active;
-    score_grounds_.kept = cycle.kept;
-    score_grounds_.kept_key = cycle.kept_key;
-    score_grounds_.has_scored = cycle.outcome.is_scored;
-    FindAskedScores(cycle, asked_next_);
-    Renew(asked_scores_);
-  }
-  ++cycle_count_;
+  const std::size_t asked_score = AskedScoresOf(cycle);
+  ++asked_filters_[asked_filter_].cycle_count;
+  ++asked_scores_[asked_score].cycle_count;
 }
 
-bool EvaluationMetrics::HasSameScoreGrounds(const EvaluationCycle& cycle) const {
-  const ScoreGrounds& grounds = score_grounds_;
-  return grounds.kept == cycle.kept && grounds.kept_key == cycle.kept_key &&
+std::size_t EvaluationMetrics::AskedScoresOf(const EvaluationCycle& cycle) {
+  for (std::size_t i = 0; i < known_scores_.size(); ++i) {
+    // The latest first, then the others in the order in which they came: kinds of pods often come in turn.
+    const std::size_t at = (known_latest_ + i) % known_scores_.size();
+    if (!HasGrounds(known_scores_[at].grounds, cycle)) continue;
+    known_latest_ = at;
+    return known_scores_[at].asked;
+  }
+  FindAskedScores(cycle, asked_next_);
+  const std::size_t asked = PositionIn(asked_scores_);
+  if (known_scores_.size() < kKnownMax) {
+    known_latest_ = known_scores_.size();
+    known_scores_.emplace_back();
+  } else {
+    known_latest_ = (known_latest_ + 1) % kKnownMax;
+  }
+  KnownScores& known = known_scores_[known_latest_];
+  known.grounds.is_score_idle = cycle.plan.is_score_idle;
+  known.grounds.is_score_active = cycle.plan.is_score_active;
+  known.grounds.kept = cycle.kept;
+  known.grounds.kept_key = cycle.kept_key;
+  known.grounds.rebuild = cycle.kept->rebuild;
+  known.grounds.has_scored = cycle.outcome.is_scored;
+  known.asked = asked;
+  return asked;
+}
+
+bool EvaluationMetrics::HasGrounds(const ScoreGrounds& grounds, const EvaluationCycle& cycle) {
+  return grounds.kept == cycle.kept && grounds.kept_key == cycle.kept_key && grounds.rebuild == cycle.kept->rebuild &&
          grounds.has_scored == cycle.outcome.is_scored && grounds.is_score_idle == cycle.plan.is_score_idle &&
          grounds.is_score_active == cycle.plan.is_score_active;
 }
 
-void EvaluationMetrics::Renew(Asked& asked) {
-  if (asked_next_ == asked) return;
-  Flush();
-  std::swap(asked, asked_next_);
+std::size_t EvaluationMetrics::PositionIn(AskedList& list) {
+  const auto at = std::find_if(list.begin(), list.end(), [this](const Asked& asked) {
+    return asked.before == asked_next_.before && asked.main == asked_next_.main;
+  });
+  if (at != list.end()) return static_cast<std::size_t>(at - list.begin());
+  if (list.size() == kAskedMax) {
+    Flush();
+    list.clear();
+    if (&list == &asked_scores_) known_scores_.clear();
+  }
+  list.push_back(asked_next_);
+  return list.size() - 1;
 }
 
 void EvaluationMetrics::FindAskedFilters(const EvaluationCycle& cycle, bool has_filtered, Asked& asked) const {
@@ -135,17 +162,21 @@ void EvaluationMetrics::FindAskedScores(const EvaluationCycle& cycle, Asked& ask
 }
 
 void EvaluationMetrics::Flush() {
-  if (cycle_count_ == 0) return;
-  const auto count = static_cast<double>(std::exchange(cycle_count_, 0));
-  const auto add = [count](const PluginFlags& is_asked, const std::vector<CounterCell*>& cells) {
-    for (std::size_t i = 0; i < is_asked.size(); ++i) {
-      if (is_asked[i]) cells[i]->Add(count);
+  const auto flush = [](AskedList& list, const std::vector<CounterCell*>& before,
+                        const std::vector<CounterCell*>& main) {
+    for (Asked& asked : list) {
+      if (asked.cycle_count == 0) continue;
+      const auto count = static_cast<double>(std::exchange(asked.cycle_count, 0));
+      for (std::size_t i = 0; i < asked.before.size(); ++i) {
+        if (asked.before[i]) before[i]->Add(count);
+      }
+      for (std::size_t i = 0; i < asked.main.size(); ++i) {
+        if (asked.main[i]) main[i]->Add(count);
+      }
     }
   };
-  add(asked_filters_.before, profile_.pre_filter);
-  add(asked_filters_.main, profile_.filter);
-  add(asked_scores_.before, profile_.pre_score);
-  add(asked_scores_.main, profile_.score);
+  flush(asked_filters_, profile_.pre_filter, profile_.filter);
+  flush(asked_scores_, profile_.pre_score, profile_.score);
 }
 
 }  // namespace berth::runtime

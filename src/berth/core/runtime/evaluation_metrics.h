@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "berth/base/time.h"
 #include "berth/core/instruments/profile_metrics.h"
@@ -60,22 +61,32 @@ class EvaluationMetrics {
     PluginFlags is_score_active;
     const KeptEvaluation* kept = nullptr;
     std::uint64_t kept_key = 0;
+    std::uint64_t rebuild = 0;  // of `kept`
     bool has_scored = false;
   };
-  // Who had a say, by position in the profile, in PreFilter and Filter or in PreScore and Score. Cycles in a row for
-  // which it is the same are counted together.
+  // Who had a say, by position in the profile, in PreFilter and Filter or in PreScore and Score, and in how many cycles
+  // that are not in the counters yet.
   struct Asked {
     PluginFlags before;
     PluginFlags main;
-    bool operator==(const Asked&) const = default;
+    std::uint64_t cycle_count = 0;
   };
+  // Where pods of a few kinds come in turn there are a few.
+  using AskedList = std::vector<Asked>;
+  struct KnownScores {
+    ScoreGrounds grounds;
+    std::size_t asked = 0;  // position in asked_scores_
+  };
+  static constexpr std::size_t kAskedMax = 8;   // of a list; then it is brought into the counters and begins anew
+  static constexpr std::size_t kKnownMax = 8;
 
   void CountEvaluations(const EvaluationCycle& cycle, bool has_filtered);
-  bool HasSameScoreGrounds(const EvaluationCycle& cycle) const;
+  static bool HasGrounds(const ScoreGrounds& grounds, const EvaluationCycle& cycle);
+  std::size_t AskedScoresOf(const EvaluationCycle& cycle);
   void FindAskedFilters(const EvaluationCycle& cycle, bool has_filtered, Asked& asked) const;
   void FindAskedScores(const EvaluationCycle& cycle, Asked& asked) const;
-  // `asked_next_` is what holds from now on, in the place of `asked`.
-  void Renew(Asked& asked);
+  // The position of what asked_next_ is equal to.
+  std::size_t PositionIn(AskedList& list);
   void NotePoint(instruments::Point point, framework::Code code);
 
   instruments::ProfileMetrics& profile_;
@@ -84,11 +95,12 @@ class EvaluationMetrics {
   bool has_noted_filters_ = false;
   bool has_kept_verdicts_ = false;  // of an earlier pod, when this cycle began
   FilterGrounds filter_grounds_;    // of the last cycle
-  ScoreGrounds score_grounds_;
-  Asked asked_filters_;
-  Asked asked_scores_;
-  Asked asked_next_;               // scratch
-  std::uint64_t cycle_count_ = 0;  // not yet in the counters
+  std::size_t asked_filter_ = 0;    // on these; position in asked_filters_
+  AskedList asked_filters_;
+  std::vector<KnownScores> known_scores_;  // the latest, the last one at known_latest_
+  std::size_t known_latest_ = 0;
+  AskedList asked_scores_;
+  Asked asked_next_;  // scratch
 };
 
 }  // namespace berth::runtime

@@ -277,6 +277,50 @@ TEST_F(SchedulerMetricsTest, EachPluginThatIsAskedCountsOnceACycle) {
   EXPECT_EQ(evaluations("NodeResourcesFit", "Score"), 3);
 }
 
+TEST_F(SchedulerMetricsTest, PodsOfManyKindsInTurnCountForThePluginsOfEachKind) {
+  for (int i = 0; i < 90; ++i) {
+    const std::string name = "n" + std::to_string(i);
+    h().Set(MakeNode(name).Label("disk", "ssd").Label("zone", "a").Label("host", name));
+  }
+  const auto evaluations = [&](const char* plugin, const char* point) {
+    return Value("plugin_evaluation_total", {{"plugin", plugin}, {"extension_point", point}});
+  };
+  // 32 kinds, each of them another one once InterPodAffinity has a say, and plain pods between them.
+  constexpr int kKinds = 32;
+  int pods = 0;
+  for (const bool has_affinity : {false, true}) {
+    if (has_affinity) {
+      const api::PodAffinityTerm all = testing::AffinityTerm("host", api::LabelSelector{});
+      h().Set(MakePod("carrier").AntiAffinity(all).PreferredAffinity(1, all));
+      h().Run();
+    }
+    for (int i = 0; i < kKinds; ++i, ++pods) {
+      auto pod = MakePod("p" + std::to_string(pods)).Request("cpu", "1m");
+      if ((i & 1) != 0) pod.HostPort(8000 + pods);
+      if ((i & 2) != 0) pod.NodeSelector("disk", "ssd");
+      if ((i & 4) != 0) pod.Spread(testing::SpreadConstraint(50, "zone", api::LabelSelector{}));
+      if ((i & 8) != 0) pod.Preferred(1, testing::Term({testing::Exists("disk")}));
+      if ((i & 16) != 0) {
+        pod.Spread(testing::SpreadConstraint(1, "zone", api::LabelSelector{},
+                                             api::UnsatisfiableConstraintAction::kScheduleAnyway));
+      }
+      h().Set(pod);
+      h().Set(MakePod("plain" + std::to_string(pods)).Request("cpu", "2m"));
+    }
+    h().Set(MakePod("big" + std::to_string(pods)).Request("cpu", "64"));
+    h().Run();
+  }
+  EXPECT_EQ(evaluations("NodeName", "Filter"), 4 * kKinds + 3);
+  EXPECT_EQ(evaluations("NodePorts", "Filter"), kKinds);
+  EXPECT_EQ(evaluations("NodeAffinity", "Filter"), kKinds);
+  EXPECT_EQ(evaluations("PodTopologySpread", "Filter"), kKinds);
+  EXPECT_EQ(evaluations("InterPodAffinity", "Filter"), 2 * kKinds + 2) << "of the carrier and the second that is too big";
+  EXPECT_EQ(evaluations("NodeAffinity", "Score"), kKinds);
+  EXPECT_EQ(evaluations("PodTopologySpread", "Score"), kKinds);
+  EXPECT_EQ(evaluations("InterPodAffinity", "Score"), 2 * kKinds + 1);
+  EXPECT_EQ(evaluations("NodeResourcesFit", "Score"), 4 * kKinds + 1);
+}
+
 TEST_F(SchedulerMetricsTest, OneCycleOfTenTimesItsPlugins) {
   h().Set(MakeNode("a").Allocatable("cpu", "100").Allocatable("pods", "1000"));
   constexpr int kPods = 400;
