@@ -70,7 +70,7 @@ std::vector<std::string> UnnoticedNames(const config::KubeSchedulerConfiguration
                                         plugins::KnownPlugins plugins) {
   constexpr std::size_t kLinesMax = 20;
   std::vector<std::string_view> known;
-  for (const plugins::PluginRegistration& plugin : plugins) known.push_back(plugin.name);
+  for (const plugins::KnownPlugin& plugin : plugins) known.push_back(plugin.name);
   std::vector<std::string> lines;
   for (const config::Profile& profile : configuration.profiles) {
     const auto look = [&](const std::string& name, const std::string& where) {

@@ -22,7 +22,7 @@ void AddSortAndBind(const std::string& name, plugins::KnownPlugins known, framew
   const config::PluginArgs args = given != nullptr ? *given : config::DefaultArgs(name);
   std::unique_ptr<framework::Plugin> made;
   // What is wrong with the plugin is for MakeProfiles to say.
-  if (const plugins::PluginRegistration* registered = plugins::FindPlugin(known, name)) {
+  if (const plugins::KnownPlugin* registered = plugins::FindPlugin(known, name)) {
     static_cast<void>(framework::GuardedCall([&] {
       auto created =
           registered->create_named ? registered->create_named(name, args, handle) : registered->create(args, handle);

@@ -55,7 +55,7 @@ std::string From(const OwnPlugin& own) { return own.file.empty() ? std::string()
 
 }  // namespace
 
-PluginRegistration RegistrationOf(framework::PluginRegistration own) {
+KnownPlugin KnownPluginOf(framework::PluginRegistration own) {
   std::string name = own.name;
   return {std::move(name),
           [plugin = std::move(own)](const config::PluginArgs& args, framework::Handle& handle) -> Created {
@@ -65,10 +65,10 @@ PluginRegistration RegistrationOf(framework::PluginRegistration own) {
           }};
 }
 
-Expected<std::vector<PluginRegistration>> AllPlugins(std::span<const OwnPlugin> own) {
-  std::vector<PluginRegistration> all = InTreePlugins();
+Expected<std::vector<KnownPlugin>> AllPlugins(std::span<const OwnPlugin> own) {
+  std::vector<KnownPlugin> all = InTreePlugins();
   std::map<std::string_view, const OwnPlugin*> taken;
-  for (const PluginRegistration& plugin : InTreePlugins()) taken.emplace(plugin.name, nullptr);
+  for (const KnownPlugin& plugin : InTreePlugins()) taken.emplace(plugin.name, nullptr);
   for (const OwnPlugin& plugin : own) {
     const std::string& name = plugin.registration.name;
     if (!IsName(name)) {
@@ -83,7 +83,7 @@ Expected<std::vector<PluginRegistration>> AllPlugins(std::span<const OwnPlugin> 
                           (other->second->file.empty() ? "this program" : other->second->file) +
                           ": take one of the two away");
     }
-    all.push_back(RegistrationOf(plugin.registration));
+    all.push_back(KnownPluginOf(plugin.registration));
   }
   return all;
 }

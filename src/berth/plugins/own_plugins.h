@@ -19,9 +19,9 @@ struct OwnPlugin {
 
 // Its factory reads the arguments as they stand in the configuration. Wrong arguments, no plugin, and one that calls
 // itself by another name are errors that name the plugin.
-PluginRegistration RegistrationOf(framework::PluginRegistration own);
+KnownPlugin KnownPluginOf(framework::PluginRegistration own);
 
 // The plugins that come with berth, then these. Names are taken once: the error says what to do.
-Expected<std::vector<PluginRegistration>> AllPlugins(std::span<const OwnPlugin> own);
+Expected<std::vector<KnownPlugin>> AllPlugins(std::span<const OwnPlugin> own);
 
 }  // namespace berth::plugins

@@ -53,7 +53,7 @@ class Reads final : public Plugin {
 };
 
 // The error of making it with these arguments, or "".
-std::string Problem(const PluginRegistration& registration, const config::PluginArgs& args) {
+std::string Problem(const KnownPlugin& registration, const config::PluginArgs& args) {
   testing::FakeHandle handle;
   const auto created = registration.create(args, handle);
   return created.ok() ? "" : created.error().message;
@@ -61,7 +61,7 @@ std::string Problem(const PluginRegistration& registration, const config::Plugin
 
 TEST(OwnPlugins, ReadTheirArguments) {
   testing::FakeHandle handle;
-  const PluginRegistration registration = RegistrationOf(WithPlugin("Reads", Reads::Create));
+  const KnownPlugin registration = KnownPluginOf(WithPlugin("Reads", Reads::Create));
   const auto created = registration.create(
       config::RawArgs{R"({"apiVersion": "v1", "kind": "ReadsArgs", "label": "rack", "weight": 10, "share": 2, "strict":
           true, "every": "1m30s", "zones": ["b", "c"], "aliases": {"x": "y"}, "rule": {"bonus": -7},
@@ -84,7 +84,7 @@ TEST(OwnPlugins, ReadTheirArguments) {
 
 TEST(OwnPlugins, KeepTheirDefaults) {
   testing::FakeHandle handle;
-  const auto created = RegistrationOf(WithPlugin("Reads", Reads::Create))
+  const auto created = KnownPluginOf(WithPlugin("Reads", Reads::Create))
                            .create(config::RawArgs{R"({"label": "rack", "weight": null})"}, handle);
   ASSERT_TRUE(created.ok()) << created.error().message;
   const auto& plugin = dynamic_cast<const Reads&>(**created);
@@ -94,7 +94,7 @@ TEST(OwnPlugins, KeepTheirDefaults) {
 }
 
 TEST(OwnPlugins, BadArgumentsNameTheirField) {
-  const PluginRegistration registration = RegistrationOf(WithPlugin("Reads", Reads::Create));
+  const KnownPlugin registration = KnownPluginOf(WithPlugin("Reads", Reads::Create));
   struct Case {
     const char* json;
     const char* want;
@@ -161,7 +161,7 @@ TEST(OwnPlugins, FactoriesMayFail) {
                   [](PluginArgs&, Handle&) -> Expected<std::unique_ptr<Reads>> { return std::make_unique<Reads>(); }),
        "plugin \"P\": calls itself \"Reads\": its Name() should be the name that it is registered under"},
   };
-  for (const Case& test : cases) EXPECT_EQ(Problem(RegistrationOf(test.own), std::monostate()), test.want) << test.what;
+  for (const Case& test : cases) EXPECT_EQ(Problem(KnownPluginOf(test.own), std::monostate()), test.want) << test.what;
 }
 
 TEST(OwnPlugins, NamesAreTakenOnce) {

@@ -16,7 +16,8 @@
 
 namespace berth::plugins {
 
-struct PluginRegistration {
+// One that profiles may name, and its factory.
+struct KnownPlugin {
   std::string name;
   // `args` are validated and have their defaults; std::monostate stands for the defaults. kInvalid for arguments of a
   // kind that the plugin does not take. `handle` must outlive the plugin.
@@ -30,11 +31,11 @@ struct PluginRegistration {
 };
 
 // All that profiles may name: those that come with berth, and an author's own.
-using KnownPlugins = std::span<const PluginRegistration>;
+using KnownPlugins = std::span<const KnownPlugin>;
 
 // The plugin that profiles call by that name; null when there is none.
-const PluginRegistration* FindPlugin(KnownPlugins plugins, std::string_view name);
+const KnownPlugin* FindPlugin(KnownPlugins plugins, std::string_view name);
 
-const std::vector<PluginRegistration>& InTreePlugins();
+const std::vector<KnownPlugin>& InTreePlugins();
 
 }  // namespace berth::plugins

@@ -17,7 +17,7 @@ using NullHandle = testing::FakeHandle;
 TEST(Registry, EveryPluginIsMadeUnderItsName) {
   NullHandle handle;
   std::set<std::string_view> names;
-  for (const PluginRegistration& registration : InTreePlugins()) {
+  for (const KnownPlugin& registration : InTreePlugins()) {
     SCOPED_TRACE(registration.name);
     EXPECT_TRUE(names.insert(registration.name).second) << "listed twice";
     // There is no source, no script and no topology that everybody has: their own tests make them.
@@ -34,7 +34,7 @@ TEST(Registry, EveryPluginIsMadeUnderItsName) {
 
 TEST(Registry, ArgumentsOfAnotherKindAreRefused) {
   NullHandle handle;
-  for (const PluginRegistration& registration : InTreePlugins()) {
+  for (const KnownPlugin& registration : InTreePlugins()) {
     if (registration.name != "NodeAffinity" && registration.name != "Random") continue;
     const auto plugin = registration.create(config::RawArgs{"{}"}, handle);
     ASSERT_FALSE(plugin.ok());
@@ -47,7 +47,7 @@ TEST(Registry, ArgumentsOfAnotherKindAreRefused) {
 
 TEST(Registry, SomeMayBeThereUnderSeveralNames) {
   const auto& all = InTreePlugins();
-  const PluginRegistration* script = FindPlugin(all, "Script");
+  const KnownPlugin* script = FindPlugin(all, "Script");
   ASSERT_NE(script, nullptr);
   EXPECT_EQ(FindPlugin(all, "Script/zones"), script);
   EXPECT_EQ(FindPlugin(all, "Script/a/b"), script);

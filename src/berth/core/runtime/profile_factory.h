@@ -19,7 +19,7 @@ namespace berth::runtime {
 // that the plugin refuses, a profile without a bind plugin and the like, with the profile's name. After the name of an
 // unknown plugin comes the nearest one of the registry.
 Expected<std::vector<std::unique_ptr<ProfilePlugins>>> MakeProfiles(
-    const config::KubeSchedulerConfiguration& configuration, std::span<const plugins::PluginRegistration> registry,
+    const config::KubeSchedulerConfiguration& configuration, std::span<const plugins::KnownPlugin> registry,
     framework::Handle& handle);
 
 }  // namespace berth::runtime

@@ -13,11 +13,11 @@
 
 namespace berth::conformance {
 
-// One line for each difference. As the oracle: the core is asked as long as something is in activeQ, no time passes, and
-// victims vanish after the cycle, whose group or pod is then activated. Both schedulers choose at random among equally
-// good nodes and domains, and the answers have only the choice: the core is asked with one seed after the other until it
-// makes the same ones. The differences are those of the first seed.
+// One line for each difference. As the oracle: the core is asked as long as something is in activeQ, no time passes,
+// and victims vanish after the cycle, whose group or pod is then activated. Both schedulers choose at random among
+// equally good nodes and domains, and the answers have only the choice: the core is asked with one seed after the other
+// until it makes the same ones. The differences are those of the first seed.
 std::vector<std::string> RunGroupCase(const Case& test, runtime::Form form,
-                                      std::span<const plugins::PluginRegistration> registry);
+                                      std::span<const plugins::KnownPlugin> registry);
 
 }  // namespace berth::conformance

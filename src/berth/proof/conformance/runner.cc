@@ -99,7 +99,7 @@ std::string Show(const PreemptionRecord::Candidate& candidate) {
 
 class Run {
  public:
-  Run(const Case& test, runtime::Form form, std::span<const plugins::PluginRegistration> registry)
+  Run(const Case& test, runtime::Form form, std::span<const plugins::KnownPlugin> registry)
       : test_(test), form_(form), registry_(registry) {}
 
   std::vector<std::string> Go() {
@@ -438,7 +438,7 @@ class Run {
 
   const Case& test_;
   const runtime::Form form_;
-  const std::span<const plugins::PluginRegistration> registry_;
+  const std::span<const plugins::KnownPlugin> registry_;
   queue::Nominator nominator_;
   queue::RowNominations on_rows_;
   CaseHandle handle_{nominator_, on_rows_.rows()};
@@ -453,8 +453,7 @@ class Run {
 
 }  // namespace
 
-std::vector<std::string> RunCase(const Case& test, runtime::Form form,
-                                 std::span<const plugins::PluginRegistration> registry) {
+std::vector<std::string> RunCase(const Case& test, runtime::Form form, std::span<const plugins::KnownPlugin> registry) {
   if (test.has_pod_groups) return RunGroupCase(test, form, registry);
   return Run(test, form, registry).Go();
 }
