@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "berth/base/check.h"
-#include "berth/base/prefetch.h"
 #include "berth/base/log.h"
+#include "berth/base/prefetch.h"
 #include "berth/core/queue/backoff.h"
 #include "berth/core/queue/entry.h"
 #include "berth/core/queue/in_flight.h"
@@ -308,8 +308,9 @@ class SchedulingQueue::Impl final : private EntityPlaces {
     return Fly(entry);
   }
 
-  // The pods that are popped next are brought into the processor's cache while this one is scheduled: they may have come
-  // many thousand pods ago. Of the one after the next it is the record, by which the pod is found the time after.
+  // The pods that are popped next may have come many thousand pods ago. While this one is scheduled the next one's pod,
+  // and where the indexes have it, are brought into the processor's cache; of the one after it the entry, which names
+  // its pod.
   void PrefetchNext() {
     if (const Entry* const next = active.Next(0)) {
       Prefetch(next->info.pod.get());
