@@ -218,6 +218,12 @@ TEST_F(ServerSideApply, WhatIsRefused) {
   EXPECT_EQ(message(R"({"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"other"}})"),
             "the name of the object (other) does not match the name on the URL (m)");
   EXPECT_EQ(Patch(map_ + "?force=true", "{}").status, 422);
+  const Answer gone = Apply(
+      map_, R"({"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"m","uid":"u","resourceVersion":"7"}})", "me");
+  EXPECT_EQ(gone.status, 409);
+  EXPECT_EQ(gone.Text("message"),
+            "Operation cannot be fulfilled on configmaps \"m\": uid mismatch: the provided object specified uid u, and "
+            "no existing object was found");
 }
 
 // Deep or wide objects cost what they hold.

@@ -533,6 +533,11 @@ Outcome<Written> Registry::Update(const ServedType& served, std::string_view nam
                           std::string(name) + ')');
       }
       metadata["name"] = json::string_view(name.data(), name.size());
+      if (const std::string_view uid = StringMember(metadata, "uid"); options.write.writer.is_apply && !uid.empty()) {
+        return Conflict(*served.type, name,
+                        "uid mismatch: the provided object specified uid " + std::string(uid) +
+                            ", and no existing object was found");
+      }
       return Create(served, namespace_name, std::move(document), options.write);
     }
     const json::object old = ParseServed(served, *current, storage);
