@@ -1,18 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """berth rebalance run --execute by what is measured, against `berth apiserver` beside `berth run`: a Prometheus that lies or
 hangs moves nothing and says why, one that answers moves pods; metrics-server that is not there is said, too. And a node
-that is emptied is cordoned first."""
+that is emptied is cordoned first, and is its administrator's as soon as somebody else cordons or uncordons it."""
 
 import json
 import time
 import unittest
 
 from outside import OutsideServer, Reply
-from support import Api, Process, free_port, wait_until
-from test_rebalance_run import QUICK, Gate, NodesTest
+from support import Api, Process, free_port, pod, wait_until
+from test_rebalance_run import QUICK, Gate, NodesTest, Refusal
 
 HEAD = "apiVersion: descheduler/v1alpha2\nkind: DeschedulerPolicy\n"
 QUERY = "/p/api/v1/query"
+CONSOLIDATE = """profiles:
+- name: default
+  pluginConfig: [{name: Consolidate, args: {keepNodes: 2}}]
+  plugins: {balance: {enabled: [Consolidate]}}
+"""
+MARK = "berth.dev/consolidating"
 HOT, COOL = 0.9, 0.1
 
 
@@ -127,21 +133,77 @@ profiles:
     def test_a_node_is_cordoned_and_emptied(self):
         self.deployment("web", 6)
         self.assertEqual([len(self.on(f"node-{i}")) for i in (1, 2, 3)], [2, 2, 2])
-        process = self.run_rebalance("""profiles:
-- name: default
-  pluginConfig: [{name: Consolidate, args: {keepNodes: 2}}]
-  plugins: {balance: {enabled: [Consolidate]}}
-""", "--execute")
+        process = self.run_rebalance(CONSOLIDATE, "--execute")
         wait_until("a node is empty", lambda: sorted(len(self.on(f"node-{i}")) for i in (1, 2, 3)) == [0, 3, 3])
         self.wait_for_ready(6)
         self.wait_for_rounds(process, 2, "quiet")
         items = self.api.get("/api/v1/nodes")["items"]
         cordoned = [item for item in items if item["spec"].get("unschedulable")]
         self.assertEqual([item["metadata"]["name"] for item in cordoned], [f"node-{i}" for i in (1, 2, 3) if not self.on(f"node-{i}")])
-        self.assertIn("berth.dev/consolidating", cordoned[0]["metadata"]["annotations"])
+        self.assertEqual(self.mark(cordoned[0]["metadata"]["name"]), (True, "true"))
         self.assertEqual(len(self.gate.evictions()), 2, "one in each of two rounds, as --moves-per-owner has it")
         first = next(write for write in self.gate.writes() if "/nodes/" in write or "eviction" in write)
         self.assertTrue(first.startswith("PATCH /api/v1/nodes/"), "it is cordoned before its first pod leaves")
+        emptied = cordoned[0]["metadata"]["name"]
+        self.cordon(emptied, False)
+        process.wait_for("err", rf'"Somebody else has uncordoned it: it is not emptied for a while" node="{emptied}"')
+        self.wait_for_rounds(process, 2, "quiet")
+        is_cordoned, mark = self.mark(emptied)
+        self.assertFalse(is_cordoned)
+        self.assertRegex(mark, r"^after \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+
+    def cordon(self, node: str, is_cordoned: bool) -> None:
+        status, answer = self.api.call("PATCH", f"/api/v1/nodes/{node}?fieldManager=kubectl-cordon",
+                                       {"spec": {"unschedulable": is_cordoned or None}}, Api.MERGE_PATCH)
+        self.assertEqual(status, 200, answer)
+
+    def mark(self, name: str) -> tuple[bool, str]:
+        """Whether the node is cordoned, and what berth says of it."""
+        node = self.api.get(f"/api/v1/nodes/{name}")
+        return node["spec"].get("unschedulable", False), node["metadata"].get("annotations", {}).get(MARK, "")
+
+    def test_a_node_that_is_cordoned_at_the_same_moment_is_not_taken_over(self):
+        self.deployment("web", 6)
+        theirs = []
+
+        def cordon(node: str) -> None:
+            if not theirs:
+                theirs.append(node)
+                self.cordon(node, True)
+
+        self.gate.on_node = cordon
+        process = self.run_rebalance(CONSOLIDATE, "--execute")
+        process.wait_for("err", r'"Round" result="waiting" waitsFor="node node-[123] has changed since it was read"')
+        self.assertEqual(self.gate.evictions(), [])
+        self.wait_for_rounds(process, 2)
+        self.assertEqual(self.mark(theirs[0]), (True, ""))
+
+    def given_up(self, happens_meanwhile) -> tuple[Process, str]:
+        """A node that berth has cordoned, and that cannot be emptied any more when it looks again."""
+        self.deployment("web", 6)
+        self.gate.on_eviction = lambda name, forward: Refusal.answer()
+        first = self.run_rebalance(CONSOLIDATE, "--execute")
+        first.wait_for("err", r'"The API server refused an eviction"')
+        first.end()
+        node, = [f"node-{i}" for i in (1, 2, 3) if self.mark(f"node-{i}") == (True, "true")]
+        happens_meanwhile(node)
+        self.api.create("/api/v1/namespaces/default/pods", pod("bare", nodeName=node))
+        wait_until("it runs", lambda: "bare" in self.on(node))
+        return self.run_rebalance(CONSOLIDATE, "--execute"), node
+
+    def test_what_is_given_up_is_uncordoned(self):
+        process, node = self.given_up(lambda node: None)
+        process.wait_for("err", rf'"Uncordoned: it is not emptied any more" node="{node}"')
+        self.assertEqual(self.mark(node), (False, ""))
+
+    def test_what_is_given_up_stays_cordoned_when_somebody_has_cordoned_it_again(self):
+        def again(node: str) -> None:
+            self.cordon(node, False)
+            self.cordon(node, True)
+
+        process, node = self.given_up(again)
+        process.wait_for("err", rf'"It is not emptied any more, and stays cordoned: somebody else has cordoned it, too" node="{node}"')
+        self.assertEqual(self.mark(node), (True, ""))
 
 
 if __name__ == "__main__":

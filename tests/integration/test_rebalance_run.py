@@ -20,6 +20,7 @@ LEDGER = "/api/v1/namespaces/kube-system/configmaps/berth-rebalancer"
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/berth-rebalancer"
 LOG = re.compile(r"^```console\n\$ (berth rebalance run[^\n]*)\n(.*?)^```$", re.S | re.M)
 EVICTION = re.compile(rf"^{NAMESPACE}/pods/([^/]+)/eviction$")
+NODE = re.compile(r"^/api/v1/nodes/([^/?]+)")
 # One pod at a time, at once after the other.
 QUICK = ("--interval", "1s", "--cool-down", "0s", "--moves-per-owner", "1")
 ELECTION = ("--leader-elect-lease-duration", "3s", "--leader-elect-renew-deadline", "2s", "--leader-elect-retry-period", "500ms")
@@ -41,10 +42,12 @@ class Refusal:
 
 
 class Gate:
-    """Stands before a server and passes requests on. `on_eviction(pod, forward)` may do something else with those."""
+    """Stands before a server and passes requests on. `on_eviction(pod, forward)` may do something else with those,
+    `on_node(node)` something before a node is written."""
 
     def __init__(self, test: unittest.TestCase, api: Api):
         self.on_eviction = None
+        self.on_node = None
         self.requests = []  # method and path
         self._lock = threading.Lock()
         gate = self
@@ -67,6 +70,8 @@ class Gate:
                     connection.close()
                     return answer, data
 
+                if self.command == "PATCH" and gate.on_node and (node := NODE.match(self.path)):
+                    gate.on_node(node.group(1))
                 match = EVICTION.match(self.path)
                 answered = gate.on_eviction(match.group(1), forward) if match and gate.on_eviction else forward()
                 if answered is None:

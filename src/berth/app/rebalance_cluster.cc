@@ -8,7 +8,6 @@
 #include "berth/base/log.h"
 #include "berth/codec/json.h"
 #include "berth/codec/json_reader.h"
-#include "berth/rebalance/consolidate.h"
 #include "berth/rebalance/plan_answer.h"
 #include "berth/whatif/cluster_reader.h"
 
@@ -33,6 +32,15 @@ std::string WhereTo(const PlannedMove& move) {
 
 client::ObjectReference ReferenceTo(const api::Pod& pod) {
   return {"v1", "Pod", pod.metadata.namespace_name, pod.metadata.name, pod.metadata.uid, {}};
+}
+
+// Whether the answer is a node that is cordoned.
+bool IsCordoned(const net::Response& response) {
+  codec::JsonReader reader({.bytes_max = std::size_t{3} << 20});
+  const auto document = reader.Parse(response.body);
+  if (!document.ok()) return false;
+  const auto spec = codec::FindMember(*document, "spec");
+  return spec && codec::FindBool(*spec, "unschedulable").value_or(false);
 }
 
 client::EventRecorderOptions RecorderOptions(const std::string& hostname) {
@@ -163,20 +171,39 @@ Expected<void> RebalanceCluster::EvictNow(const PlannedMove& move) {
   return promise->get_future().get();
 }
 
-Expected<void> RebalanceCluster::SetCordon(const std::string& node, bool is_cordoned) {
-  object annotations;
-  annotations[std::string(rebalance::kConsolidatingAnnotation)] =
-      is_cordoned ? codec::json::value("true") : codec::json::value(nullptr);
+// By server-side apply, which removes only what nobody else owns: if somebody has uncordoned and cordoned the node
+// between two reads, their cordon stays when berth's mark goes. The resourceVersion is a precondition: the node is
+// still the one that was read. The uid is one, too: without it, an apply would create a node that is gone.
+Expected<void> RebalanceCluster::MarkNode(const api::Node& node, const rebalance::NodeMark& mark) {
+  const std::string& name = node.metadata.name;
+  object metadata{{"name", name}, {"uid", node.metadata.uid}, {"resourceVersion", node.metadata.resource_version}};
+  if (!mark.consolidating.empty())
+    metadata["annotations"] = object{{rebalance::kConsolidatingAnnotation, mark.consolidating}};
+  object wanted{{"apiVersion", "v1"}, {"kind", "Node"}, {"metadata", std::move(metadata)}};
+  if (mark.is_cordoned) wanted["spec"] = object{{"unschedulable", true}};
   net::Request request;
   request.method = "PATCH";
-  request.target = client::ObjectPath("/api/v1", "", "nodes", node);
-  request.headers.push_back({"Content-Type", "application/merge-patch+json"});
-  request.body = codec::WriteJson(object{{"metadata", object{{"annotations", std::move(annotations)}}},
-                                         {"spec", object{{"unschedulable", is_cordoned}}}});
+  // Forced: berth has read this version, so nothing is overwritten that it does not know.
+  request.target = client::WithQuery(client::ObjectPath("/api/v1", "", "nodes", name),
+                                     {{"fieldManager", kComponent}, {"force", "true"}});
+  request.headers.push_back({"Content-Type", "application/apply-patch+yaml"});
+  request.body = codec::WriteJson(wanted);
   const auto response = server_.rest.DoSync(std::move(request));
-  if (!response.ok()) return response.error();
-  log::Info("rebalance", is_cordoned ? "Cordoned, to be emptied" : "Uncordoned: it is not emptied any more",
-            {{"node", node}});
+  if (!response.ok()) {
+    log::Warning("rebalance", "A node could not be marked", {{"node", name}, {"error", response.error().message}});
+    return response.error();
+  }
+  if (mark.is_cordoned) {
+    log::Info("rebalance", "Cordoned, to be emptied", {{"node", name}});
+  } else if (!mark.consolidating.empty()) {
+    log::Info("rebalance", "Somebody else has uncordoned it: it is not emptied for a while",
+              {{"node", name}, {"emptied", mark.consolidating}});
+  } else if (IsCordoned(*response)) {
+    log::Info("rebalance", "It is not emptied any more, and stays cordoned: somebody else has cordoned it, too",
+              {{"node", name}});
+  } else {
+    log::Info("rebalance", "Uncordoned: it is not emptied any more", {{"node", name}});
+  }
   return {};
 }
 

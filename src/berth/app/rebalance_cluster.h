@@ -22,7 +22,7 @@ struct RebalanceClusterOptions {
   whatif::OfflineOptions core;  // by which moves are proved
   // What takes its place once the cluster's version is known ("v1.37.2"), and when it changes. Empty: `core` holds.
   std::function<Expected<whatif::OfflineOptions>(std::string_view server_version)> core_for = {};
-  std::string namespace_name;   // of the ConfigMap
+  std::string namespace_name;  // of the ConfigMap
   std::string name;
   std::string hostname;
   std::function<bool()> is_ending;
@@ -56,7 +56,7 @@ class RebalanceCluster final : public rebalance::ControllerOutside {
   Expected<std::string> LoadLedger() override;
   Expected<void> SaveLedger(const std::string& text) override;
   Expected<void> Evict(const rebalance::PlannedMove& move) override;
-  Expected<void> SetCordon(const std::string& node, bool is_cordoned) override;
+  Expected<void> MarkNode(const api::Node& node, const rebalance::NodeMark& mark) override;
   bool IsEnding() override { return options_.is_ending(); }
   void OnEvicted(const rebalance::PlannedMove& move) override;
   void OnNotEvicted(const rebalance::PlannedMove& move, const Error& error) override;

@@ -8,6 +8,7 @@
 
 #include "berth/api/selector.h"
 #include "berth/base/check.h"
+#include "berth/rebalance/node_mark.h"
 #include "berth/rebalance/packing.h"
 #include "berth/rebalance/packing_view.h"
 #include "berth/rebalance/utilization.h"
@@ -28,20 +29,16 @@ void SetBins(const ConsolidateArgs& args, const StrategyRun& run, PackingView& p
   for (std::size_t i = 0; i < problem.bins.size(); ++i) {
     const NodeView& node = run.view.node(packing.NodeOf(i));
     PackingBin& bin = problem.bins[i];
-    bin.goes_first = IsConsolidating(node);
+    bin.goes_first = IsConsolidating(*node.node);
     // A cordon that somebody else has made stays that one's: to empty the node would mark it as berth's own.
     const bool is_cordoned_by_others = node.node->unschedulable && !bin.goes_first;
-    bin.may_empty = is_used[i] && !stays[i] && !is_cordoned_by_others &&
+    bin.may_empty = is_used[i] && !stays[i] && !is_cordoned_by_others && !IsLeftAlone(*node.node, run.now) &&
                     selector->Matches(node.node->metadata.labels) && IsWithin(node, args.thresholds);
     bin.may_receive = bin.may_receive && is_used[i];
   }
 }
 
 }  // namespace
-
-bool IsConsolidating(const NodeView& node) {
-  return node.node->unschedulable && node.node->metadata.annotations.Find(kConsolidatingAnnotation) != nullptr;
-}
 
 void Run(const ConsolidateArgs& args, const StrategyRun& run) {
   if (run.nodes_emptied >= args.nodes_per_round) return;

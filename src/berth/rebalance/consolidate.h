@@ -4,17 +4,9 @@
 // strategy_run.h.
 #pragma once
 
-#include <string_view>
-
 #include "berth/rebalance/strategy_run.h"
 
 namespace berth::rebalance {
-
-// On a node that is cordoned because it is being emptied.
-inline constexpr std::string_view kConsolidatingAnnotation = "berth.dev/consolidating";
-
-// Whether the node was cordoned to be emptied.
-bool IsConsolidating(const NodeView& node);
 
 void Run(const ConsolidateArgs& args, const StrategyRun& run);
 

@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "berth/base/check.h"
+
 namespace berth::rebalance {
 namespace {
 
@@ -39,6 +41,12 @@ std::map<std::string, Siblings, std::less<>> SiblingsOf(const whatif::ClusterSta
     at->second.newest = std::max(at->second.newest, pod->metadata.creation_time.value_or(Time{}));
   }
   return siblings;
+}
+
+const api::Node& NodeOf(const whatif::ClusterState& state, std::string_view name) {
+  const auto at = std::ranges::find_if(state.nodes, [&](const auto& node) { return node->metadata.name == name; });
+  BERTH_CHECK(at != state.nodes.end(), name);
+  return **at;
 }
 
 }  // namespace
@@ -85,7 +93,7 @@ RoundReport Controller::RunRound(Time now) {
   report.later = report.moves.size() - at_once;
   report.moves.resize(at_once);
   if (options_.executes && !plan->given_up.empty()) {
-    if (Hold hold = GiveUp(plan->given_up); !hold.cause.empty()) return wait(std::move(hold));
+    if (Hold hold = GiveUp(state, plan->given_up); !hold.cause.empty()) return wait(std::move(hold));
   }
   if (report.moves.empty()) return report;
   report.result = Result::kWouldMove;
@@ -113,15 +121,32 @@ Hold Controller::Prepare(Time now, whatif::ClusterState& state) {
   if (!read.ok()) return {"api_errors", read.error().message};
   state = std::move(*read);
   for (const MoveChange& change : ledger_.Observe(state, now, options_.placement_max)) outside_.OnChange(change);
+  for (const auto& node : state.nodes) {
+    if (!options_.executes || !WasUncordoned(*node)) continue;
+    // A failure is ignored: the node is left alone with the mark that it has, too, and the next round tries again.
+    (void)outside_.MarkNode(*node, LeaveAloneMark(now + kUncordonedPause));
+  }
   return WhyUnwell(state, options_.health);
 }
 
-Hold Controller::GiveUp(const std::vector<std::string>& nodes) {
-  for (const std::string& node : nodes) {
-    if (const auto done = outside_.SetCordon(node, false); !done.ok())
-      return {"api_errors", "node " + node + " cannot be uncordoned: " + done.error().message};
+Hold Controller::GiveUp(const whatif::ClusterState& state, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    const auto done = outside_.MarkNode(NodeOf(state, name), NodeMark());
+    // One that has changed is looked at again in the next round.
+    if (!done.ok() && done.error().code != ErrorCode::kConflict)
+      return {"api_errors", "node " + name + " cannot be uncordoned: " + done.error().message};
   }
   return {};
+}
+
+Hold Controller::Cordon(const whatif::ClusterState& state, const std::string& name) {
+  const api::Node& node = NodeOf(state, name);
+  if (IsConsolidating(node)) return {};
+  const auto done = outside_.MarkNode(node, CordonMark());
+  if (done.ok()) return {};
+  if (done.error().code == ErrorCode::kConflict)
+    return {"node_changed", "node " + name + " has changed since it was read"};
+  return {"api_errors", "node " + name + " cannot be cordoned: " + done.error().message};
 }
 
 // Leaves in `moves` those that were made.
@@ -158,10 +183,8 @@ Hold Controller::Execute(const whatif::ClusterState& state, std::vector<PlannedM
   for (; made < moves.size() && !outside_.IsEnding(); tried = ++made) {
     const PlannedMove& move = moves[made];
     if (move.empties && cordoned.insert(move.from).second) {
-      if (const auto done = outside_.SetCordon(move.from, true); !done.ok()) {
-        wait = {"api_errors", "node " + move.from + " cannot be cordoned: " + done.error().message};
-        break;
-      }
+      wait = Cordon(state, move.from);
+      if (!wait.cause.empty()) break;
     }
     const auto evicted = outside_.Evict(move);
     if (evicted.ok()) {

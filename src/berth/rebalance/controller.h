@@ -22,6 +22,7 @@
 #include "berth/rebalance/cluster_health.h"
 #include "berth/rebalance/move_allowance.h"
 #include "berth/rebalance/move_ledger.h"
+#include "berth/rebalance/node_mark.h"
 #include "berth/rebalance/plan.h"
 #include "berth/whatif/cluster_state.h"
 
@@ -50,8 +51,9 @@ class ControllerOutside {
   virtual Expected<void> SaveLedger(const std::string& text) = 0;
   // Through the Eviction API, once, with the pod's uid as precondition.
   virtual Expected<void> Evict(const PlannedMove& move) = 0;
-  // Before pods leave a node that is to be emptied, or when that is given up.
-  virtual Expected<void> SetCordon(const std::string& node, bool is_cordoned) = 0;
+  // Before pods leave a node that is to be emptied, and when that is given up. Fails with kConflict when the node is
+  // not as it was read any more.
+  virtual Expected<void> MarkNode(const api::Node& node, const NodeMark& mark) = 0;
   virtual bool IsEnding() = 0;
 
   virtual void OnEvicted(const PlannedMove& move) = 0;
@@ -102,7 +104,8 @@ class Controller {
 
   Hold Prepare(Time now, whatif::ClusterState& state);
   Hold Execute(const whatif::ClusterState& state, std::vector<PlannedMove>& moves, Time now);
-  Hold GiveUp(const std::vector<std::string>& nodes);
+  Hold Cordon(const whatif::ClusterState& state, const std::string& name);
+  Hold GiveUp(const whatif::ClusterState& state, const std::vector<std::string>& names);
   void OnRefused(const std::string& workload, const Error& error, Time now);
   RefusedUntil Refused() const;
 

@@ -15,8 +15,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "berth/rebalance/consolidate.h"
 #include "berth/rebalance/controller_metrics.h"
+#include "berth/rebalance/node_mark.h"
 #include "berth/rebalance/rebalance_testing.h"
 
 namespace berth::rebalance {
@@ -85,15 +85,24 @@ class FakeOutside final : public ControllerOutside {
     evicted.push_back(move);
     return {};
   }
-  Expected<void> SetCordon(const std::string& node, bool is_cordoned) override {
-    cordons.push_back(node + (is_cordoned ? " cordoned" : " uncordoned"));
+  Expected<void> MarkNode(const api::Node& node, const NodeMark& mark) override {
+    const std::string& name = node.metadata.name;
+    if (on_mark) on_mark(name);
     for (auto& each : state.nodes) {
-      if (each->metadata.name != node) continue;
-      api::Node changed = *each;
-      changed.unschedulable = is_cordoned;
-      if (is_cordoned) changed.metadata.annotations.Set(kConsolidatingAnnotation, "true");
-      each = std::make_shared<const api::Node>(changed);
+      if (each->metadata.name != name) continue;
+      if (each->metadata.resource_version != node.metadata.resource_version) {
+        marks.push_back(name + " conflict");
+        return Error{ErrorCode::kConflict, "the object has been modified"};
+      }
+      if (mark_error) return *mark_error;
+      break;
     }
+    marks.push_back(name + (mark.is_cordoned ? " cordoned" : mark.consolidating.empty() ? " uncordoned" : " noted"));
+    Change(name, [&](api::Node& changed) {
+      changed.unschedulable = mark.is_cordoned || (changed.unschedulable && !IsConsolidating(changed));
+      changed.metadata.annotations = {};
+      if (!mark.consolidating.empty()) changed.metadata.annotations.Set(kConsolidatingAnnotation, mark.consolidating);
+    });
     return {};
   }
   bool IsEnding() override { return is_ending; }
@@ -101,6 +110,20 @@ class FakeOutside final : public ControllerOutside {
   void OnNotEvicted(const PlannedMove&, const Error&) override {}
   void OnChange(const MoveChange& change) override {
     outcomes.push_back(change.record.key + " " + std::string(ToString(change.kind)));
+  }
+
+  void Change(const std::string& name, const std::function<void(api::Node&)>& how) {
+    for (auto& each : state.nodes) {
+      if (each->metadata.name != name) continue;
+      api::Node changed = *each;
+      changed.metadata.resource_version = "v" + std::to_string(++versions);
+      how(changed);
+      each = std::make_shared<const api::Node>(std::move(changed));
+    }
+  }
+  // As `kubectl cordon` and `kubectl uncordon` do, which know nothing of annotations.
+  void Cordon(const std::string& name, bool is_cordoned) {
+    Change(name, [&](api::Node& node) { node.unschedulable = is_cordoned; });
   }
 
   void Delete(const std::string& uid) {
@@ -132,11 +155,12 @@ class FakeOutside final : public ControllerOutside {
   whatif::ClusterState state;
   std::string ledger;
   Measurements measurements;
-  std::vector<std::string> cordons;
-  std::optional<Error> read_error, measure_error, save_error;
+  std::vector<std::string> marks;
+  std::optional<Error> read_error, measure_error, save_error, mark_error;
+  std::function<void(const std::string& node)> on_mark;  // before its version is compared
   std::function<std::optional<Error>(const PlannedMove&)> on_evict;
   bool is_ending = false;
-  int reads = 0, saves = 0;
+  int reads = 0, saves = 0, versions = 0;
   std::vector<std::string> tried, told, outcomes;
   std::vector<PlannedMove> evicted;  // and not replaced yet
 };
@@ -502,54 +526,108 @@ TEST(ControllerTest, NothingMovesWithoutMeasurements) {
   EXPECT_EQ(controller.RunRound(kTestNow + kMinute).result, Result::kMoved);
 }
 
-TEST(ControllerTest, ANodeIsCordonedBeforeItsPodsLeaveAndUncordonedWhenThatIsGivenUp) {
-  const Policy policy =
-      PolicyOf("[{name: Consolidate, args: {thresholds: {cpu: 30}}}]", "balance: {enabled: [Consolidate]}");
-  FakeOutside outside(
-      {MakeNode("n1"), MakeNode("n2")},
-      {RunningPod("web", "web-1", "n1").Request("cpu", "500m"), RunningPod("web", "web-2", "n1").Request("cpu", "500m"),
-       RunningPod("db", "db-1", "n2").Request("cpu", "2")},
-      policy);
-  outside.on_evict = [&](const PlannedMove&) -> std::optional<Error> {
-    EXPECT_THAT(outside.cordons, ElementsAre("n1 cordoned"));
-    return std::nullopt;
-  };
+// Of two pods on n1, which goes into n2, whatever else is said of n1.
+FakeOutside ToConsolidate(const testing::NodeBuilder& n1 = MakeNode("n1")) {
+  return {{n1, MakeNode("n2")},
+          {RunningPod("web", "web-1", "n1").Request("cpu", "500m"),
+           RunningPod("web", "web-2", "n1").Request("cpu", "500m"), RunningPod("db", "db-1", "n2").Request("cpu", "2")},
+          PolicyOf("[{name: Consolidate, args: {thresholds: {cpu: 30}}}]", "balance: {enabled: [Consolidate]}")};
+}
+
+ControllerOptions OneOfAnOwner() {
   ControllerOptions options = Executing();
   options.limits.per_workload = {1, false};
-  Controller controller(outside, options);
+  return options;
+}
+
+// With it there, n1 cannot be emptied.
+api::Pod BareOnN1() {
+  api::Pod bare = MakePod("bare").Node("n1").Build();
+  bare.status.phase = api::PodPhase::kRunning;
+  return bare;
+}
+
+TEST(ControllerTest, ANodeIsCordonedBeforeItsPodsLeaveAndUncordonedWhenThatIsGivenUp) {
+  FakeOutside outside = ToConsolidate();
+  outside.on_evict = [&](const PlannedMove&) -> std::optional<Error> {
+    EXPECT_THAT(outside.marks, ElementsAre("n1 cordoned"));
+    return std::nullopt;
+  };
+  Controller controller(outside, OneOfAnOwner());
   EXPECT_EQ(controller.RunRound(kTestNow).result, Result::kMoved);
   EXPECT_THAT(outside.evicted, ::testing::SizeIs(1)) << "one of its owner at once";
   outside.ReplaceAll();
   // Meanwhile somebody has put a pod there that nobody makes anew: the node cannot be emptied any more.
-  outside.Add([] {
-    api::Pod bare = MakePod("bare").Node("n1").Build();
-    bare.status.phase = api::PodPhase::kRunning;
-    return bare;
-  }());
+  outside.Add(BareOnN1());
   controller.RunRound(kTestNow + 10 * kMinute);
-  EXPECT_THAT(outside.cordons, ElementsAre("n1 cordoned", "n1 uncordoned"));
+  EXPECT_THAT(outside.marks, ElementsAre("n1 cordoned", "n1 uncordoned"));
 }
 
 TEST(ControllerTest, ANodeThatSomebodyElseHasCordonedIsNeverUncordoned) {
-  const Policy policy =
-      PolicyOf("[{name: Consolidate, args: {thresholds: {cpu: 30}}}]", "balance: {enabled: [Consolidate]}");
-  FakeOutside outside(
-      {MakeNode("n1").Unschedulable(), MakeNode("n2")},
-      {RunningPod("web", "web-1", "n1").Request("cpu", "500m"), RunningPod("web", "web-2", "n1").Request("cpu", "500m"),
-       RunningPod("db", "db-1", "n2").Request("cpu", "2")},
-      policy);
-  ControllerOptions options = Executing();
-  options.limits.per_workload = {1, false};
-  Controller controller(outside, options);
+  FakeOutside outside = ToConsolidate(MakeNode("n1").Unschedulable());
+  Controller controller(outside, OneOfAnOwner());
   EXPECT_EQ(controller.RunRound(kTestNow).result, Result::kQuiet);
-  outside.Add([] {
-    api::Pod bare = MakePod("bare").Node("n1").Build();
-    bare.status.phase = api::PodPhase::kRunning;
-    return bare;
-  }());
+  outside.Add(BareOnN1());
   EXPECT_EQ(controller.RunRound(kTestNow + 10 * kMinute).result, Result::kQuiet);
-  EXPECT_THAT(outside.cordons, IsEmpty());
+  EXPECT_THAT(outside.marks, IsEmpty());
   EXPECT_THAT(outside.evicted, IsEmpty());
+}
+
+TEST(ControllerTest, ANodeThatSomebodyElseHasUncordonedIsTheirsForAWhile) {
+  FakeOutside outside = ToConsolidate();
+  Controller controller(outside, OneOfAnOwner());
+  EXPECT_EQ(controller.RunRound(kTestNow).result, Result::kMoved);
+  outside.ReplaceAll();
+  outside.Cordon("n1", false);
+  // Also while the mark cannot be written.
+  outside.mark_error = Error{ErrorCode::kForbidden, "no"};
+  EXPECT_EQ(controller.RunRound(kTestNow + 5 * kMinute).result, Result::kQuiet);
+  outside.mark_error.reset();
+  EXPECT_EQ(controller.RunRound(kTestNow + 10 * kMinute).result, Result::kQuiet);
+  EXPECT_THAT(outside.marks, ElementsAre("n1 cordoned", "n1 noted"));
+  // What they cordon now is not berth's to take back.
+  outside.Cordon("n1", true);
+  outside.Add(BareOnN1());
+  EXPECT_EQ(controller.RunRound(kTestNow + 20 * kMinute).result, Result::kQuiet);
+  outside.Cordon("n1", false);
+  outside.Delete(BareOnN1().metadata.uid);
+  EXPECT_EQ(controller.RunRound(kTestNow + 69 * kMinute).result, Result::kQuiet);
+  EXPECT_THAT(outside.marks, ElementsAre("n1 cordoned", "n1 noted"));
+  EXPECT_EQ(Controller(outside, OneOfAnOwner()).RunRound(kTestNow + 70 * kMinute).result, Result::kMoved);
+  EXPECT_THAT(outside.marks, ElementsAre("n1 cordoned", "n1 noted", "n1 cordoned"));
+}
+
+TEST(ControllerTest, WithoutExecuteNoNodeIsMarked) {
+  FakeOutside outside = ToConsolidate(MakeNode("n1").Annotation(kConsolidatingAnnotation, "true"));
+  ControllerOptions options = OneOfAnOwner();
+  options.executes = false;
+  EXPECT_EQ(Controller(outside, options).RunRound(kTestNow).result, Result::kQuiet);
+  EXPECT_THAT(outside.marks, IsEmpty());
+}
+
+TEST(ControllerTest, ANodeThatHasChangedSinceItWasReadIsLookedAtAgain) {
+  FakeOutside outside = ToConsolidate();
+  Controller controller(outside, OneOfAnOwner());
+  outside.on_mark = [&](const std::string& node) { outside.Cordon(node, true); };
+  const RoundReport report = controller.RunRound(kTestNow);
+  EXPECT_EQ(report.result, Result::kWaiting);
+  EXPECT_EQ(report.wait.cause, "node_changed");
+  EXPECT_EQ(report.wait.why, "node n1 has changed since it was read");
+  EXPECT_EQ(report.next, Controller::kSoon);
+  EXPECT_THAT(outside.tried, IsEmpty());
+  EXPECT_EQ(controller.RunRound(kTestNow + kMinute).result, Result::kQuiet) << "somebody else has cordoned it";
+  EXPECT_THAT(outside.marks, ElementsAre("n1 conflict"));
+}
+
+TEST(ControllerTest, ANodeThatChangesWhileItIsGivenUpHoldsNobodyElse) {
+  FakeOutside outside = ToConsolidate(MakeNode("n1").Unschedulable().Annotation(kConsolidatingAnnotation, "true"));
+  outside.Add(BareOnN1());
+  Controller controller(outside, OneOfAnOwner());
+  outside.on_mark = [&](const std::string& node) { outside.Cordon(node, true); };
+  EXPECT_EQ(controller.RunRound(kTestNow).result, Result::kQuiet);
+  outside.on_mark = {};
+  EXPECT_EQ(controller.RunRound(kTestNow + kMinute).result, Result::kQuiet);
+  EXPECT_THAT(outside.marks, ElementsAre("n1 conflict", "n1 uncordoned"));
 }
 
 }  // namespace

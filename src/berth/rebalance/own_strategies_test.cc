@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "berth/rebalance/consolidate.h"
+#include "berth/rebalance/node_mark.h"
 #include "berth/rebalance/rebalance_testing.h"
 
 namespace berth::rebalance {
@@ -247,8 +247,8 @@ TEST(ConsolidateTest, LimitsMakeSeveralRoundsOfIt) {
 TEST(ConsolidateTest, ThresholdsKeepAndWhatIsGivenUpIsTold) {
   const auto pods = std::vector<testing::PodBuilder>{RunningPod("a", "a-1", "n1").Request("cpu", "2"),
                                                      RunningPod("b", "b-1", "n2").Request("cpu", "2")};
-  const auto state = StateOf(
-      {MakeNode("n1").Unschedulable().Annotation(std::string(kConsolidatingAnnotation), "true"), MakeNode("n2")}, pods);
+  const auto state =
+      StateOf({MakeNode("n1").Unschedulable().Annotation(kConsolidatingAnnotation, "true"), MakeNode("n2")}, pods);
   const auto strict = ConsolidatePolicy("{thresholds: {cpu: 20}}");
   const auto plan = ChosenPlanOf(state, strict);
   EXPECT_THAT(plan.emptied, IsEmpty());
@@ -267,6 +267,32 @@ TEST(ConsolidateTest, ACordonOfSomebodyElseIsLeftAlone) {
   EXPECT_THAT(cordoned.moves, IsEmpty());
   EXPECT_THAT(cordoned.given_up, IsEmpty());
   EXPECT_THAT(ChosenPlanOf(StateOf({MakeNode("n1"), MakeNode("n2")}, pods), policy).emptied, ElementsAre("n1"));
+}
+
+TEST(ConsolidateTest, ANodeThatSomebodyElseHasUncordonedIsLeftAloneForAWhile) {
+  const auto pods = std::vector<testing::PodBuilder>{RunningPod("a", "a-1", "n1").Request("cpu", "1"),
+                                                     RunningPod("b", "b-1", "n2").Request("cpu", "2")};
+  const auto policy = ConsolidatePolicy("{thresholds: {cpu: 30}}");
+  const struct {
+    const char* name;
+    std::string mark;
+    bool is_cordoned, is_emptied;
+  } kCases[] = {
+      {"berth has cordoned it", "true", true, true},
+      {"somebody has uncordoned it since", "true", false, false},
+      {"not long ago", LeaveAloneMark(kTestNow + std::chrono::seconds(1)).consolidating, false, false},
+      {"long ago", LeaveAloneMark(kTestNow).consolidating, false, true},
+      {"long ago, and they have cordoned it", LeaveAloneMark(kTestNow).consolidating, true, false},
+      {"a mark that is none of berth's", "after lunch", false, true},
+  };
+  for (const auto& each : kCases) {
+    SCOPED_TRACE(each.name);
+    auto n1 = MakeNode("n1").Annotation(kConsolidatingAnnotation, each.mark);
+    if (each.is_cordoned) n1.Unschedulable();
+    const auto plan = ChosenPlanOf(StateOf({n1, MakeNode("n2")}, pods), policy);
+    EXPECT_EQ(plan.emptied, each.is_emptied ? std::vector<std::string>{"n1"} : std::vector<std::string>());
+    EXPECT_THAT(plan.given_up, IsEmpty());
+  }
 }
 
 // --- CustomMetric ----------------------------------------------------------------------------------------------------

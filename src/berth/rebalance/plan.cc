@@ -13,10 +13,10 @@
 #include "berth/core/scheduler/overlay.h"
 #include "berth/plugins/helper/tolerations.h"
 #include "berth/rebalance/cluster_view.h"
-#include "berth/rebalance/consolidate.h"
 #include "berth/rebalance/custom_metric.h"
 #include "berth/rebalance/evictor.h"
 #include "berth/rebalance/move_prover.h"
+#include "berth/rebalance/node_mark.h"
 #include "berth/rebalance/objections.h"
 #include "berth/whatif/eviction_budgets.h"
 #include "berth/whatif/replacement.h"
@@ -292,7 +292,7 @@ class Planner {
   std::vector<NodeNumber> ConsolidatingNodes() const {
     std::vector<NodeNumber> nodes;
     for (NodeNumber node = 0; node < view_.nodes().size(); ++node) {
-      if (IsConsolidating(view_.node(node))) nodes.push_back(node);
+      if (IsConsolidating(*view_.node(node).node)) nodes.push_back(node);
     }
     return nodes;
   }
