@@ -549,7 +549,7 @@ Outcome<Written> Registry::Update(const ServedType& served, std::string_view nam
     BERTH_ASSIGN_OR_RETURN(StoredObject draft, Draft(served, document));
     if (!is_finished && (SameContent(draft, *current) || IsSameTracked(old, document))) return Written{current};
     if (options.write.is_dry_run) return Written{Seal(std::move(draft), current->resource_version)};
-    if (is_finished && served.IsNamespaces()) DeleteNamespaceContents(name);
+    if (is_finished && served.IsNamespaces()) BERTH_RETURN_IF_ERROR(DeleteNamespaceContents(name));
     if (is_finished && served.IsDefinitions()) BERTH_RETURN_IF_ERROR(DeleteCustomObjects(name));
     ObjectPtr written = is_finished ? store_.Remove(served.table, current, std::move(draft))
                                     : store_.Put(served.table, current, std::move(draft), clock_.Now());
@@ -592,14 +592,15 @@ Outcome<Deleted> Registry::Delete(const ServedType& served, std::string_view nam
     if (options.is_dry_run) return Deleted{Seal(std::move(draft), current->resource_version), removal == Removal::kNow};
     if (options.propagation_policy == "Orphan") OrphanDependents(current->uid);
     if (options.propagation_policy == "Foreground") DeleteDependents(current->uid);
-    if (served.IsNamespaces() && removal == Removal::kNow) DeleteNamespaceContents(name);
+    if (served.IsNamespaces() && removal == Removal::kNow) BERTH_RETURN_IF_ERROR(DeleteNamespaceContents(name));
     if (served.IsDefinitions() && removal == Removal::kNow) BERTH_RETURN_IF_ERROR(DeleteCustomObjects(name));
     ObjectPtr written = removal == Removal::kNow ? store_.Remove(served.table, current, std::move(draft))
                                                  : store_.Put(served.table, current, std::move(draft), clock_.Now());
     if (written != nullptr) {
       changed_(served.table);
-      // One that waits for its finalizers is empty meanwhile: its mark keeps new objects out.
-      if (served.IsNamespaces() && removal == Removal::kLater) DeleteNamespaceContents(name);
+      // One that waits for its finalizers is empty meanwhile: its mark keeps new objects out. What the log keeps all
+      // the same is tried again when the last finalizer goes.
+      if (served.IsNamespaces() && removal == Removal::kLater) (void)DeleteNamespaceContents(name);
       if (served.IsDefinitions()) UpdateCustomResources();
       return Deleted{std::move(written), removal == Removal::kNow};
     }
@@ -609,15 +610,20 @@ Outcome<Deleted> Registry::Delete(const ServedType& served, std::string_view nam
 }
 
 // Without a namespace controller the server empties the namespace itself. No kubelet is waited for.
-void Registry::DeleteNamespaceContents(std::string_view namespace_name) {
+Outcome<Done> Registry::DeleteNamespaceContents(std::string_view namespace_name) {
   for (const auto& stored : StoringTypes()) {
     if (!stored->type->namespaced) continue;
     Store::ListQuery query;
     query.selector.namespace_name = namespace_name;
     for (const ObjectPtr& object : store_.List(stored->table, query).objects) {
-      if (store_.Remove(stored->table, object, *object) != nullptr) changed_(stored->table);
+      if (store_.Remove(stored->table, object, *object) != nullptr) {
+        changed_(stored->table);
+      } else {
+        BERTH_RETURN_IF_ERROR(CheckLog());
+      }
     }
   }
+  return Done();
 }
 
 void Registry::ForEachDependent(std::string_view owner_uid,

@@ -119,7 +119,6 @@ class Registry {
   // Whether an object of this name may be created there: 404 without the namespace, 403 when it is being deleted.
   Outcome<Done> CheckNamespaceTakes(const ServedType& served, std::string_view namespace_name,
                                     std::string_view name) const;
-  // What the pod's PriorityClass means for its spec; 403 when there is no such class.
   // What the admission plugins RuntimeClass and Priority do.
   Outcome<Done> AdmitPod(json::object& pod) const;
   Outcome<Done> AdmitPodGroup(const ResourceType& type, json::object& group) const;
@@ -140,7 +139,8 @@ class Registry {
 
   Outcome<json::object> PrepareUpdate(const ServedType& served, const StoredObject& current, const json::object& old,
                                       json::object document, const UpdateOptions& options) const;
-  void DeleteNamespaceContents(std::string_view namespace_name);
+  // An error when one of them could not be removed from the log.
+  Outcome<Done> DeleteNamespaceContents(std::string_view namespace_name);
   void OrphanDependents(std::string_view owner_uid);
   void DeleteDependents(std::string_view owner_uid);
   void ForEachDependent(std::string_view owner_uid,
