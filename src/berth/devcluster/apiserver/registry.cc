@@ -257,29 +257,8 @@ void Registry::UpdateCustomResources() {
     const std::lock_guard lock(definitions_mutex_);
     gone = custom_.Update(AllOf("apiextensions.k8s.io", "customresourcedefinitions"));
   }
-  // What was created since DeleteCustomObjects() goes as well.
-  for (const TableId table : gone) {
-    for (const ObjectPtr& object : store_.List(table, {}).objects) {
-      if (store_.Remove(table, object, *object) != nullptr) changed_(table);
-    }
-  }
-}
-
-// Nobody's finalizers are waited for.
-Outcome<Done> Registry::DeleteCustomObjects(std::string_view definition) {
-  const std::shared_ptr<const CustomCatalog> catalog = custom_.catalog();
-  for (const auto& each : catalog->definitions) {
-    if (each->name() != definition) continue;
-    const TableId table = each->storing().table;
-    for (const ObjectPtr& object : store_.List(table, {}).objects) {
-      if (store_.Remove(table, object, *object) != nullptr) {
-        changed_(table);
-      } else {
-        BERTH_RETURN_IF_ERROR(CheckLog());
-      }
-    }
-  }
-  return Done();
+  // What was created since RemoveContents() goes as well. What the log keeps comes back with the next of that name.
+  for (const TableId table : gone) (void)RemoveAll(table);
 }
 
 std::vector<std::shared_ptr<const ServedType>> Registry::StoringTypes() const {
@@ -424,12 +403,8 @@ Outcome<Written> Registry::Create(const ServedType& served, std::string_view nam
       auto dry = std::make_shared<const StoredObject>(std::move(draft));
       return Written{std::move(dry), true};
     }
-    if (ObjectPtr object = store_.Put(served.table, nullptr, std::move(draft), clock_.Now())) {
-      changed_(served.table);
-      if (served.IsDefinitions()) UpdateCustomResources();
-      return Written{std::move(object), true};
-    }
-    BERTH_RETURN_IF_ERROR(CheckLog());
+    BERTH_ASSIGN_OR_RETURN(ObjectPtr object, Replace(served, nullptr, std::move(draft), false));
+    if (object != nullptr) return Written{std::move(object), true};
     if (!is_generated || attempt + 1 >= kGenerateNameAttemptsMax) return AlreadyExists(type, name);
     MutableObject(document, "metadata")["name"] = prefix.substr(0, 58) + NewNameSuffix();
   }
@@ -549,16 +524,8 @@ Outcome<Written> Registry::Update(const ServedType& served, std::string_view nam
     BERTH_ASSIGN_OR_RETURN(StoredObject draft, Draft(served, document));
     if (!is_finished && (SameContent(draft, *current) || IsSameTracked(old, document))) return Written{current};
     if (options.write.is_dry_run) return Written{Seal(std::move(draft), current->resource_version)};
-    if (is_finished && served.IsNamespaces()) BERTH_RETURN_IF_ERROR(DeleteNamespaceContents(name));
-    if (is_finished && served.IsDefinitions()) BERTH_RETURN_IF_ERROR(DeleteCustomObjects(name));
-    ObjectPtr written = is_finished ? store_.Remove(served.table, current, std::move(draft))
-                                    : store_.Put(served.table, current, std::move(draft), clock_.Now());
-    if (written != nullptr) {
-      changed_(served.table);
-      if (served.IsDefinitions()) UpdateCustomResources();
-      return Written{std::move(written)};
-    }
-    BERTH_RETURN_IF_ERROR(CheckLog());
+    BERTH_ASSIGN_OR_RETURN(ObjectPtr written, Replace(served, current, std::move(draft), is_finished));
+    if (written != nullptr) return Written{std::move(written)};
   }
   return ModifiedConflict(*served.type, name);
 }
@@ -592,35 +559,55 @@ Outcome<Deleted> Registry::Delete(const ServedType& served, std::string_view nam
     if (options.is_dry_run) return Deleted{Seal(std::move(draft), current->resource_version), removal == Removal::kNow};
     if (options.propagation_policy == "Orphan") OrphanDependents(current->uid);
     if (options.propagation_policy == "Foreground") DeleteDependents(current->uid);
-    if (served.IsNamespaces() && removal == Removal::kNow) BERTH_RETURN_IF_ERROR(DeleteNamespaceContents(name));
-    if (served.IsDefinitions() && removal == Removal::kNow) BERTH_RETURN_IF_ERROR(DeleteCustomObjects(name));
-    ObjectPtr written = removal == Removal::kNow ? store_.Remove(served.table, current, std::move(draft))
-                                                 : store_.Put(served.table, current, std::move(draft), clock_.Now());
-    if (written != nullptr) {
-      changed_(served.table);
-      // One that waits for its finalizers is empty meanwhile: its mark keeps new objects out. What the log keeps all
-      // the same is tried again when the last finalizer goes.
-      if (served.IsNamespaces() && removal == Removal::kLater) (void)DeleteNamespaceContents(name);
-      if (served.IsDefinitions()) UpdateCustomResources();
-      return Deleted{std::move(written), removal == Removal::kNow};
-    }
-    BERTH_RETURN_IF_ERROR(CheckLog());
+    const bool is_gone = removal == Removal::kNow;
+    BERTH_ASSIGN_OR_RETURN(ObjectPtr written, Replace(served, current, std::move(draft), is_gone));
+    if (written == nullptr) continue;
+    // A namespace that waits for its finalizers is empty meanwhile: its mark keeps new objects out. What the log keeps
+    // all the same is tried again when the last finalizer goes.
+    if (served.IsNamespaces() && !is_gone) (void)RemoveContents(served, name);
+    return Deleted{std::move(written), is_gone};
   }
   return ModifiedConflict(*served.type, name);
 }
 
-// Without a namespace controller the server empties the namespace itself. No kubelet is waited for.
-Outcome<Done> Registry::DeleteNamespaceContents(std::string_view namespace_name) {
-  for (const auto& stored : StoringTypes()) {
-    if (!stored->type->namespaced) continue;
-    Store::ListQuery query;
-    query.selector.namespace_name = namespace_name;
-    for (const ObjectPtr& object : store_.List(stored->table, query).objects) {
-      if (store_.Remove(stored->table, object, *object) != nullptr) {
-        changed_(stored->table);
-      } else {
-        BERTH_RETURN_IF_ERROR(CheckLog());
-      }
+Outcome<ObjectPtr> Registry::Replace(const ServedType& served, const ObjectPtr& current, StoredObject draft,
+                                     bool is_removed) {
+  if (is_removed) BERTH_RETURN_IF_ERROR(RemoveContents(served, current->name()));
+  ObjectPtr written = is_removed ? store_.Remove(served.table, current, std::move(draft))
+                                 : store_.Put(served.table, current, std::move(draft), clock_.Now());
+  if (written == nullptr) {
+    BERTH_RETURN_IF_ERROR(CheckLog());
+    return written;
+  }
+  changed_(served.table);
+  if (served.IsDefinitions()) UpdateCustomResources();
+  return written;
+}
+
+Outcome<Done> Registry::RemoveAll(TableId table, std::string_view namespace_name) {
+  Store::ListQuery query;
+  query.selector.namespace_name = namespace_name;
+  for (const ObjectPtr& object : store_.List(table, query).objects) {
+    if (store_.Remove(table, object, *object) != nullptr) {
+      changed_(table);
+    } else {
+      BERTH_RETURN_IF_ERROR(CheckLog());
+    }
+  }
+  return Done();
+}
+
+// Without a namespace controller the server empties the namespace itself. No kubelet is waited for, and nobody's
+// finalizers.
+Outcome<Done> Registry::RemoveContents(const ServedType& served, std::string_view name) {
+  if (served.IsNamespaces()) {
+    for (const auto& stored : StoringTypes()) {
+      if (stored->type->namespaced) BERTH_RETURN_IF_ERROR(RemoveAll(stored->table, name));
+    }
+  } else if (served.IsDefinitions()) {
+    const std::shared_ptr<const CustomCatalog> catalog = custom_.catalog();
+    for (const auto& definition : catalog->definitions) {
+      if (definition->name() == name) BERTH_RETURN_IF_ERROR(RemoveAll(definition->storing().table));
     }
   }
   return Done();

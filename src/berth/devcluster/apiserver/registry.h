@@ -126,9 +126,6 @@ class Registry {
   Outcome<Done> CheckLog() const;
   // After a write to CustomResourceDefinitions.
   void UpdateCustomResources();
-  // Before the removal of their definition: in the log, objects without one would wait for the next of its name. An
-  // error when one of them could not be removed from the log.
-  Outcome<Done> DeleteCustomObjects(std::string_view definition);
   // Of each table the type that stores there.
   std::vector<std::shared_ptr<const ServedType>> StoringTypes() const;
   std::vector<json::object> AllOf(std::string_view group, std::string_view plural) const;
@@ -139,8 +136,14 @@ class Registry {
 
   Outcome<json::object> PrepareUpdate(const ServedType& served, const StoredObject& current, const json::object& old,
                                       json::object document, const UpdateOptions& options) const;
-  // An error when one of them could not be removed from the log.
-  Outcome<Done> DeleteNamespaceContents(std::string_view namespace_name);
+  // Puts `draft` in the place of `current` (null: it is new), or removes it with all that lies in it. Null when another
+  // writer was faster; an error when the log refused.
+  Outcome<ObjectPtr> Replace(const ServedType& served, const ObjectPtr& current, StoredObject draft, bool is_removed);
+  // Of a table, in the namespace or (empty) in all. An error when the log keeps one of them.
+  Outcome<Done> RemoveAll(TableId table, std::string_view namespace_name = {});
+  // What lies in a namespace, or is of a definition; of other types nothing. It comes before their own removal: in the
+  // log, objects without them would wait for the next of that name. An error when the log keeps one of them.
+  Outcome<Done> RemoveContents(const ServedType& served, std::string_view name);
   void OrphanDependents(std::string_view owner_uid);
   void DeleteDependents(std::string_view owner_uid);
   void ForEachDependent(std::string_view owner_uid,
