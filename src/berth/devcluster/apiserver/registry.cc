@@ -264,7 +264,8 @@ void Registry::UpdateCustomResources() {
 std::vector<std::shared_ptr<const ServedType>> Registry::StoringTypes() const {
   std::vector<std::shared_ptr<const ServedType>> types;
   for (const ServedType* each : by_table_) types.emplace_back(std::shared_ptr<const void>(), each);
-  for (const auto& definition : custom_.catalog()->definitions) types.emplace_back(definition, &definition->storing());
+  const std::shared_ptr<const CustomCatalog> catalog = custom_.catalog();
+  for (const auto& definition : catalog->definitions) types.emplace_back(definition, &definition->storing());
   return types;
 }
 
