@@ -143,7 +143,8 @@ StoredObject MakeDraft(const ResourceType& type, const json::object& document) {
   }
   if (const json::array* owners = ArrayMember(*metadata, "ownerReferences")) {
     for (const json::value& owner : *owners) {
-      if (owner.is_object()) draft.owner_uids.emplace_back(StringMember(owner.get_object(), "uid"));
+      const std::string_view uid = owner.is_object() ? StringMember(owner.get_object(), "uid") : std::string_view();
+      if (!uid.empty()) draft.owner_uids.emplace_back(uid);
     }
   }
   draft.is_being_deleted = !StringMember(*metadata, "deletionTimestamp").empty();

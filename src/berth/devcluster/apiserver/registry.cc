@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/container/flat_hash_set.h"
 #include "berth/base/uuid.h"
 #include "berth/devcluster/apiserver/autoscaler_conversion.h"
 #include "berth/devcluster/apiserver/body_check.h"
@@ -544,6 +543,29 @@ bool Registry::UpdateText(const ServedType& served, std::string_view namespace_n
 
 Outcome<Deleted> Registry::Delete(const ServedType& served, std::string_view namespace_name, std::string_view name,
                                   const DeleteOptions& options) {
+  std::optional<Dependents> dependents;
+  return DeleteOne(served, namespace_name, name, options, dependents);
+}
+
+Outcome<std::vector<ObjectPtr>> Registry::DeleteCollection(const ServedType& served, const Store::ListQuery& query,
+                                                           DeleteOptions options) {
+  std::vector<ObjectPtr> gone;
+  std::optional<Dependents> dependents;
+  for (const ObjectPtr& object : store_.List(served.table, query).objects) {
+    options.preconditions.uid = object->uid;
+    auto deleted = DeleteOne(served, object->namespace_name(), object->name(), options, dependents);
+    // One that someone else has deleted meanwhile is what the client wanted.
+    if (deleted.ok()) {
+      gone.push_back(deleted->object);
+    } else if (deleted.error().code != 404 && deleted.error().code != 409) {
+      return deleted.error();
+    }
+  }
+  return gone;
+}
+
+Outcome<Deleted> Registry::DeleteOne(const ServedType& served, std::string_view namespace_name, std::string_view name,
+                                     const DeleteOptions& options, std::optional<Dependents>& dependents) {
   const std::string key = ObjectKey(namespace_name, name);
   if (served.IsNamespaces() && (name == "default" || name == "kube-system" || name == "kube-public")) {
     return Forbidden(*served.type, name, "this namespace may not be deleted");
@@ -559,7 +581,7 @@ Outcome<Deleted> Registry::Delete(const ServedType& served, std::string_view nam
     BERTH_ASSIGN_OR_RETURN(StoredObject draft, Draft(served, document));
     if (options.is_dry_run) return Deleted{Seal(std::move(draft), current->resource_version), removal == Removal::kNow};
     if (options.propagation_policy == "Orphan") OrphanDependents(current->uid);
-    if (options.propagation_policy == "Foreground") DeleteDependents(current->uid);
+    if (options.propagation_policy == "Foreground") DeleteDependents(current->uid, dependents);
     const bool is_gone = removal == Removal::kNow;
     BERTH_ASSIGN_OR_RETURN(ObjectPtr written, Replace(served, current, std::move(draft), is_gone));
     if (written == nullptr) continue;
@@ -614,20 +636,17 @@ Outcome<Done> Registry::RemoveContents(const ServedType& served, std::string_vie
   return Done();
 }
 
-void Registry::ForEachDependent(std::string_view owner_uid,
-                                const std::function<void(const ServedType&, const ObjectPtr&)>& visit) {
-  if (owner_uid.empty()) return;
+void Registry::ForEachObject(
+    const std::function<void(const std::shared_ptr<const ServedType>&, const ObjectPtr&)>& visit) {
   for (const auto& stored : StoringTypes()) {
-    for (const ObjectPtr& object : store_.List(stored->table, {}).objects) {
-      if (std::find(object->owner_uids.begin(), object->owner_uids.end(), owner_uid) != object->owner_uids.end()) {
-        visit(*stored, object);
-      }
-    }
+    for (const ObjectPtr& object : store_.List(stored->table, {}).objects) visit(stored, object);
   }
 }
 
 void Registry::OrphanDependents(std::string_view owner_uid) {
-  ForEachDependent(owner_uid, [&](const ServedType& served, const ObjectPtr& object) {
+  ForEachObject([&](const std::shared_ptr<const ServedType>& served, const ObjectPtr& object) {
+    const std::vector<std::string>& uids = object->owner_uids;
+    if (std::find(uids.begin(), uids.end(), owner_uid) == uids.end()) return;
     const auto strip = [&](const json::object* current, const json::storage_ptr& storage) -> Outcome<json::object> {
       json::object document(*current, storage);
       json::object& metadata = MutableObject(document, "metadata");
@@ -642,36 +661,18 @@ void Registry::OrphanDependents(std::string_view owner_uid) {
       return document;
     };
     // One that has gone meanwhile needs no orphaning.
-    (void)Update(served, object->namespace_name(), object->name(), strip, {.mode = UpdateMode::kInternal});
+    (void)Update(*served, object->namespace_name(), object->name(), strip, {.mode = UpdateMode::kInternal});
   });
 }
 
-// The dependents begin their deletion before the owner goes; their own grace periods are not waited for. Breadth first,
-// each object once: owners may form circles. Those found last go first.
-void Registry::DeleteDependents(std::string_view owner_uid) {
-  if (owner_uid.empty()) return;
-  struct Dependent {
-    const ServedType* served = nullptr;
-    ObjectPtr object;
-  };
-  const auto types = StoringTypes();
-  absl::flat_hash_map<std::string_view, std::vector<Dependent>> by_owner;  // the objects hold the uids
-  for (const auto& stored : types) {
-    for (const ObjectPtr& object : store_.List(stored->table, {}).objects) {
-      for (const std::string& owner : object->owner_uids) by_owner[owner].push_back({stored.get(), object});
-    }
+// The dependents begin their deletion before the owner goes; their own grace periods are not waited for. Those found
+// last go first.
+void Registry::DeleteDependents(std::string_view owner_uid, std::optional<Dependents>& dependents) {
+  if (!dependents) {
+    ForEachObject([&made = dependents.emplace()](const std::shared_ptr<const ServedType>& served,
+                                                 const ObjectPtr& object) { made.Add(served, object); });
   }
-  absl::flat_hash_set<std::string_view> visited{owner_uid};
-  std::vector<Dependent> found;
-  const auto visit = [&](std::string_view owner) {
-    const auto dependents = by_owner.find(owner);
-    if (dependents == by_owner.end()) return;
-    for (const Dependent& each : dependents->second) {
-      if (visited.insert(each.object->uid).second) found.push_back(each);
-    }
-  };
-  visit(owner_uid);
-  for (std::size_t next = 0; next < found.size(); ++next) visit(found[next].object->uid);
+  const std::vector<Dependents::Dependent> found = dependents->Take(owner_uid);
   for (auto each = found.rbegin(); each != found.rend(); ++each) {
     (void)Delete(*each->served, each->object->namespace_name(), each->object->name(),
                  {.preconditions = {.uid = each->object->uid}});

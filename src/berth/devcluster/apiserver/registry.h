@@ -17,6 +17,7 @@
 #include "berth/base/random.h"
 #include "berth/base/time.h"
 #include "berth/devcluster/apiserver/custom_resources.h"
+#include "berth/devcluster/apiserver/dependents.h"
 #include "berth/devcluster/apiserver/object.h"
 #include "berth/devcluster/apiserver/resource.h"
 #include "berth/devcluster/apiserver/served_type.h"
@@ -114,6 +115,10 @@ class Registry {
 
   Outcome<Deleted> Delete(const ServedType& served, std::string_view namespace_name, std::string_view name,
                           const DeleteOptions& options);
+  // Each that the query finds, as it was last. In the foreground their dependents go as well, as they are when the
+  // first is deleted: one look for all of them. The garbage collector (controllers) removes those that come later.
+  Outcome<std::vector<ObjectPtr>> DeleteCollection(const ServedType& served, const Store::ListQuery& query,
+                                                   DeleteOptions options);
 
  private:
   // Whether an object of this name may be created there: 404 without the namespace, 403 when it is being deleted.
@@ -144,10 +149,12 @@ class Registry {
   // What lies in a namespace, or is of a definition; of other types nothing. It comes before their own removal: in the
   // log, objects without them would wait for the next of that name. An error when the log keeps one of them.
   Outcome<Done> RemoveContents(const ServedType& served, std::string_view name);
+  // `dependents` are those of one request, found when they are first asked for.
+  Outcome<Deleted> DeleteOne(const ServedType& served, std::string_view namespace_name, std::string_view name,
+                             const DeleteOptions& options, std::optional<Dependents>& dependents);
+  void DeleteDependents(std::string_view owner_uid, std::optional<Dependents>& dependents);
   void OrphanDependents(std::string_view owner_uid);
-  void DeleteDependents(std::string_view owner_uid);
-  void ForEachDependent(std::string_view owner_uid,
-                        const std::function<void(const ServedType&, const ObjectPtr&)>& visit);
+  void ForEachObject(const std::function<void(const std::shared_ptr<const ServedType>&, const ObjectPtr&)>& visit);
 
   std::string NewNameSuffix();
 

@@ -221,21 +221,11 @@ Outcome<net::Response> RestWrite::DeleteCollection(const RestCall& call) {
                          NegotiateRendering(call.request, call.target, *route.served, registry_.WallNow()));
   BERTH_ASSIGN_OR_RETURN(const ListParameters list,
                          ParseListParameters(call.target, *route.served, route.namespace_name));
-  BERTH_ASSIGN_OR_RETURN(DeleteOptions options, ParseDeleteOptions(call.request, call.target));
+  BERTH_ASSIGN_OR_RETURN(const DeleteOptions options, ParseDeleteOptions(call.request, call.target));
   Store::ListQuery query;
   query.selector = list.selector;
   query.limit = list.limit > 0 ? std::min(list.limit, kDeleteCollectionMax) : kDeleteCollectionMax;
-  std::vector<ObjectPtr> gone;
-  for (const ObjectPtr& object : registry_.store().List(route.served->table, query).objects) {
-    options.preconditions.uid = object->uid;
-    auto deleted = registry_.Delete(*route.served, object->namespace_name(), object->name(), options);
-    // One that someone else has deleted meanwhile is what the client wanted.
-    if (deleted.ok()) {
-      gone.push_back(deleted->object);
-    } else if (deleted.error().code != 404 && deleted.error().code != 409) {
-      return deleted.error();
-    }
-  }
+  BERTH_ASSIGN_OR_RETURN(const std::vector<ObjectPtr> gone, registry_.DeleteCollection(*route.served, query, options));
   return JsonResponse(200, RenderList(rendering, gone, {.resource_version = registry_.store().resource_version()}));
 }
 
