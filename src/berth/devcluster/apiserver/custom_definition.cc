@@ -188,6 +188,7 @@ CustomDefinition::CustomDefinition(const json::object& definition, TableId table
     made.type = MakeType(definition, *version);
     made.served.type = &made.type;
     made.served.table = table;
+    made.served.definition_uid = uid_;
     if (BoolMember(*version, "storage")) storing_ = &made.served;
     if (BoolMember(*version, "served")) served.push_back(&made);
   }

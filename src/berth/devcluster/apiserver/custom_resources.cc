@@ -62,7 +62,7 @@ std::shared_ptr<const CustomDefinition> CustomResources::Make(const json::object
   return std::make_shared<const CustomDefinition>(definition, table->second);
 }
 
-std::vector<TableId> CustomResources::Update(const std::vector<json::object>& definitions) {
+void CustomResources::Update(const std::vector<json::object>& definitions) {
   const std::lock_guard lock(mutex_);
   std::map<std::string_view, std::shared_ptr<const CustomDefinition>> before;
   for (const auto& each : catalog_->definitions) before[each->name()] = each;
@@ -79,13 +79,9 @@ std::vector<TableId> CustomResources::Update(const std::vector<json::object>& de
     } else if (auto made = Make(each)) {
       next->definitions.push_back(std::move(made));
     }
-    if (is_same) before.erase(old);
   }
-  std::vector<TableId> gone;
-  for (const auto& [name, definition] : before) gone.push_back(definition->storing().table);
   FillIn(*next);
   catalog_ = std::move(next);
-  return gone;
 }
 
 }  // namespace berth::apiserver

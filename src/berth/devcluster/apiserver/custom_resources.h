@@ -41,9 +41,9 @@ class CustomResources {
   // Whether a definition of this name can be served.
   bool HasRoomFor(std::string_view name) const;
 
-  // Takes the established ones of `definitions` (all that there are) for the new catalog. Gives the tables of those
-  // that are gone, or that are others under the same name: their objects have to go.
-  std::vector<TableId> Update(const std::vector<json::object>& definitions);
+  // Takes the established ones of `definitions` (all that there are) for the new catalog. The tables of those that are
+  // gone are empty.
+  void Update(const std::vector<json::object>& definitions);
 
  private:
   std::shared_ptr<const CustomDefinition> Make(const json::object& definition);

@@ -251,13 +251,8 @@ std::size_t Registry::Restore(const std::vector<SavedObject>& objects, std::int6
 }
 
 void Registry::UpdateCustomResources() {
-  std::vector<TableId> gone;
-  {
-    const std::lock_guard lock(definitions_mutex_);
-    gone = custom_.Update(AllOf("apiextensions.k8s.io", "customresourcedefinitions"));
-  }
-  // What was created since RemoveContents() goes as well. What the log keeps comes back with the next of that name.
-  for (const TableId table : gone) (void)RemoveAll(table);
+  const std::lock_guard lock(definitions_mutex_);
+  custom_.Update(AllOf("apiextensions.k8s.io", "customresourcedefinitions"));
 }
 
 std::vector<std::shared_ptr<const ServedType>> Registry::StoringTypes() const {
@@ -275,12 +270,22 @@ Outcome<ObjectPtr> Registry::Get(const ServedType& served, std::string_view name
   return object;
 }
 
-Outcome<Done> Registry::CheckNamespaceTakes(const ServedType& served, std::string_view namespace_name,
-                                            std::string_view name) const {
-  if (!served.type->namespaced || namespaces_ == nullptr) return Done();
-  const ObjectPtr found = store_.Get(namespaces_->table, namespace_name);
+Outcome<std::vector<Store::Holder>> Registry::FindHolders(const ServedType& served, std::string_view namespace_name,
+                                                          std::string_view name) const {
+  std::vector<Store::Holder> holders;
+  if (!served.definition_uid.empty()) {
+    const TableId table = Find("apiextensions.k8s.io", "v1", "customresourcedefinitions")->table;
+    ObjectPtr definition = store_.Get(table, served.type->plural + '.' + served.type->group);
+    if (definition == nullptr || definition->uid != served.definition_uid) return NoSuchPath();
+    holders.push_back({table, std::move(definition)});
+  }
+  if (!served.type->namespaced || namespaces_ == nullptr) return holders;
+  ObjectPtr found = store_.Get(namespaces_->table, namespace_name);
   if (found == nullptr) return NotFound(*namespaces_->type, namespace_name);
-  if (!found->is_being_deleted) return Done();
+  if (!found->is_being_deleted) {
+    holders.push_back({namespaces_->table, std::move(found)});
+    return holders;
+  }
   // As upstream's admission plugin NamespaceLifecycle; clients tell it by its cause.
   const std::string space(namespace_name);
   StatusError refused = Forbidden(
@@ -391,20 +396,22 @@ Outcome<Written> Registry::Create(const ServedType& served, std::string_view nam
   std::vector<FieldError> errors = ValidateMetadata(type, MutableObject(document, "metadata"));
   if (errors.empty() && type.validate) errors = type.validate(document, nullptr);
   if (!errors.empty()) return Invalid(type, StringMember(MutableObject(document, "metadata"), "name"), errors);
-  BERTH_RETURN_IF_ERROR(CheckNamespaceTakes(
-      served, namespace_name, is_generated ? prefix : StringMember(MutableObject(document, "metadata"), "name")));
   if (!options.writer.is_apply) TrackFields({type, options.writer, clock_.WallNow()}, nullptr, document);
 
   for (int attempt = 0;; ++attempt) {
     BERTH_ASSIGN_OR_RETURN(StoredObject draft, Draft(served, document));
     const std::string name(draft.name());
+    BERTH_ASSIGN_OR_RETURN(const auto holders, FindHolders(served, namespace_name, is_generated ? prefix : name));
     if (options.is_dry_run) {
       if (store_.Get(served.table, draft.key) != nullptr) return AlreadyExists(type, name);
       auto dry = std::make_shared<const StoredObject>(std::move(draft));
       return Written{std::move(dry), true};
     }
-    BERTH_ASSIGN_OR_RETURN(ObjectPtr object, Replace(served, nullptr, std::move(draft), false));
+    BERTH_ASSIGN_OR_RETURN(ObjectPtr object, Replace(served, nullptr, std::move(draft), false, holders));
     if (object != nullptr) return Written{std::move(object), true};
+    // Where the name is free, it was a holder that has changed.
+    const bool is_free = store_.Get(served.table, ObjectKey(type.namespaced ? namespace_name : "", name)) == nullptr;
+    if (is_free && attempt + 1 < kWriteAttemptsMax) continue;
     if (!is_generated || attempt + 1 >= kGenerateNameAttemptsMax) return AlreadyExists(type, name);
     MutableObject(document, "metadata")["name"] = prefix.substr(0, 58) + NewNameSuffix();
   }
@@ -587,17 +594,21 @@ Outcome<Deleted> Registry::DeleteOne(const ServedType& served, std::string_view 
     if (written == nullptr) continue;
     // A namespace that waits for its finalizers is empty meanwhile: its mark keeps new objects out. What the log keeps
     // all the same is tried again when the last finalizer goes.
-    if (served.IsNamespaces() && !is_gone) (void)RemoveContents(served, name);
+    if (served.IsNamespaces() && !is_gone) (void)RemoveContents(ContentsOf(served, name));
     return Deleted{std::move(written), is_gone};
   }
   return ModifiedConflict(*served.type, name);
 }
 
 Outcome<ObjectPtr> Registry::Replace(const ServedType& served, const ObjectPtr& current, StoredObject draft,
-                                     bool is_removed) {
-  if (is_removed) BERTH_RETURN_IF_ERROR(RemoveContents(served, current->name()));
-  ObjectPtr written = is_removed ? store_.Remove(served.table, current, std::move(draft))
-                                 : store_.Put(served.table, current, std::move(draft), clock_.Now());
+                                     bool is_removed, std::span<const Store::Holder> holders) {
+  Store::Contents contents;
+  if (is_removed) {
+    contents = ContentsOf(served, current->name());
+    BERTH_RETURN_IF_ERROR(RemoveContents(contents));
+  }
+  ObjectPtr written = is_removed ? store_.Remove(served.table, current, std::move(draft), contents)
+                                 : store_.Put(served.table, current, std::move(draft), clock_.Now(), holders);
   if (written == nullptr) {
     BERTH_RETURN_IF_ERROR(CheckLog());
     return written;
@@ -607,30 +618,25 @@ Outcome<ObjectPtr> Registry::Replace(const ServedType& served, const ObjectPtr& 
   return written;
 }
 
-Outcome<Done> Registry::RemoveAll(TableId table, std::string_view namespace_name) {
-  Store::ListQuery query;
-  query.selector.namespace_name = namespace_name;
-  for (const ObjectPtr& object : store_.List(table, query).objects) {
-    if (store_.Remove(table, object, *object) != nullptr) {
-      changed_(table);
-    } else {
-      BERTH_RETURN_IF_ERROR(CheckLog());
+Store::Contents Registry::ContentsOf(const ServedType& served, std::string_view name) const {
+  if (served.IsNamespaces()) return {.namespace_name = std::string(name)};
+  if (served.IsDefinitions()) {
+    const std::shared_ptr<const CustomCatalog> catalog = custom_.catalog();
+    for (const auto& definition : catalog->definitions) {
+      if (definition->name() == name) return {.table = definition->storing().table};
     }
   }
-  return Done();
+  return {};
 }
 
 // Without a namespace controller the server empties the namespace itself. No kubelet is waited for, and nobody's
 // finalizers.
-Outcome<Done> Registry::RemoveContents(const ServedType& served, std::string_view name) {
-  if (served.IsNamespaces()) {
-    for (const auto& stored : StoringTypes()) {
-      if (stored->type->namespaced) BERTH_RETURN_IF_ERROR(RemoveAll(stored->table, name));
-    }
-  } else if (served.IsDefinitions()) {
-    const std::shared_ptr<const CustomCatalog> catalog = custom_.catalog();
-    for (const auto& definition : catalog->definitions) {
-      if (definition->name() == name) BERTH_RETURN_IF_ERROR(RemoveAll(definition->storing().table));
+Outcome<Done> Registry::RemoveContents(const Store::Contents& contents) {
+  for (const auto& [table, object] : store_.List(contents)) {
+    if (store_.Remove(table, object, *object) != nullptr) {
+      changed_(table);
+    } else {
+      BERTH_RETURN_IF_ERROR(CheckLog());
     }
   }
   return Done();

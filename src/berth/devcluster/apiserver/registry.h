@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -121,9 +122,10 @@ class Registry {
                                                    DeleteOptions options);
 
  private:
-  // Whether an object of this name may be created there: 404 without the namespace, 403 when it is being deleted.
-  Outcome<Done> CheckNamespaceTakes(const ServedType& served, std::string_view namespace_name,
-                                    std::string_view name) const;
+  // What an object of this name would lie in: its type's definition, its namespace. 404 without them, 403 when the
+  // namespace is being deleted.
+  Outcome<std::vector<Store::Holder>> FindHolders(const ServedType& served, std::string_view namespace_name,
+                                                  std::string_view name) const;
   // What the admission plugins RuntimeClass and Priority do.
   Outcome<Done> AdmitPod(json::object& pod) const;
   Outcome<Done> AdmitPodGroup(const ResourceType& type, json::object& group) const;
@@ -141,14 +143,15 @@ class Registry {
 
   Outcome<json::object> PrepareUpdate(const ServedType& served, const StoredObject& current, const json::object& old,
                                       json::object document, const UpdateOptions& options) const;
-  // Puts `draft` in the place of `current` (null: it is new), or removes it with all that lies in it. Null when another
-  // writer was faster; an error when the log refused.
-  Outcome<ObjectPtr> Replace(const ServedType& served, const ObjectPtr& current, StoredObject draft, bool is_removed);
-  // Of a table, in the namespace or (empty) in all. An error when the log keeps one of them.
-  Outcome<Done> RemoveAll(TableId table, std::string_view namespace_name = {});
-  // What lies in a namespace, or is of a definition; of other types nothing. It comes before their own removal: in the
-  // log, objects without them would wait for the next of that name. An error when the log keeps one of them.
-  Outcome<Done> RemoveContents(const ServedType& served, std::string_view name);
+  // Puts `draft` in the place of `current` (null: it is new, and lies in `holders`), or removes it with all that lies
+  // in it. Null when another writer was faster; an error when the log refused.
+  Outcome<ObjectPtr> Replace(const ServedType& served, const ObjectPtr& current, StoredObject draft, bool is_removed,
+                             std::span<const Store::Holder> holders = {});
+  // What lies in a namespace, or is of a definition; of other types nothing. It goes before they do: in the log,
+  // objects without them would wait for the next of that name.
+  Store::Contents ContentsOf(const ServedType& served, std::string_view name) const;
+  // An error when the log keeps one of them.
+  Outcome<Done> RemoveContents(const Store::Contents& contents);
   // `dependents` are those of one request, found when they are first asked for.
   Outcome<Deleted> DeleteOne(const ServedType& served, std::string_view namespace_name, std::string_view name,
                              const DeleteOptions& options, std::optional<Dependents>& dependents);

@@ -15,6 +15,7 @@ struct ServedType {
   const ResourceType* type = nullptr;
   const ResourceType* stored = nullptr;  // the type whose spelling the store holds; mostly the same
   TableId table = 0;
+  std::string definition_uid;                           // of a custom resource's definition; else empty
   std::function<void(json::object& object)> to_stored;  // null: nothing to do
   std::function<void(json::object& object)> from_stored;
   std::string (*field_to_stored)(std::string_view field) = nullptr;

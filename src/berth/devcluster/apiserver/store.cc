@@ -166,13 +166,46 @@ Store::ListResult Store::ListAt(const Table& table, const ListQuery& query) cons
   return result;
 }
 
-ObjectPtr Store::Put(TableId id, const ObjectPtr& expected, StoredObject draft, Time now) {
+std::vector<std::pair<TableId, ObjectPtr>> Store::List(const Contents& contents) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::pair<TableId, ObjectPtr>> found;
+  if (contents.table) {
+    for (const auto& [key, object] : tables_[*contents.table].objects) found.emplace_back(*contents.table, object);
+  } else if (!contents.namespace_name.empty()) {
+    const std::string first = contents.namespace_name + '/';
+    for (TableId id = 0; id < tables_.size(); ++id) {
+      const auto& objects = tables_[id].objects;
+      for (auto at = objects.lower_bound(first); at != objects.end() && at->first.starts_with(first); ++at) {
+        found.emplace_back(id, at->second);
+      }
+    }
+  }
+  return found;
+}
+
+bool Store::IsEmpty(const Contents& contents) const {
+  if (contents.table) return tables_[*contents.table].objects.empty();
+  return contents.namespace_name.empty() || std::none_of(tables_.begin(), tables_.end(), [&](const Table& table) {
+           return table.namespace_counts.contains(contents.namespace_name);
+         });
+}
+
+bool Store::IsThere(const Holder& holder) const {
+  const auto& objects = tables_[holder.table].objects;
+  const auto found = objects.find(holder.seen->key);
+  return found != objects.end() && found->second->uid == holder.seen->uid &&
+         found->second->is_being_deleted == holder.seen->is_being_deleted;
+}
+
+ObjectPtr Store::Put(TableId id, const ObjectPtr& expected, StoredObject draft, Time now,
+                     std::span<const Holder> holders) {
   draft.bytes.reserve(draft.bytes.size() + 20);
   const std::lock_guard lock(mutex_);
   Table& table = tables_[id];
   const auto found = table.objects.lower_bound(draft.key);
   const bool is_new = found == table.objects.end() || found->first != draft.key;
   if (is_new ? expected != nullptr : found->second != expected) return nullptr;
+  if (!std::all_of(holders.begin(), holders.end(), [&](const Holder& each) { return IsThere(each); })) return nullptr;
   ObjectPtr object = Seal(std::move(draft), version_ + 1);
   if (!Keep(table, *object)) return nullptr;
   ++version_;
@@ -194,11 +227,11 @@ ObjectPtr Store::Put(TableId id, const ObjectPtr& expected, StoredObject draft, 
   return object;
 }
 
-ObjectPtr Store::Remove(TableId id, const ObjectPtr& expected, StoredObject last) {
+ObjectPtr Store::Remove(TableId id, const ObjectPtr& expected, StoredObject last, const Contents& contents) {
   const std::lock_guard lock(mutex_);
   Table& table = tables_[id];
   const auto found = table.objects.find(expected->key);
-  if (found == table.objects.end() || found->second != expected) return nullptr;
+  if (found == table.objects.end() || found->second != expected || !IsEmpty(contents)) return nullptr;
   if (!KeepRemoval(table, *expected, version_ + 1)) return nullptr;
   ObjectPtr object = Seal(std::move(last), ++version_);
   RemoveLocked(table, expected, object);

@@ -9,8 +9,10 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <absl/container/btree_map.h>
@@ -86,10 +88,25 @@ class Store {
   };
   ListResult List(TableId table, const ListQuery& query) const;
 
-  // Puts `draft` in the place of `expected` (null: there must be none). Null when someone else was faster.
-  ObjectPtr Put(TableId table, const ObjectPtr& expected, StoredObject draft, Time now);
-  // Removes `expected`; the event carries `last`, its last state. Null when someone else was faster.
-  ObjectPtr Remove(TableId table, const ObjectPtr& expected, StoredObject last);
+  // What an object lies in, as the writer has seen it: its namespace, the definition of its type.
+  struct Holder {
+    TableId table = 0;
+    ObjectPtr seen;
+  };
+  // What lies in a holder: all of a table, or of a namespace in every table. Neither: nothing.
+  struct Contents {
+    std::optional<TableId> table;
+    std::string namespace_name;
+  };
+  std::vector<std::pair<TableId, ObjectPtr>> List(const Contents& contents) const;
+
+  // Puts `draft` in the place of `expected` (null: there must be none). Null when someone else was faster: there, or
+  // with one of `holders`, which is gone or whose deletion has begun since it was seen.
+  ObjectPtr Put(TableId table, const ObjectPtr& expected, StoredObject draft, Time now,
+                std::span<const Holder> holders = {});
+  // Removes `expected`; the event carries `last`, its last state. Null when someone else was faster, or while there are
+  // `contents`.
+  ObjectPtr Remove(TableId table, const ObjectPtr& expected, StoredObject last, const Contents& contents = {});
 
   // Objects in the namespace.
   std::size_t Count(TableId table, std::string_view namespace_name) const;
@@ -138,6 +155,8 @@ class Store {
     std::deque<Use> uses;  // writes in their order, for tables with bounds; entries of older versions are stale
   };
 
+  bool IsThere(const Holder& holder) const;
+  bool IsEmpty(const Contents& contents) const;
   bool Keep(const Table& table, const StoredObject& object);
   bool KeepRemoval(const Table& table, const StoredObject& object, std::int64_t resource_version);
   static void CountIn(Table& table, std::string_view namespace_name);
