@@ -296,6 +296,29 @@ TEST(ExtenderCycleTest, ANominatedNodeThatWillNotDo) {
   }
 }
 
+// Somebody changes the pod's nomination in the API. Updates of a pod in flight leave the nominator alone; the end of
+// the cycle takes over what the object says by then.
+TEST(ExtenderCycleTest, ANominationThatIsWithdrawnMeanwhileEndsWithTheCycle) {
+  // As it may not preempt, PostFilter has no opinion about its nomination.
+  const PodBuilder pod = MakePod("p").Priority(10).NeverPreempts().Request("cpu", "4");
+  for (const std::string& now : {std::string(), std::string("b"), std::string("a")}) {
+    SCOPED_TRACE(now);
+    World world({Filter("x")});
+    world.Set(MakeNode("a"));
+    world.Set(PodBuilder(pod).Nominated("a"));
+    world.Run();
+    ASSERT_EQ(world.Take(), (Lines{"ask 0 filter p: a"}));
+    world.Set(PodBuilder(pod).Nominated(now).Label("k", "v"));
+    const queue::Nominator& nominator = world.core.queue().nominator();
+    EXPECT_EQ(nominator.NominatedNode("uid-default-p"), "a");
+    world.Left({});
+    ASSERT_EQ(world.Take(), (Lines{"ask 0 filter p: a"})) << "as one of all nodes";
+    world.Left({});
+    ASSERT_FALSE(world.core.IsWaitingForExtenders());
+    EXPECT_EQ(nominator.NominatedNode("uid-default-p"), now);
+  }
+}
+
 TEST(ExtenderCycleTest, VictimsAreLookedForWhereAnExtenderSaysThatTheyMayHelp) {
   World world({Filter("x")});
   world.SetNodes();

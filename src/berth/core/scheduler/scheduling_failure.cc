@@ -131,7 +131,9 @@ void HandleSchedulingFailure(CoreState& state, const Profile& profile, queue::Qu
   const std::string node_before(state.queue.nominator().NominatedNode(pod->uid));
   if (failure.nomination.is_set) {
     state.queue.nominator().AddNominatedPod(pod, failure.nomination.node_name);
-  } else if (!pod->nominated_node_name.empty()) {
+  } else {
+    // What the object says: updates of a pod in flight have left the nominator alone, as upstream's Update does, and
+    // one of them may have withdrawn the nomination.
     state.queue.nominator().AddNominatedPod(pod);
   }
   // Where the object has the nomination, its update will move others. One that has not been written yet ends in
