@@ -16,7 +16,7 @@ usage() {
 ./dev conformance --seeds A..B [--families F,F|all] [--count N] [--nodes MIN..MAX] [--pods MIN..MAX]
                   [--existing MIN..MAX] [--jobs J] [--kubernetes 1.36|1.37]
   --seeds     the generator's seeds, first and last
-  --families  which kinds of cases (all of them but podgroups, groupclaims and compositegroups, of which one in hundreds differs: docs/pod-groups.md)
+  --families  which kinds of cases (all of them but podgroups, groupclaims and compositegroups, which take longer: docs/pod-groups.md)
   --count     cases of each family for one seed (1); seed S then stands for the generator's (S-1)*N+1 to S*N
   --nodes, --pods, --existing   nodes, pending pods and running pods of a case, instead of the family's own numbers
   --jobs      how many batches at a time (one a processor)
