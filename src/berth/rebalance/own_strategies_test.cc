@@ -258,6 +258,23 @@ TEST(ConsolidateTest, ThresholdsKeepAndWhatIsGivenUpIsTold) {
   EXPECT_THAT(ChosenPlanOf(state, wide).given_up, IsEmpty());
 }
 
+TEST(ConsolidateTest, PodsThatAreBeingDeletedLeaveByThemselves) {
+  const auto policy = ConsolidatePolicy("{thresholds: {cpu: 60}}");
+  const auto cordoned = MakeNode("n1").Unschedulable().Annotation(kConsolidatingAnnotation, "true");
+  const auto leaving = RunningPod("a", "a-1", "n1").Request("cpu", "1").Deleted(kTestNow);
+  const auto other = RunningPod("c", "c-1", "n2").Request("cpu", "2");
+  const auto next = ChosenPlanOf(
+      StateOf({cordoned, MakeNode("n2")}, {leaving, RunningPod("b", "b-1", "n1").Request("cpu", "1"), other}), policy);
+  EXPECT_THAT(MovesOf(next), ElementsAre("b-1: n1 to n2"));
+  EXPECT_THAT(next.given_up, IsEmpty());
+  const auto last = ChosenPlanOf(StateOf({cordoned, MakeNode("n2")}, {leaving, other}), policy);
+  EXPECT_THAT(last.moves, IsEmpty());
+  EXPECT_THAT(last.given_up, IsEmpty()) << "a pod takes its time to end";
+  // No node comes into use for the sake of one that is about to be empty itself.
+  const auto idle = ChosenPlanOf(StateOf({MakeNode("n1"), MakeNode("n2")}, {leaving, other}), policy);
+  EXPECT_THAT(idle.moves, IsEmpty());
+}
+
 TEST(ConsolidateTest, ACordonOfSomebodyElseIsLeftAlone) {
   const auto pods = std::vector<testing::PodBuilder>{RunningPod("a", "a-1", "n1").Request("cpu", "1"),
                                                      RunningPod("b", "b-1", "n2").Request("cpu", "2")};

@@ -31,8 +31,8 @@ bool IsBoundToNode(const PodView& pod) {
 
 bool MayMove(const StrategyRun& run, PodNumber number) {
   const PodView& pod = run.view.pod(number);
-  return whatif::KindOf(*pod.pod) == whatif::PodKind::kOwned && !pod.is_moved && !pod.pod->metadata.deletion_time &&
-         !run.refused.contains(number) && run.MayEvict(pod);
+  return whatif::KindOf(*pod.pod) == whatif::PodKind::kOwned && !pod.is_moved && !run.refused.contains(number) &&
+         run.MayEvict(pod);
 }
 
 }  // namespace
@@ -62,7 +62,8 @@ void PackingView::AddNode(NodeNumber number) {
   bin.may_receive = !node.node->unschedulable;
   for (const PodNumber number_of_pod : node.pods) {
     const PodView& pod = run_.view.pod(number_of_pod);
-    if (pod.is_finished || IsBoundToNode(pod)) continue;
+    // One that is being deleted leaves by itself. Until then it takes its room.
+    if (pod.is_finished || IsBoundToNode(pod) || pod.pod->metadata.deletion_time) continue;
     PackingItem& item = problem_.items.emplace_back();
     item.bin = index;
     item.may_move = MayMove(run_, number_of_pod);

@@ -467,7 +467,8 @@ std::size_t CountMovable(const ClusterView& view, NodeNumber node) {
   return static_cast<std::size_t>(std::ranges::count_if(view.node(node).pods, [&view](PodNumber number) {
     const PodView& pod = view.pod(number);
     const whatif::PodKind kind = whatif::KindOf(*pod.pod);
-    return !pod.is_finished && kind != whatif::PodKind::kDaemon && kind != whatif::PodKind::kStatic;
+    return !pod.is_finished && !pod.pod->metadata.deletion_time && kind != whatif::PodKind::kDaemon &&
+           kind != whatif::PodKind::kStatic;
   }));
 }
 

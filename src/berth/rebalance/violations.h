@@ -35,7 +35,8 @@ std::string DuplicateKey(const PodView& pod, const api::OwnerReference& owner);
 // Pods of one node that have the same are duplicates.
 std::vector<std::string> DuplicateSignature(const PodView& pod);
 
-// Pods of the node that a plan could move: neither finished nor bound to it.
+// Pods of the node that a plan could move: not finished, not bound to it, and not about to leave it by themselves,
+// since they are being deleted.
 std::size_t CountMovable(const ClusterView& view, NodeNumber node);
 
 // --- Violations ------------------------------------------------------------------------------------------------------
