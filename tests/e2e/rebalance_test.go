@@ -98,3 +98,45 @@ func TestConsolidateMarksNodes(t *testing.T) {
 	k.ok(t, "run", "bare", "--image", "nginx", "--overrides", `{"spec": {"nodeName": "`+second+`"}}`)
 	harness.Eventually(t, time.Minute, "it is given up", is(second, false, ""))
 }
+
+// Within the scheduler the places of evicted pods are kept until their replacements come: each goes where it was proved to
+// go, while the evicted pods take their time to end.
+func TestRebalanceWithinRun(t *testing.T) {
+	harness.NeedsBerth(t)
+	t.Parallel()
+	c := harness.StartCluster(t, harness.Options{ControllerManager: true})
+	admin := c.Kubeconfig(t, "admin", "system:masters")
+	harness.StartKubelets(t, 3, admin, c.Dir)
+	names := nodesReady(t, c, 3)
+	process := harness.Start(t, harness.Command{Name: "berth", Dir: c.Dir, Args: []string{
+		harness.Berth(t), "run", "--kubeconfig", admin, "--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s",
+		"--leader-elect-retry-period=500ms", "--rebalance", filepath.Join(folderOf(t, "examples/rebalance"), "policy.yaml"),
+		"--rebalance-execute", "--rebalance-interval", "1s", "--rebalance-cool-down", "0s", "--rebalance-moves-per-owner", "100%"}})
+	k := kubectl{dir: c.Dir, server: []string{"--kubeconfig", admin}}
+	waitServiceAccount(t, c, "default")
+	k.ok(t, "create", "deployment", "web", "--image", "nginx", "--replicas", "6")
+	k.ok(t, "rollout", "status", "deployment", "web", "--timeout", "90s")
+	on := func(node string) []string {
+		pods, err := c.Admin.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{FieldSelector: "spec.nodeName=" + node})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var found []string
+		for _, pod := range pods.Items {
+			if pod.DeletionTimestamp == nil {
+				found = append(found, pod.Name)
+			}
+		}
+		return found
+	}
+	moved := len(on(names[0]))
+	if moved == 0 {
+		t.Fatalf("%s has no pods", names[0])
+	}
+	k.ok(t, "taint", "nodes", names[0], "maintenance=yes:NoSchedule")
+	harness.Eventually(t, time.Minute, "the pods of the tainted node run elsewhere", func() (bool, string) {
+		ready := strings.Count(process.Output(), "The replacement is ready where it was proved to go")
+		return len(on(names[0])) == 0 && ready == moved, fmt.Sprint(on(names[0]), "\n", process.Output())
+	})
+	k.ok(t, "rollout", "status", "deployment", "web", "--timeout", "90s")
+}
