@@ -23,27 +23,39 @@ profiles:
   plugins: {balance: {enabled: [Consolidate]}}
 `
 
-// What Consolidate writes on nodes is server-side apply, whose rules about who owns a field are the API server's: the node
-// that is emptied is cordoned and marked, is an administrator's after kubectl uncordon, and loses both when it is given up.
-func TestConsolidateMarksNodes(t *testing.T) {
+// startThreeNodes gives a cluster with controllers, three nodes whose pods run, and kubectl for its administrator.
+func startThreeNodes(t *testing.T) (*harness.Cluster, kubectl, []string) {
+	t.Helper()
 	harness.NeedsBerth(t)
 	t.Parallel()
 	c := harness.StartCluster(t, harness.Options{ControllerManager: true})
 	admin := c.Kubeconfig(t, "admin", "system:masters")
 	harness.StartKubelets(t, 3, admin, c.Dir)
-	nodesReady(t, c, 3)
-	harness.StartKubeScheduler(t, harness.Scheduler{Kubeconfig: c.Kubeconfig(t, harness.SchedulerUser), Dir: c.Dir})
-	k := kubectl{dir: c.Dir, server: []string{"--kubeconfig", admin}}
+	names := nodesReady(t, c, 3)
 	waitServiceAccount(t, c, "default")
+	return c, kubectl{dir: c.Dir, server: []string{"--kubeconfig", admin}}, names
+}
+
+// createWeb makes a Deployment of six pods and waits until they run.
+func createWeb(t *testing.T, k kubectl) {
+	t.Helper()
 	k.ok(t, "create", "deployment", "web", "--image", "nginx", "--replicas", "6")
 	k.ok(t, "rollout", "status", "deployment", "web", "--timeout", "90s")
+}
+
+// What Consolidate writes on nodes is server-side apply, whose rules about who owns a field are the API server's: the node
+// that is emptied is cordoned and marked, is an administrator's after kubectl uncordon, and loses both when it is given up.
+func TestConsolidateMarksNodes(t *testing.T) {
+	c, k, _ := startThreeNodes(t)
+	harness.StartKubeScheduler(t, harness.Scheduler{Kubeconfig: c.Kubeconfig(t, harness.SchedulerUser), Dir: c.Dir})
+	createWeb(t, k)
 
 	policy := filepath.Join(c.Dir, "consolidate.yaml")
 	if err := os.WriteFile(policy, []byte(consolidatePolicy), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	process := harness.Start(t, harness.Command{Name: "rebalance", Dir: c.Dir, Args: []string{
-		harness.Berth(t), "rebalance", "run", "--kubeconfig", admin, "--policy", policy, "--execute", "--interval", "1s",
+		harness.Berth(t), "rebalance", "run", "--kubeconfig", k.server[1], "--policy", policy, "--execute", "--interval", "1s",
 		"--cool-down", "1s", "--moves-per-hour", "1000", "--moves-per-owner", "100%"}})
 	const mark = "berth.dev/consolidating"
 	cordoned := func() (string, string) {
@@ -102,20 +114,12 @@ func TestConsolidateMarksNodes(t *testing.T) {
 // Within the scheduler the places of evicted pods are kept until their replacements come: each goes where it was proved to
 // go, while the evicted pods take their time to end.
 func TestRebalanceWithinRun(t *testing.T) {
-	harness.NeedsBerth(t)
-	t.Parallel()
-	c := harness.StartCluster(t, harness.Options{ControllerManager: true})
-	admin := c.Kubeconfig(t, "admin", "system:masters")
-	harness.StartKubelets(t, 3, admin, c.Dir)
-	names := nodesReady(t, c, 3)
+	c, k, names := startThreeNodes(t)
 	process := harness.Start(t, harness.Command{Name: "berth", Dir: c.Dir, Args: []string{
-		harness.Berth(t), "run", "--kubeconfig", admin, "--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s",
+		harness.Berth(t), "run", "--kubeconfig", k.server[1], "--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s",
 		"--leader-elect-retry-period=500ms", "--rebalance", filepath.Join(folderOf(t, "examples/rebalance"), "policy.yaml"),
 		"--rebalance-execute", "--rebalance-interval", "1s", "--rebalance-cool-down", "0s", "--rebalance-moves-per-owner", "100%"}})
-	k := kubectl{dir: c.Dir, server: []string{"--kubeconfig", admin}}
-	waitServiceAccount(t, c, "default")
-	k.ok(t, "create", "deployment", "web", "--image", "nginx", "--replicas", "6")
-	k.ok(t, "rollout", "status", "deployment", "web", "--timeout", "90s")
+	createWeb(t, k)
 	on := func(node string) []string {
 		pods, err := c.Admin.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{FieldSelector: "spec.nodeName=" + node})
 		if err != nil {
