@@ -108,7 +108,7 @@ class EntryIndex {
   // The key must not be there. The entry's hash must be set.
   void Put(Entry* entry) { slots_.insert(Slot{entry->*By::kHash, entry}); }
   // Brings what Erase(entry) will look at into the processor's cache.
-  void Prefetch(const Entry* entry) const { slots_.prefetch(Slot{entry->*By::kHash, const_cast<Entry*>(entry)}); }
+  void Prefetch(Entry* entry) const { slots_.prefetch(Slot{entry->*By::kHash, entry}); }
   // Without effect when the entry is not there.
   void Erase(Entry* entry) { slots_.erase(Slot{entry->*By::kHash, entry}); }
   auto begin() const { return slots_.begin(); }

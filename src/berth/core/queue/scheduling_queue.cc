@@ -312,7 +312,7 @@ class SchedulingQueue::Impl final : private EntityPlaces {
   // and where the indexes have it, are brought into the processor's cache; of the one after it the entry, which names
   // its pod.
   void PrefetchNext() {
-    if (const Entry* const next = active.Next(0)) {
+    if (Entry* const next = active.Next(0)) {
       Prefetch(next->info.pod.get());
       by_uid.Prefetch(next);
       by_name.Prefetch(next);

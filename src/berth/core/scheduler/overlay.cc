@@ -34,7 +34,7 @@ Overlay::Answer Overlay::Evaluate(const PodInfoPtr& pod, Detail detail, std::uin
 Status Overlay::Place(const PodInfoPtr& pod, NodeIndex row) {
   BERTH_CHECK(evaluator_ != nullptr && state_.profiles.Find(*pod) == profile_, pod->Key());
   const cache::PodGroupStates::Trial groups(state_.pod_groups.get());
-  const PodInfoPtr assumed = WithNode(*pod, state_.cache.nodes().Info(row).name());
+  const PodInfoPtr assumed = WithNode(*pod, state_.cache.nodes().Name(row));
   state_.cache.AssumePod(assumed, row);
   const framework::Cycle cycle = evaluator_->cycle();
   for (framework::ReservePlugin* plugin : profile_->plugins->reserve) {

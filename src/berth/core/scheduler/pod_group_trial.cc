@@ -397,7 +397,7 @@ void PodGroupTrial::PlaceMember(GroupMember& member) {
   }
   member.total = outcome.total;
   member.row = outcome.node;
-  member.assumed = WithNode(*pod, state_.cache.nodes().Info(outcome.node).name());
+  member.assumed = WithNode(*pod, state_.cache.nodes().Name(outcome.node));
   member.state = evaluator.cycle().state.Clone();
   state_.cache.AssumePod(member.assumed, member.row);
   state_.queue.nominator().DeleteNominated(pod->uid);
