@@ -26,14 +26,10 @@ func folderOf(t *testing.T, name string) string {
 	return path
 }
 
-// startWithKubeScheduler starts a cluster that has kube-controller-manager, kube-scheduler and n ready nodes of simulated
-// kubelets, and returns the administrator's kubeconfig as well.
+// startWithKubeScheduler starts what startWithNodes does, and kube-scheduler.
 func startWithKubeScheduler(t *testing.T, n int) (*harness.Cluster, string) {
 	t.Helper()
-	c := harness.StartCluster(t, harness.Options{ControllerManager: true})
-	admin := c.Kubeconfig(t, "admin", "system:masters")
-	harness.StartKubelets(t, n, admin, c.Dir)
-	nodesReady(t, c, n)
+	c, admin, _ := startWithNodes(t, n)
 	harness.Start(t, harness.Command{Name: "kube-scheduler", Dir: c.Dir, Args: []string{
 		harness.ControlPlane(t, "kube-scheduler"), "--kubeconfig", c.Kubeconfig(t, harness.SchedulerUser),
 		"--leader-elect=false", "--secure-port=0", "--authentication-skip-lookup=true"}})

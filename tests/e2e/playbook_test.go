@@ -90,10 +90,7 @@ func TestPlaybook(t *testing.T) {
 	harness.NeedsBerth(t)
 	t.Parallel()
 	ctx := t.Context()
-	c := harness.StartCluster(t, harness.Options{ControllerManager: true})
-	admin := c.Kubeconfig(t, "admin", "system:masters")
-	harness.StartKubelets(t, 4, admin, c.Dir)
-	nodesReady(t, c, 4)
+	c, admin, _ := startWithNodes(t, 4)
 	static := harness.Scheduler{Kubeconfig: c.Kubeconfig(t, harness.SchedulerUser), Dir: c.Dir, AllNodes: true, Lease: true, MayEnd: true}
 	scheduler := harness.StartKubeScheduler(t, static)
 	etc := filepath.Join(harness.TempDir(t), "etc-kubernetes")

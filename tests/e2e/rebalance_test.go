@@ -23,19 +23,6 @@ profiles:
   plugins: {balance: {enabled: [Consolidate]}}
 `
 
-// startThreeNodes gives a cluster with controllers, three nodes whose pods run, and kubectl for its administrator.
-func startThreeNodes(t *testing.T) (*harness.Cluster, kubectl, []string) {
-	t.Helper()
-	harness.NeedsBerth(t)
-	t.Parallel()
-	c := harness.StartCluster(t, harness.Options{ControllerManager: true})
-	admin := c.Kubeconfig(t, "admin", "system:masters")
-	harness.StartKubelets(t, 3, admin, c.Dir)
-	names := nodesReady(t, c, 3)
-	waitServiceAccount(t, c, "default")
-	return c, kubectl{dir: c.Dir, server: []string{"--kubeconfig", admin}}, names
-}
-
 // createWeb makes a Deployment of six pods and waits until they run.
 func createWeb(t *testing.T, k kubectl) {
 	t.Helper()
@@ -46,7 +33,11 @@ func createWeb(t *testing.T, k kubectl) {
 // What Consolidate writes on nodes is server-side apply, whose rules about who owns a field are the API server's: the node
 // that is emptied is cordoned and marked, is an administrator's after kubectl uncordon, and loses both when it is given up.
 func TestConsolidateMarksNodes(t *testing.T) {
-	c, k, _ := startThreeNodes(t)
+	harness.NeedsBerth(t)
+	t.Parallel()
+	c, admin, _ := startWithNodes(t, 3)
+	k := kubectl{dir: c.Dir, server: []string{"--kubeconfig", admin}}
+	waitServiceAccount(t, c, "default")
 	harness.StartKubeScheduler(t, harness.Scheduler{Kubeconfig: c.Kubeconfig(t, harness.SchedulerUser), Dir: c.Dir})
 	createWeb(t, k)
 
@@ -55,7 +46,7 @@ func TestConsolidateMarksNodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	process := harness.Start(t, harness.Command{Name: "rebalance", Dir: c.Dir, Args: []string{
-		harness.Berth(t), "rebalance", "run", "--kubeconfig", k.server[1], "--policy", policy, "--execute", "--interval", "1s",
+		harness.Berth(t), "rebalance", "run", "--kubeconfig", admin, "--policy", policy, "--execute", "--interval", "1s",
 		"--cool-down", "1s", "--moves-per-hour", "1000", "--moves-per-owner", "100%"}})
 	const mark = "berth.dev/consolidating"
 	cordoned := func() (string, string) {
@@ -114,9 +105,13 @@ func TestConsolidateMarksNodes(t *testing.T) {
 // Within the scheduler the places of evicted pods are kept until their replacements come: each goes where it was proved to
 // go, while the evicted pods take their time to end.
 func TestRebalanceWithinRun(t *testing.T) {
-	c, k, names := startThreeNodes(t)
+	harness.NeedsBerth(t)
+	t.Parallel()
+	c, admin, names := startWithNodes(t, 3)
+	k := kubectl{dir: c.Dir, server: []string{"--kubeconfig", admin}}
+	waitServiceAccount(t, c, "default")
 	process := harness.Start(t, harness.Command{Name: "berth", Dir: c.Dir, Args: []string{
-		harness.Berth(t), "run", "--kubeconfig", k.server[1], "--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s",
+		harness.Berth(t), "run", "--kubeconfig", admin, "--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s",
 		"--leader-elect-retry-period=500ms", "--rebalance", filepath.Join(folderOf(t, "examples/rebalance"), "policy.yaml"),
 		"--rebalance-execute", "--rebalance-interval", "1s", "--rebalance-cool-down", "0s", "--rebalance-moves-per-owner", "100%"}})
 	createWeb(t, k)

@@ -367,10 +367,7 @@ func TestRightsOfShadow(t *testing.T) {
 func TestRightsOfRebalanceRun(t *testing.T) {
 	harness.NeedsBerth(t)
 	t.Parallel()
-	c := harness.StartCluster(t, harness.Options{ControllerManager: true})
-	admin := c.Kubeconfig(t, "admin", "system:masters")
-	harness.StartKubelets(t, 3, admin, c.Dir)
-	names := nodesReady(t, c, 3)
+	c, admin, names := startWithNodes(t, 3)
 	harness.StartKubeScheduler(t, harness.Scheduler{Kubeconfig: c.Kubeconfig(t, harness.SchedulerUser), Dir: c.Dir})
 	k := kubectl{dir: c.Dir, server: []string{"--kubeconfig", admin}}
 	waitServiceAccount(t, c, "default")
@@ -394,8 +391,7 @@ func TestRightsOfRebalanceRun(t *testing.T) {
 			"--cool-down", "1s", "--moves-per-hour", "1000", "--moves-per-owner", "100%"}})
 	}
 	k.ok(t, "taint", "nodes", names[0], "maintenance=yes:NoSchedule")
-	k.ok(t, "create", "deployment", "web", "--image", "nginx", "--replicas", "6")
-	k.ok(t, "rollout", "status", "deployment", "web", "--timeout", "90s")
+	createWeb(t, k)
 
 	s.give(t, role)
 	since := time.Now()

@@ -55,6 +55,16 @@ func nodesReady(t *testing.T, c *harness.Cluster, n int) []string {
 	return names
 }
 
+// startWithNodes starts a cluster that has kube-controller-manager and n ready nodes of simulated kubelets. It returns the
+// administrator's kubeconfig and the nodes' names as well.
+func startWithNodes(t *testing.T, n int) (*harness.Cluster, string, []string) {
+	t.Helper()
+	c := harness.StartCluster(t, harness.Options{ControllerManager: true})
+	admin := c.Kubeconfig(t, "admin", "system:masters")
+	harness.StartKubelets(t, n, admin, c.Dir)
+	return c, admin, nodesReady(t, c, n)
+}
+
 // runBerth runs a subcommand of berth that has to end by itself, and well.
 func runBerth(t *testing.T, dir string, args ...string) {
 	t.Helper()
@@ -83,10 +93,7 @@ spec:
 func TestWalkthroughs(t *testing.T) {
 	harness.NeedsBerth(t)
 	t.Parallel()
-	c := harness.StartCluster(t, harness.Options{ControllerManager: true})
-	admin := c.Kubeconfig(t, "admin", "system:masters")
-	harness.StartKubelets(t, 6, admin, c.Dir)
-	nodes := nodesReady(t, c, 6)
+	c, admin, nodes := startWithNodes(t, 6)
 	k := kubectl{dir: c.Dir, server: []string{"--kubeconfig", admin}}
 
 	// where waits until the pods of an app are running and no others of it are left, and counts them by node.
