@@ -65,6 +65,7 @@ MAY_INCLUDE = {
     "replay": CORE + ["config", "cache", "plugins", "runtime", "scheduler", "recording", "cli", "whatif"],
     # Explanations of golden cases, compared with the answers of the real kube-scheduler.
     "explain_check": CORE + ["config", "plugins", "runtime", "scheduler", "conformance", "whatif"],
+    "wake_ups": CORE + ["config", "plugins", "runtime", "scheduler", "whatif"],
     # What authors of plugins try their work with, on the command line and, through testing, in C++.
     "authoring": CORE + ["config", "plugins", "runtime", "scheduler", "cli", "plugin_files", "whatif"],
     "demo": CORE + ["config", "plugins", "scheduler", "net", "client", "cli", "runner", "embedded_cluster"],

@@ -28,6 +28,14 @@ class StillHandle final : public framework::Handle {
     const auto it = nominated_.find(node_name);
     return it == nominated_.end() ? std::vector<framework::PodInfoPtr>() : it->second;
   }
+  std::string NominatedNode(std::string_view uid) const override {
+    for (const auto& [node, pods] : nominated_) {
+      for (const framework::PodInfoPtr& pod : pods) {
+        if (pod->uid == uid) return node;
+      }
+    }
+    return {};
+  }
   framework::PodInfoPtr FindAssignedPod(std::string_view) const override { return nullptr; }
   void ClearNomination(const framework::PodInfo&) override {}
   bool CancelBinding(std::string_view, std::string_view, std::string_view) override { return false; }

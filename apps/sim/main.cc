@@ -99,8 +99,9 @@ std::optional<Options> Parse(int argc, char** argv) {
 }
 
 void PrintPlan(const Plan& plan, const std::vector<std::size_t>* positions) {
-  std::printf("  %s, %s%s, calm from %.3fs\n", plan.takes_protobuf ? "protobuf" : "JSON",
-              plan.is_tenant_storm ? "only one namespace's webhooks fail, " : "",
+  std::printf("  %s, %s%s%s, calm from %.3fs\n", plan.takes_protobuf ? "protobuf" : "JSON",
+              plan.is_tenant_storm ? "only one namespace's webhooks fail or are slow, " : "",
+              plan.is_server_slow ? "nothing fails and the server is slow for all, " : "",
               plan.same_name ? "a second instance has the same name" : "a second instance has another name",
               static_cast<double>(plan.storm_end.count()) / 1e6);
   for (std::size_t i = 0; i < plan.items.size(); ++i) {

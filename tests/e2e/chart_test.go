@@ -86,7 +86,6 @@ func TestChartValues(t *testing.T) {
 		{"mode=rebalancer", "rebalancer.policy: what should be moved?"},
 		{"mode=rebalancer,rebalancer.runIn=scheduler,rebalancer.policy.nodeSelector=a", "mode rebalancer has no scheduler of berth's"},
 		{"mode=rebalancer,rebalancer.policy.nodeSelector=a,profiles[0].schedulerName=x", "profiles: mode rebalancer schedules nothing"},
-		{"mode=rebalancer,rebalancer.policy.nodeSelector=a,networkPolicy.enabled=true", "mode rebalancer installs none"},
 		{"mode=rebalancer,rebalancer.policy.nodeSelector=a,metrics.prometheusRule.enabled=true", "mode rebalancer installs none"},
 		{"rebalancer.enabled=true,rebalancer.runIn=scheduler,rebalancer.policy.nodeSelector=a,rebalancer.extraArgs[0]=--moves-per-hour=2", "rebalancer.extraArgs: is for runIn: controller"},
 		{"extraArgs[0]=--config=mine", "extraArgs: --config is the chart's to set"},
@@ -129,6 +128,24 @@ func TestChartValues(t *testing.T) {
 	}
 	if strings.Contains(within, "kind: Deployment\nmetadata:\n  name: berth-rebalancer") {
 		t.Errorf("a controller beside the scheduler that moves pods itself\n%s", within)
+	}
+	guarded := func(set string) string {
+		return h.ok(t, "template", "berth", chart, "--kube-version", "1.36.0", "--show-only", "templates/networkpolicy.yaml", "--set",
+			"networkPolicy.enabled=true,rebalancer.policy.nodeSelector=a,"+set)
+	}
+	for _, c := range []struct {
+		set      string
+		policies int
+		guards   string
+	}{
+		{"rebalancer.enabled=false", 1, "app.kubernetes.io/name: berth\n"},
+		{"rebalancer.enabled=true", 2, "app.kubernetes.io/name: berth-rebalancer,"},
+		{"mode=rebalancer", 1, "app.kubernetes.io/name: berth-rebalancer,"},
+	} {
+		policies := guarded(c.set)
+		if strings.Count(policies, "kind: NetworkPolicy") != c.policies || !strings.Contains(policies, c.guards) {
+			t.Errorf("--set %s: should have %d policies, one of %s\n%s", c.set, c.policies, c.guards, policies)
+		}
 	}
 	alone := h.ok(t, "template", "berth", chart, "--kube-version", "1.36.0", "--set",
 		"mode=rebalancer,rebalancer.policy.nodeSelector=a,metrics.serviceMonitor.enabled=true")

@@ -39,6 +39,7 @@ MEANING = {
     "deletion": "namespace emptied while its pods are bound",
     "flapping": "node flaps, 200 pods wait",
     "volumes": "claims nobody fulfils, changing",
+    "selectors": "device claims of dear selectors",
     "gates": "scheduling gates taken away",
     "flood": "pods that fit nowhere",
 }

@@ -26,11 +26,11 @@ type paritySighting struct {
 }
 
 var parityDifferences = []parityDifference{
-	{shown: "`version`", reason: "The embedded server is of Kubernetes 1.36, and says that it is berth's.", seen: []paritySighting{
+	{shown: "`version`", reason: "The embedded server is of Kubernetes 1.36 unless told otherwise, and says that it is berth's.", seen: []paritySighting{
 		{commands: `^kubectl version$`, lines: `^[+-]Server Version: `},
 	}},
-	{shown: "`api-resources`, `api-versions`", reason: "It serves pod groups and Workloads, which a real server does only if its feature gates are on. It has no ComponentStatuses, and Bindings as a part of pods alone.", seen: []paritySighting{
-		{commands: `api-versions|api-resources`, lines: `^\+(scheduling\.k8s\.io/v1(beta1|alpha3)$|(compositepodgroups|podgroups|workloads) )`},
+	{shown: "`api-resources`, `api-versions`", reason: "It serves pod groups and Workloads, which a real server does only if its feature gates are on, and metrics.k8s.io, which needs a metrics-server. It has no ComponentStatuses, and Bindings as a part of pods alone.", seen: []paritySighting{
+		{commands: `api-versions|api-resources`, lines: `^\+(scheduling\.k8s\.io/v1(beta1|alpha3)$|(compositepodgroups|podgroups|workloads) |metrics\.k8s\.io/v1beta1$|(nodes|pods)(\.metrics\.k8s\.io$| .*metrics\.k8s\.io/v1beta1))`},
 		{commands: `api-resources`, lines: `^-(bindings|componentstatuses)\b`},
 	}},
 	{shown: "`api-resources`", release: "v1.36.", reason: "It serves DeviceTaintRules as 1.37 does.", seen: []paritySighting{
@@ -56,12 +56,12 @@ var parityDifferences = []parityDifference{
 	{shown: "`get priorityclasses`", reason: "Pods may name system-node-critical and system-cluster-critical, but the two are no objects.", seen: []paritySighting{
 		{commands: `priorityclass`, lines: `system-(node|cluster)-critical|^-NAME|^\+No resources found`},
 	}},
-	{shown: "`get services,endpointslices`, `describe ingress`", reason: "There is no Service kubernetes, and no controller that makes EndpointSlices.", seen: []paritySighting{
-		{commands: `endpointslices`, lines: `^-(service/kubernetes|NAME|endpointslice|$)`},
+	{shown: "`get endpointslices`, `describe ingress`", reason: "No controller makes EndpointSlices.", seen: []paritySighting{
+		{commands: `endpointslices`, lines: `^-(NAME|endpointslice|$)`},
 		{commands: `describe ingress`, lines: `^[+-]/  front:80`},
 	}},
-	{shown: "`get serviceaccounts`, `get configmaps`, `describe pod`", reason: "No controller makes ServiceAccounts and the authority's ConfigMap for a namespace, and no admission gives them to pods.", seen: []paritySighting{
-		{commands: `get configmap,secret,sa`, lines: `^-(configmap/kube-root-ca.crt|serviceaccount/default)`},
+	{shown: "`get configmaps`, `describe pod`", reason: "No controller makes the authority's ConfigMap for a namespace, and no admission gives a ServiceAccount to pods.", seen: []paritySighting{
+		{commands: `get configmap,secret,sa`, lines: `^-configmap/kube-root-ca.crt`},
 		{commands: `-o yaml`, lines: `^-serviceAccount(Name)?: default$`},
 		{commands: `describe pod`, lines: `^[+-](Mounts|Volumes):|^-(Service Account|/var/run/secrets|kube-api-access|Type:  Projected|TokenExpirationSeconds|ConfigMapName|Optional|DownwardAPI)`},
 	}},

@@ -185,7 +185,7 @@ func TestLeaderFrozen(t *testing.T) {
 	woken := time.Now()
 	first.Signal(syscall.SIGCONT)
 	first.endsWith(t, 1, 10*time.Second)
-	if !strings.Contains(first.Output(), "leaderelection lost") {
+	if !strings.Contains(first.Output(), "Leaderelection lost") {
 		t.Errorf("the woken leader says\n%s", first.Output())
 	}
 	e.allIsWell(t, electionPods)

@@ -83,7 +83,7 @@ if [[ ${#flags[@]} -eq 0 && ${BERTH_E2E_SCHEDULER:-berth} == berth ]]; then
 fi
 
 began=$SECONDS
-run_suite "$work/e2e.test" -test.v -test.timeout=15m ${flags[@]+"${flags[@]}"}
+run_suite "$work/e2e.test" -test.v -test.timeout=20m ${flags[@]+"${flags[@]}"}
 if ((status != 0)); then
   keep_logs "$logs" \( -name '*.log' -o -name '*.yaml' \)
   echo "e2e: failed after $((SECONDS - began)) s; the logs are in $(cd "$logs" && pwd)" >&2

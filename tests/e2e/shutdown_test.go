@@ -78,6 +78,47 @@ func TestShutdown(t *testing.T) {
 	}
 }
 
+// A binding that is still on its way when berth ends must not meet the next leader's: the lease is not given back.
+func TestShutdownWithABindingOnItsWay(t *testing.T) {
+	harness.NeedsBerth(t)
+	t.Parallel()
+	const hold = 8 * time.Second // from the signal on; longer than bindings are waited for
+	c := harness.StartCluster(t, harness.Options{})
+	c.CreateNodes(t, harness.Node("node-000"))
+	o := c.Observe(t)
+	told := make(chan struct{})
+	held := make(chan struct{}, 1)
+	proxy := c.StartProxy(t, harness.ProxyOptions{Upstream: c.RESTConfig(t, harness.SchedulerUser)}, func(x *harness.Exchange) {
+		if x.IsBinding() {
+			held <- struct{}{}
+			<-told
+			time.Sleep(hold)
+		}
+		x.Forward() // even if berth has gone
+	})
+	first := harness.StartScheduler(t, harness.Scheduler{Kubeconfig: c.KubeconfigVia(t, proxy), Dir: c.Dir, Log: "berth-first", MayEnd: true, UsualLease: true})
+	c.CreatePods(t, 0, harness.Pod("early", "", "4", ""))
+	<-held
+	harness.StartScheduler(t, harness.Scheduler{Kubeconfig: c.Kubeconfig(t, harness.SchedulerUser), Dir: c.Dir, Log: "berth-second", UsualLease: true})
+	c.CreatePods(t, 0, harness.Pod("late", "", "4", ""))
+	time.Sleep(1500 * time.Millisecond) // The binding is late by now.
+	first.Signal(syscall.SIGTERM)
+	close(told)
+	if code, ended := first.Wait(shutdownLimit); !ended || code != 0 {
+		t.Errorf("ended %v, with %d; wanted an end within %v, with 0", ended, code, shutdownLimit)
+	}
+	if !strings.Contains(first.Output(), "left to run out") {
+		t.Error("berth does not say that it keeps the lease")
+	}
+	o.WaitBound(t, 30*time.Second, 1)
+	time.Sleep(20 * time.Second) // The second one leads by now.
+	report(t, "changed its node", o.Problems())
+	report(t, "overfull", c.Overfull(t))
+	if o.Bound() != 1 {
+		t.Errorf("%d pods are bound to a node with room for one", o.Bound())
+	}
+}
+
 // An idle berth ends at once, and one that never reached its API server ends, too.
 func TestShutdownWhenIdle(t *testing.T) {
 	harness.NeedsBerth(t)

@@ -175,6 +175,20 @@ class Api:
             raise AssertionError(f"POST {path}: {status} {answer}")
         return answer
 
+    def create_all(self, path: Path) -> None:
+        """The documents of a file of manifests, as `kubectl create -f` would."""
+        for document in re.split(r"(?m)^---\n", path.read_text()):
+            if not (kind := re.search(r"(?m)^kind: (\w+)$", document)):
+                continue
+            version = re.search(r"(?m)^apiVersion: (\S+)$", document).group(1)
+            resource = re.sub(r"s$", "se", kind.group(1).lower()) + "s"
+            namespace = re.search(r"(?m)^metadata:.*\bnamespace: ([\w-]+)|^metadata:\n(?:  .*\n)*?  namespace: ([\w-]+)", document)
+            within = f"/namespaces/{namespace.group(1) or namespace.group(2)}" if namespace else ""
+            target = f"{'/apis' if '/' in version else '/api'}/{version}{within}/{resource}"
+            status, answer = self.call("POST", target, document.encode(), "application/yaml")
+            if status != 201:
+                raise AssertionError(f"POST {target}: {status} {answer}")
+
     def is_up(self) -> bool:
         try:
             return self.call("GET", "/version")[0] == 200

@@ -127,6 +127,32 @@ class ApiServer(BerthTest):
         self.assertEqual(berth.end(signal.SIGINT), 0, berth.lines("err"))
         self.assertEqual(server.end(signal.SIGTERM), 0, server.lines("err"))
 
+    def test_dependents_of_a_custom_resource(self):
+        """As operators make them (kopf.adopt, controller-runtime's Owns): the owner goes, and they go with it."""
+        _, api = self.api_server(1)
+        api.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {
+            "metadata": {"name": "boats.example.io"},
+            "spec": {"group": "example.io", "scope": "Namespaced", "names": {"plural": "boats", "singular": "boat", "kind": "Boat"},
+                     "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {
+                         "type": "object", "x-kubernetes-preserve-unknown-fields": True}}}]}})
+        boats, maps = "/apis/example.io/v1/namespaces/default/boats", "/api/v1/namespaces/default/configmaps"
+        boat = api.create(boats, {"apiVersion": "example.io/v1", "kind": "Boat", "metadata": {"name": "boat"}})
+        owner = {"apiVersion": "example.io/v1", "kind": "Boat", "name": "boat", "uid": boat["metadata"]["uid"],
+                 "controller": True, "blockOwnerDeletion": True}
+        api.create(maps, {"metadata": {"name": "sails", "ownerReferences": [owner]}})
+        api.create(PODS, {**pod("crew"), "metadata": {"name": "crew", "ownerReferences": [owner]}})
+        status, answer = api.call("DELETE", boats + "/boat?propagationPolicy=Foreground")
+        self.assertEqual((status, answer["kind"], answer["metadata"]["finalizers"]), (200, "Boat", ["foregroundDeletion"]))
+        wait_until("all are gone", lambda: [api.call("GET", path)[0] for path in
+                                            (boats + "/boat", maps + "/sails", PODS + "/crew")] == [404] * 3)
+
+    def test_what_clients_expect_of_any_cluster(self):
+        _, api = self.api_server(1)
+        account = "/api/v1/namespaces/default/serviceaccounts/default"
+        wait_until("there is an account", lambda: api.call("GET", account)[0] == 200)
+        self.assertEqual(api.get("/api/v1/namespaces/default/services/kubernetes")["spec"]["ports"][0]["port"], 443)
+        self.assertIn("[+]ping ok\n", api.get("/readyz?verbose"))
+
     def test_says_when_it_knows_the_cluster(self):
         _, api = self.api_server(2)
         api.create(PODS, pod("waits", cpu="1000"))

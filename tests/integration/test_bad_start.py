@@ -50,6 +50,7 @@ class BadStart(BerthTest):
             ("argument too many", ["run", "now"], 'unexpected argument "now"'),
             ("unknown feature gate", ["run", "--feature-gates=NodeDeclaredFeature=true"],
              "unrecognized feature gate: NodeDeclaredFeature; the nearest is NodeDeclaredFeatures"),
+            ("unknown feature gate, far from all", ["run", "--feature-gates=Foo=true"], r"unrecognized feature gate: Foo( |$)"),
             ("feature that is not there", ["run", "--feature-gates=GenericWorkload=true,GangScheduling=true"], "GangScheduling=true cannot be had"),
             ("log of another format", ["run", "--logging-format=yaml"], "--logging-format", "json"),
             ("scheduler whose lease nobody could make",

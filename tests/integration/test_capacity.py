@@ -10,7 +10,7 @@ import re
 import subprocess
 import unittest
 
-from support import ROOT, Api, BerthTest, berth_binary, clean_environment
+from support import ROOT, Api, BerthTest, berth_binary, clean_environment, node_of
 
 PAGE = ROOT / "docs/capacity.md"
 BLOCK = re.compile(r"^```console\n\$ (berth [^\n]+)\n(.*?)^```$", re.S | re.M)
@@ -55,33 +55,21 @@ class Capacity(BerthTest):
         for each in pods:
             path = f"/api/v1/namespaces/{namespace}/pods"
             api.create(path, each)
-            status, answer = api.call("PATCH", f"{path}/{each['metadata']['name']}/status", {"status": {"phase": "Running"}},
-                                      Api.MERGE_PATCH)
-            self.assertEqual(status, 200, answer)
-
-    def budget(self, api: Api, app: str, allowed: int) -> None:
-        path = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
-        api.create(path, {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": app},
-                          "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": app}}}})
-        status, answer = api.call("PATCH", f"{path}/{app}/status", {"status": {"disruptionsAllowed": allowed}}, Api.MERGE_PATCH)
-        self.assertEqual(status, 200, answer)
+            self.set_status(api, f"{path}/{each['metadata']['name']}", {"phase": "Running"})
 
     def example(self) -> Api:
         """The cluster that docs/capacity.md describes. Its pods' owners are names only: nobody may miss them."""
         _, api = self.api_server(0, "--no-controllers")
-        for number in range(1, 6):
-            api.create("/api/v1/nodes", node(f"node-{number}", zone="abc"[number % 3]))
-        api.create("/api/v1/nodes", node("gpu-1", cpu="8", taints=[{"key": "gpu", "effect": "NoSchedule"}]))
-        self.run_pods(api, *(pod(f"web-{n}", f"node-{n + 1}", "web", owner=stateful("web")) for n in range(4)),
-                      *(pod(f"db-{n}", f"node-{n + 1}", "db", cpu="2", owner=stateful("db")) for n in range(3)),
-                      *(pod(f"agent-{n}", f"node-{n}", "agent", cpu="100m", owner=("apps/v1", "DaemonSet", "agent"))
-                        for n in range(1, 6)),
-                      pod("lone", "node-4", "lone"))
-        api.create("/api/v1/namespaces/default/pods", {**pod("waits", "", "waits"), "spec": {
-            **pod("waits", "", "waits")["spec"], "nodeSelector": {"disk": "ssd"}}})
-        self.budget(api, "db", 1)
-        self.budget(api, "web", 0)
+        api.create_all(ROOT / "examples/clusters/capacity.yaml")
+        for each in api.pods():
+            if node_of(each):
+                self.set_status(api, f"/api/v1/namespaces/default/pods/{each['metadata']['name']}", {"phase": "Running"})
+        self.set_status(api, "/apis/policy/v1/namespaces/default/poddisruptionbudgets/db", {"disruptionsAllowed": 1})
         return api
+
+    def set_status(self, api: Api, path: str, status: dict) -> None:
+        code, answer = api.call("PATCH", f"{path}/status", {"status": status}, Api.MERGE_PATCH)
+        self.assertEqual(code, 200, answer)
 
     def test_capacity(self):
         api = self.example()

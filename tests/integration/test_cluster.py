@@ -3,6 +3,8 @@
 
 import base64
 import hmac
+import itertools
+import json
 import re
 import shutil
 import signal
@@ -38,6 +40,70 @@ class Cluster(BerthTest):
         # The last of these lines is the scheduler's user's, too: the kubeconfig leads there.
         self.assertEqual(Process(self, "run", "--kubeconfig", str(config), "--once").wait(), 0)
         self.assertEqual(process.end(), 0, process.lines("err"))
+
+    GANG = {"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup", "metadata": {"name": "train"},
+            "spec": {"schedulingPolicy": {"gang": {"minCount": 5}}}}
+
+    def gang(self, *flags: str) -> tuple[Api, str]:
+        """A cluster with room for four of the five members of a gang; the warning of its creation."""
+        _, api = self.cluster("--write-kubeconfig", str(self.folder() / "kubeconfig"), *flags)
+        request = urllib.request.Request(api.url + "/apis/scheduling.k8s.io/v1beta1/namespaces/default/podgroups", method="POST",
+                                         data=json.dumps(self.GANG).encode(), headers={"Content-Type": "application/json"})
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=30) as answer:
+            warning = answer.headers.get("Warning", "")
+        for i in range(5):
+            api.create(PODS, pod(f"train-{i}", "2", schedulingGroup={"podGroupName": "train"}))
+        return api, warning
+
+    def test_a_gang_goes_whole_or_not_at_all(self):
+        api, warning = self.gang("--kubernetes-version", "1.37")
+        self.assertEqual(warning, "")
+        self.assertEqual(api.get("/version")["gitVersion"], "v1.37.0+berth")
+        self.assertEqual(api.get("/api/v1/nodes")["items"][0]["status"]["nodeInfo"]["kubeletVersion"], "v1.37.0")
+        path = "/apis/scheduling.k8s.io/v1beta1/namespaces/default/podgroups/train"
+        wait_until("the gang is refused", lambda: api.get(path).get("status", {}).get("conditions"))
+        self.assertEqual([p["spec"].get("nodeName") for p in api.pods()], [None] * 5)
+        api.call("PATCH", path, {"spec": {"schedulingPolicy": {"gang": {"minCount": 4}}}}, Api.MERGE_PATCH)
+        wait_until("four of four run", lambda: sum(p["status"].get("phase") == "Running" for p in api.pods()) == 4)
+
+    def test_pods_of_a_group_that_is_none_get_a_warning(self):
+        """In 1.36 the scheduler knows no groups; with 1.37 they can be switched off."""
+        api, warning = self.gang()
+        self.assertEqual(warning, '299 - "PodGroup default/train: pods are scheduled one by one, as Kubernetes 1.36 does; with '
+                                  '--kubernetes-version 1.37 and --feature-gates GenericWorkload=true as a group"')
+        self.assertEqual(api.get("/version")["gitVersion"], "v1.36.0+berth")
+        wait_until("four of five run", lambda: sum(p["status"].get("phase") == "Running" for p in api.pods()) == 4)
+        _, warning = self.gang("--kubernetes-version", "1.37", "--feature-gates", "GenericWorkload=false")
+        self.assertIn("pods are scheduled one by one; with --feature-gates GenericWorkload=true as a group", warning)
+
+    def test_flags_that_are_wrong(self):
+        for flags, said in [(["--feature-gates", "NoSuchGate=true"], "NoSuchGate"),
+                            (["--kubernetes-version", "1.35"], "--kubernetes-version"),
+                            (["--nodes", "1000001"], "1000000")]:
+            process = Process(self, "cluster", *flags)
+            self.assertEqual(process.wait(20), 2, flags)
+            self.assertIn(said, process.lines("err")[0])
+
+    def test_metrics_for_load_aware(self):
+        """The policy reads the embedded server's own metrics: a node that says it is hot gets no pod."""
+        config = self.file("load-aware.yaml", json.dumps({
+            "apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
+            "leaderElection": {"leaderElect": False}, "profiles": [{
+                "schedulerName": "load-aware", "plugins": {"multiPoint": {"enabled": [{"name": "LoadAware", "weight": 1600}]}},
+                "pluginConfig": [{"name": "LoadAware", "args": {"source": "metrics.k8s.io", "hotThreshold": 85, "interval": "1s"}}]}]}))
+        _, api = self.cluster("--config", str(config), "--write-kubeconfig", str(self.folder() / "kubeconfig"))
+        api.call("PATCH", "/api/v1/nodes/node-1", {"metadata": {"annotations": {"berth.dev/cpu-usage": "97"}}}, Api.MERGE_PATCH)
+        numbers = itertools.count()
+
+        def refuses_node_1() -> bool:
+            """Whether a pod for node-1 alone waits, as soon as anything has come of it."""
+            name = f"there-{next(numbers)}"
+            api.create(PODS, pod(name, nodeSelector={"kubernetes.io/hostname": "node-1"}))
+            made = lambda: api.get(f"{PODS}/{name}")
+            wait_until("it is placed or refused", lambda: made()["spec"].get("nodeName") or made()["status"].get("conditions"))
+            return any("hotter than 85%: cpu at 97%" in c.get("message", "") for c in made()["status"].get("conditions", []))
+
+        wait_until("node-1 is refused", refuses_node_1)
 
     def test_a_cron_job_makes_jobs(self):
         _, api = self.cluster("--write-kubeconfig", str(self.folder() / "kubeconfig"))

@@ -192,7 +192,7 @@ class CompletionTest(BerthTest):
         wrong = [
             (["nonsense", "--help"], 'there is no subcommand "nonsense"; one of run, '),
             (["help", "explian"], 'there is no subcommand "explian"; the nearest is explain; one of run, '),
-            (["explain", "pdo", "--help"], 'explain: there is no subcommand "pdo"; one of pod'),
+            (["explain", "pdo"], '"pdo" should be KIND/NAME, for example pod/web-7d5b or deployment/web, or pod or podgroup'),
             (["nonsense", "--version"], 'there is no subcommand "nonsense"'),
             (["completion", "csh"], "csh"),
             (["version", "-o", "xml"], "xml"),

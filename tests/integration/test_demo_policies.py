@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import unittest
+from pathlib import Path
 
 from support import ROOT, Api, BerthTest, Process, free_port, wait_until
 
@@ -78,6 +79,39 @@ class DemoPolicies(BerthTest):
             self.assertTrue(found, f"{page.name} does not show {command}")
             self.assertEqual(found.group(0), block, f"{page.name} shows something else than the demo prints")
         return shown
+
+    def check_scenario(self, name: str, page: Path) -> Shown:
+        """The same for what is no policy."""
+        demo = Process(self, "demo", "--scenario", name, "--seed", "1")
+        self.assertEqual(demo.wait(90), 0, demo.lines("err"))
+        self.assertEqual(demo.lines("err"), [])
+        lines = demo.lines("out")
+        command = f"$ berth demo --scenario {name} --seed 1"
+        block = "\n".join(["```", command, *lines, "```"])
+        pattern = re.compile(r"```\n" + re.escape(command) + r"\n(.*?\n)??```", re.S)
+        text = page.read_text()
+        self.assertTrue(pattern.search(text), f"{page.name} does not show {command}")
+        if os.environ.get("BERTH_UPDATE_DOCS") == "1":
+            page.write_text(pattern.sub(lambda _: block, text))
+        else:
+            self.assertEqual(pattern.search(text).group(0), block, f"{page.name} shows something else than the demo prints")
+        return Shown(lines)
+
+    def test_gangs(self):
+        shown = self.check_scenario("gangs", ROOT / "docs/pod-groups.md")
+        self.assertEqual([sum(shown.pods(i).values()) for i in range(2)], [5, 0], "all of a gang, or none")
+
+    def test_gangs_need_their_release(self):
+        demo = Process(self, "demo", "--scenario", "gangs", "--kubernetes-version", "1.36")
+        self.assertEqual(demo.wait(20), 2)
+        self.assertIn("--scenario gangs: needs --kubernetes-version 1.37", demo.lines("err")[0])
+
+    def test_gpus(self):
+        page = ROOT / "docs/policies/README.md"
+        shown = self.check_scenario("gpus", page)
+        self.assertEqual(sorted(shown.pods(0).values()), [0, 0, 2, 4])
+        whole = [node for node, count in shown.pods(1).items() if count]
+        self.assertEqual([(len(whole), shown.pods(0)[node]) for node in whole], [(1, 0)])
 
     def test_random(self):
         counts = self.check("random").pods()

@@ -21,30 +21,9 @@ COLUMNS = 100
 SHOP = "/api/v1/namespaces/shop/pods"
 
 
-def node(name: str, cpu: str, zone: str, taints: list | None = None, **spec) -> dict:
-    room = {"cpu": cpu, "memory": "16Gi", "pods": "110"}
-    return {"apiVersion": "v1", "kind": "Node",
-            "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, "topology.kubernetes.io/zone": zone}},
-            "spec": {**({"taints": taints} if taints else {}), **spec},
-            "status": {"capacity": room, "allocatable": room, "conditions": [{"type": "Ready", "status": "True"}]}}
-
-
 def shop_cluster(api: Api) -> None:
     """The cluster of docs/explain.md."""
-    gpu = [{"key": "gpu", "value": "true", "effect": "NoSchedule"}]
-    for made in (node("a-1", "4", "a"), node("a-2", "4", "a"), node("b-1", "4", "b"), node("gpu-1", "8", "a", gpu),
-                 node("gpu-2", "2", "b", gpu), node("old-1", "8", "b", unschedulable=True)):
-        api.create("/api/v1/nodes", made)
-    api.create("/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
-    api.create("/apis/scheduling.k8s.io/v1/priorityclasses", {
-        "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "shop"}, "value": 100})
-    for name, cpu, on in (("web-1", "3", "a-1"), ("web-2", "2500m", "a-2")):
-        api.create(SHOP, pod(name, cpu, nodeName=on, priorityClassName="shop"))
-    for name, cpu in (("batch-1", "1500m"), ("batch-2", "1")):
-        api.create(SHOP, pod(name, cpu, nodeName="b-1"))
-    api.create(SHOP, pod("checkout", "3", priorityClassName="shop"))
-    api.create(SHOP, pod("report", "200m"))
-    api.create(SHOP, pod("later", "200m", schedulingGates=[{"name": "example.com/quota"}]))
+    api.create_all(ROOT / "examples/clusters/explain.yaml")
 
 
 def rights() -> set[tuple[str, str, str]]:
@@ -175,7 +154,37 @@ class Explain(BerthTest):
     def test_another_schedulers_pod(self):
         api = self.shop()
         api.create(SHOP, pod("foreign", "1", scheduler="elsewhere"))
-        self.assertEqual(self.json_of(api, "shop/foreign")["askedProfile"], "default-scheduler")
+        said = self.json_of(api, "shop/foreign", status=3)
+        self.assertEqual((said["state"], said["askedProfile"]), ("Waits", "default-scheduler"))
+        self.assertIn('it waits for the scheduler "elsewhere"', said["message"])
+
+    def test_several_pods_and_all_that_waits(self):
+        api = self.shop()
+        out, _ = self.run_explain(api.url, "pod/shop/checkout", "pod/shop/batch-2", status=3)
+        self.assertEqual(re.findall(r"(?m)^Pod: +(\S+)", out), ["shop/checkout", "shop/batch-2"])
+        names = self.file("names", "pod/batch-1\npod/batch-2\n")
+        out, _ = self.run_explain(api.url, "-n", "shop", "-f", str(names), "-o", "json")
+        self.assertEqual([one["pod"] for one in json.loads(out)["items"]], ["shop/batch-1", "shop/batch-2"])
+        _, err = self.run_explain(api.url, "deployment/shop/none", status=1)
+        self.assertEqual(err, "berth: the cluster has no pod of Deployment shop/none\n")
+        _, err = self.run_explain(api.url, "checkout", status=2)
+        self.assertIn("should be KIND/NAME", err)
+        self.run_explain(api.url, status=2)
+        out, _ = self.run_explain(api.url, "--pending", status=3)
+        self.assertRegex(out, r"(?m)\A3 pods wait for a node\.$")
+        self.assertRegex(out, r"(?m)^3 Insufficient cpu, 2 node\(s\) had untolerated taint\(s\), 1 node\(s\) were unschedulable$")
+        self.assertRegex(out, r"(?m)^  Pod shop/checkout +1 ")
+        self.assertRegex(out, r"(?m)^Gated: ")
+        out, _ = self.run_explain(api.url, "--pending", "-n", "other", "-o", "json")
+        self.assertEqual(json.loads(out)["pods"], 0)
+
+    def test_a_pod_that_has_ended_is_there(self):
+        api = self.shop()
+        done = api.create(SHOP, pod("done", "1", nodeName="a-1"))
+        status, answer = api.call("PUT", SHOP + "/done/status", {**done, "status": {"phase": "Succeeded"}})
+        self.assertEqual(status, 200, answer)
+        said = self.json_of(api, "shop/done")
+        self.assertEqual((said["state"], said["node"]), ("Ended", "a-1"))
 
     def test_the_namespace_is_that_of_the_kubeconfig(self):
         api = self.shop()
@@ -245,8 +254,8 @@ class Explain(BerthTest):
                 self.assertEqual(out, "")
                 self.assertEqual(len(err.splitlines()), 1, err)
                 self.assertRegex(err, pattern)
-        with self.subTest("no subcommand"):
-            self.assertRegex(self.run_explain(None, status=2)[1], "subcommand")
+        with self.subTest("nothing"):
+            self.assertRegex(self.run_explain(None, status=2)[1], "pod NAME, KIND/NAME, -l SELECTOR or --pending")
         with self.subTest("no server"):
             _, err = self.run_explain(f"http://127.0.0.1:{free_port()}", "pod", "shop/checkout", status=1)
             self.assertEqual(len(err.splitlines()), 1, err)

@@ -56,15 +56,20 @@ def kubeconfig(server: str, token: str = "") -> str:
 
 class ExplainPort(BerthTest):
     def cluster(self) -> Api:
-        """That of docs/explain.md, without the pod that would evict others, and with one that fits nowhere."""
+        """That of docs/explain.md, without the pod that would evict others."""
         _, api = self.api_server()
         shop_cluster(api)
         api.call("DELETE", f"{SHOP}/checkout")
-        api.create(SHOP, pod("import", "9", priorityClassName="shop"))
         return api
 
+    def create_import(self, api: Api) -> None:
+        api.create(SHOP, pod("import", "9", priorityClassName="shop"))
+
     def settled(self, api: Api, port: SecurePort) -> None:
+        """With a pod that fits nowhere. It comes when the other is placed: that is then the first decision of all, and which
+        of two equally good nodes it names follows from the seed alone."""
         wait_until("report is placed", lambda: node_of(api.get(f"{SHOP}/report")))
+        self.create_import(api)
         wait_until("import has been refused, and this has come back", lambda: [
             said for said in [self.asked(port, "shop/import")] if said["condition"].startswith("0/6 nodes")])
 
@@ -234,6 +239,7 @@ class ExplainPort(BerthTest):
         api = self.cluster()
         leader = SecurePort(self, api.url, "--leader-elect=true", leads=False)
         wait_until("report is placed", lambda: node_of(api.get(f"{SHOP}/report")))
+        self.create_import(api)
         standby = SecurePort(self, api.url, "--leader-elect=true", leads=False)
         code, body = standby.ask("/explain/pods/shop/import")
         self.assertEqual(code, 503, body)

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -37,6 +38,7 @@ BERTH_PLUGIN("Aborting", [](berth::PluginArgs&, berth::Handle&) { return std::un
     "crashing.cc": """#include <berth/plugin.h>
 #include <csignal>
 #include <cstdlib>
+#include <unistd.h>
 class Crashing : public berth::FilterPlugin {
  public:
   std::string_view Name() const override { return "Crashing"; }
@@ -46,6 +48,7 @@ class Crashing : public berth::FilterPlugin {
     if (name == "pointer") *null = 1;
     if (name.starts_with("abort")) std::abort();
     if (name == "exit") std::exit(0);
+    while (name == "hang") sleep(1);
     if (name == "deep") return Deep(1) > 0 ? berth::Status() : berth::Status::Unschedulable("deep");
     return {};
   }
@@ -227,7 +230,8 @@ class OwnPlugin(BerthTest):
                       self.refusal("--config", str(typo), "--plugin-dir", str(self.plugins)))
         self.assertIn('"NodeMacth" does not exist; the nearest name is "NodeName"', self.refusal("--config", str(typo)))
 
-    def test_a_failed_check_sets_the_pod_aside_and_the_program_begins_anew(self) -> None:
+    def start_crashing(self) -> tuple[Process, Api]:
+        """A scheduler with the plugin that fails at some pods, and one node."""
         folder = self.folder()
         shutil.copy(self.bad / "build/crashing.so", folder / "crashing.so")
         config = self.file("crashing.yaml", """apiVersion: kubescheduler.config.k8s.io/v1
@@ -243,6 +247,21 @@ profiles:
         berth = self.start(self.prefix / "bin/berth", "run", "--master", api.url, "--config", str(config),
                            "--plugin-dir", str(folder))
         berth.wait_for("err", "Starting")
+        return berth, api
+
+    def test_it_ends_although_a_plugin_does_not(self) -> None:
+        berth, api = self.start_crashing()
+        api.create(PODS, pod("before", scheduler="crashing"))
+        wait_until("the first is bound", lambda: node_of(api.get(f"{PODS}/before")))
+        api.create(PODS, pod("hang", scheduler="crashing"))
+        time.sleep(1)  # Nothing tells that a plugin has begun.
+        began = time.monotonic()
+        self.assertEqual(berth.end(), 1, berth.lines("err"))
+        self.assertLess(time.monotonic() - began, 20, "the chart's terminationGracePeriodSeconds")
+        self.assertIn("The process ends although a turn of the core has not", berth.lines("err")[-1])
+
+    def test_a_failed_check_sets_the_pod_aside_and_the_program_begins_anew(self) -> None:
+        berth, api = self.start_crashing()
 
         def create(name: str) -> None:
             api.create(PODS, pod(name, scheduler="crashing"))

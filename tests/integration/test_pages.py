@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pages of docs whose commands are run as they are written, on the embedded cluster: docs/start-here.md. Needs a kubectl on
-the machine. And docs/events.md, which names each event that the sources write."""
+the machine. The clusters of which pages show outputs, made as the page says. And docs/events.md, which names each event that the
+sources write."""
 
 import os
 import re
@@ -9,7 +10,7 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from support import DEADLINE_S, ROOT, BerthTest, berth_binary, clean_environment, free_port, wait_until
+from support import DEADLINE_S, ROOT, BerthTest, Process, berth_binary, clean_environment, free_port, wait_until
 
 KUBECTL = shutil.which("kubectl")
 BLOCK = re.compile(r"^<!-- run by tests/integration/test_pages\.py(?:: (?P<how>[^\n]*))? -->\n```sh\n(?P<text>.*?)^```$", re.S | re.M)
@@ -47,6 +48,51 @@ class StartHere(BerthTest):
         self.assertIn('deployment "web" successfully rolled out', done.stdout)
         self.assertIn("Insufficient cpu", done.stdout)  # explain, of the pod that is too large
         self.assertRegex(done.stdout, r"(?m)^web-\S+ +1/1 +Running")
+
+
+class Clusters(BerthTest):
+    """Who types what a page says about its cluster gets an output of that page."""
+
+    def repeat(self, page: str) -> None:
+        text = (ROOT / "docs" / page).read_text()
+        section = text.partition("\n## The cluster of this page\n")[2].partition("\n## ")[0]
+        server, commands = re.findall(r"(?ms)^```sh\n(.*?)^```$", section)
+        words = server.split()
+        self.assertEqual(words[:2], ["berth", "apiserver"])
+        process = Process(self, *words[1:], "--listen", "127.0.0.1:0")
+        address = process.wait_for("out", r"http://(127\.0\.0\.1:\d+)").group(1)
+        *made, asked = commands.replace("127.0.0.1:8001", address).splitlines()
+        environment = {**clean_environment(), "HOME": str(self.folder()),
+                       "PATH": f"{Path(berth_binary()).resolve().parent}:{os.environ['PATH']}"}
+
+        def shell(script: str) -> subprocess.CompletedProcess:
+            return subprocess.run(["bash", "-e", "-o", "pipefail", "-c", script], cwd=ROOT, env=environment, capture_output=True,
+                                  text=True, timeout=DEADLINE_S, check=False)
+        done = shell("\n".join(made))
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        done = shell(asked)
+        self.assertIn(done.returncode, (0, 3), done.stderr)
+        self.assertIn(f"```console\n$ {asked.partition(' --master')[0]}\n{done.stdout}```", text)
+
+    @unittest.skipUnless(KUBECTL, "no kubectl here")
+    def test_explain(self):
+        self.repeat("explain.md")
+
+    @unittest.skipUnless(KUBECTL, "no kubectl here")
+    def test_simulate(self):
+        self.repeat("simulate.md")
+
+    @unittest.skipUnless(KUBECTL, "no kubectl here")
+    def test_capacity(self):
+        self.repeat("capacity.md")
+
+    @unittest.skipUnless(KUBECTL, "no kubectl here")
+    def test_pod_groups(self):
+        self.repeat("pod-groups.md")
+
+    @unittest.skipUnless(KUBECTL, "no kubectl here")
+    def test_rebalance(self):
+        self.repeat("rebalance.md")
 
 
 class Events(unittest.TestCase):

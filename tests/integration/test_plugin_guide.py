@@ -2,8 +2,8 @@
 """docs/plugins/write-a-plugin.md: does what it says, block by block, in an empty folder.
 
 A block with a name behind its language is that file. A block of sh is run. A block of console has commands, and what they
-print: the lines that are shown have to be there, in that order, from the start of each line on, however many blanks are
-between words. Other blocks are to read.
+print: the lines that are shown have to be there, whole and in that order, however many blanks are between words. Other blocks are
+to read.
 """
 
 import os
@@ -99,7 +99,7 @@ class Guide(BerthTest):
                     for command, wanted in console(block.text):
                         lines = iter(one_blank(line) for line in self.run_shell(block, command).splitlines())
                         for want in map(one_blank, wanted):
-                            self.assertTrue(any(line.startswith(want) for line in lines), f"{command} does not show {want!r}")
+                            self.assertTrue(any(line == want for line in lines), f"{command} does not show {want!r}")
 
     def test_the_demo_shows_what_the_guide_says(self):
         """Six pods, and all on the second node."""

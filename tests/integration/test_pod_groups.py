@@ -10,10 +10,8 @@ import shlex
 import subprocess
 import unittest
 
-from support import ROOT, Api, BerthTest, berth_binary, clean_environment, pod
+from support import ROOT, Api, BerthTest, berth_binary, clean_environment
 
-PODS = "/api/v1/namespaces/default/pods"
-GROUPS = "/apis/scheduling.k8s.io/v1beta1/namespaces/default/podgroups"
 TIME_LIMIT_S = 120.0
 PAGE = ROOT / "docs/pod-groups.md"
 CONSOLE = re.compile(r"^```console\n\$ (berth explain podgroup [^\n]*)\n(.*?)^```$", re.S | re.M)
@@ -37,13 +35,7 @@ class ExplainPodGroup(BerthTest):
     def training(self) -> Api:
         """The cluster of docs/pod-groups.md: room for three of four workers."""
         _, api = self.api_server(0, "--no-controllers")
-        for name in ("large-1", "large-2"):
-            api.create("/api/v1/nodes", node(name, "8"))
-        api.create(PODS, pod("web-0", "3", nodeName="large-2"))
-        api.create(GROUPS, {"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup", "metadata": {"name": "training-1"},
-                            "spec": {"schedulingPolicy": {"gang": {"minCount": 4}}, "disruptionMode": {"all": {}}}})
-        for number in range(4):
-            api.create(PODS, pod(f"training-1-{number}", "4", schedulingGroup={"podGroupName": "training-1"}))
+        api.create_all(ROOT / "examples/clusters/pod-groups.yaml")
         return api
 
     def test_the_page(self):

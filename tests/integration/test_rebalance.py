@@ -20,13 +20,6 @@ POLICY = ROOT / "examples/rebalance/policy.yaml"
 CONSOLE = re.compile(r"^```console\n\$ (berth rebalance plan[^\n]*)\n(.*?)^```$", re.S | re.M)
 
 
-def node(name: str, taints: list | None = None) -> dict:
-    amounts = {"cpu": "4", "memory": "16Gi", "pods": "110"}
-    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
-            "spec": {"taints": taints or []},
-            "status": {"capacity": amounts, "allocatable": amounts, "conditions": [{"type": "Ready", "status": "True"}]}}
-
-
 class ShopTest(BerthTest):
     """Makes the cluster of docs/rebalance.md."""
 
@@ -34,31 +27,11 @@ class ShopTest(BerthTest):
         code, answer = api.call("PATCH", f"{PODS}/{name}/status", {"status": status}, Api.MERGE_PATCH)
         self.assertEqual(code, 200, answer)
 
-    def stateful_set(self, api: Api, name: str, cpu: str, *nodes: str, **more) -> None:
-        """With a running pod on each of the nodes. The server has no controller that would make more of them."""
-        owner = api.create("/apis/apps/v1/namespaces/default/statefulsets", {
-            "apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": name},
-            "spec": {"replicas": len(nodes), "serviceName": name, "selector": {"matchLabels": {"app": name}},
-                     "template": {"metadata": {"labels": {"app": name}}, "spec": pod(name, cpu)["spec"]}}})
-        for number, on in enumerate(nodes):
-            made = pod(f"{name}-{number}", cpu, nodeName=on, **more)
-            made["metadata"]["labels"] = {"app": name}
-            made["metadata"]["ownerReferences"] = [{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": name,
-                                                    "uid": owner["metadata"]["uid"], "controller": True}]
-            api.create(PODS, made)
-            self.set_status(api, f"{name}-{number}", phase="Running")
-
     def shop(self, api: Api) -> None:
         """node-2 has got a taint, node-4 and node-5 are new."""
-        for name in ("node-1", "node-3", "node-4", "node-5"):
-            api.create("/api/v1/nodes", node(name))
-        api.create("/api/v1/nodes", node("node-2", [{"key": "maintenance", "effect": "NoSchedule"}]))
-        self.stateful_set(api, "web", "500m", "node-1", "node-1", "node-1", "node-2")
-        self.stateful_set(api, "cart", "1", "node-2", "node-3", "node-3")
-        self.stateful_set(api, "huge", "4", "node-2")
-        api.create("/apis/policy/v1/namespaces/default/poddisruptionbudgets", {
-            "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "cart"},
-            "spec": {"minAvailable": 3, "selector": {"matchLabels": {"app": "cart"}}}})
+        api.create_all(ROOT / "examples/clusters/rebalance.yaml")
+        for each in api.pods():
+            self.set_status(api, each["metadata"]["name"], phase="Running")
 
 
 class Rebalance(ShopTest):

@@ -120,6 +120,7 @@ profiles:
         self.assertEqual(self.on("node-1"), [], "the new one is elsewhere")
 
     def test_metrics_server_is_not_there(self):
+        self.gate.missing = "/apis/metrics.k8s.io"
         process = self.run_rebalance("""metricsProviders: [{source: KubernetesMetrics}]
 profiles:
 - name: default

@@ -48,6 +48,7 @@ class Gate:
     def __init__(self, test: unittest.TestCase, api: Api):
         self.on_eviction = None
         self.on_node = None
+        self.missing = None  # paths that begin so are not served
         self.requests = []  # method and path
         self._lock = threading.Lock()
         gate = self
@@ -70,6 +71,9 @@ class Gate:
                     connection.close()
                     return answer, data
 
+                if gate.missing and self.path.startswith(gate.missing):
+                    self.send_error(404)
+                    return
                 if self.command == "PATCH" and gate.on_node and (node := NODE.match(self.path)):
                     gate.on_node(node.group(1))
                 match = EVICTION.match(self.path)
@@ -356,8 +360,8 @@ class Page(ShopTest):
         words = [str(ROOT / word) if word.startswith("examples/") else word for word in match.group(1).split()[1:]]
         process = Process(self, *words, "--master", api.url)
         process.wait_for("err", '"Round" result')
-        lines = [line for line in process.lines("err") if "rebalance]" in line]
-        text = "".join(re.sub(r' uid="[^"]*"', "", re.sub(r"^.*? rebalance\] ", "", line)) + "\n" for line in lines)
+        lines = [line for line in process.lines("err") if " rebalance_cluster.cc:" in line]
+        text = "".join(re.sub(r' uid="[^"]*"', "", re.sub(r"^.*? rebalance_cluster\.cc:\d+\] ", "", line)) + "\n" for line in lines)
         text = re.sub(r'took="[^"]*"', 'took="40ms"', text)
         written = page[:match.start(2)] + text + page[match.end(2):]
         if os.environ.get("BERTH_WRITE_DOCS"):

@@ -138,6 +138,18 @@ class Script(BerthTest):
                 self.assertEqual(len(berth.lines("err")), 1, berth.lines("err"))
                 self.assertRegex(berth.lines("err")[0], want)
 
+    def test_the_page_begins_with_the_cheapest_node(self):
+        _, api = self.api_server(5)
+        for i, price in enumerate(("0.40", "0.20", "0.05", "0.10", "1.60"), 1):
+            status, answer = api.call("PATCH", f"/api/v1/nodes/node-{i}", {"metadata": {"labels": {"price": price}}},
+                                      content_type=Api.MERGE_PATCH)
+            self.assertEqual(status, 200, answer)
+        page = (ROOT / "docs" / "plugins" / "lua.md").read_text()
+        berth, _, _ = self.scripted(api, page.partition("```lua\n")[2].partition("```")[0])
+        for i in range(5):
+            self.assertEqual(self.place(api, f"cheap-{i}"), "node-3")
+        self.assertEqual(berth.end(), 0)
+
     def test_the_example(self):
         _, api = self.api_server(3)
         for node in ("node-1", "node-2"):

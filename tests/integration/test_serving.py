@@ -2,6 +2,7 @@
 """The secure port of berth run, and what one would do to it: pods are scheduled all the same, and one line says what is
 wrong."""
 
+import gzip
 import json
 import re
 import resource
@@ -81,6 +82,58 @@ class Serving(BerthTest):
                 for field in ("parallelism", "enableContentionProfiling"):
                     self.assertEqual(len(self.lines(port.berth, f"{field} has no effect: ")), 1 if name == "no profiling" else 0)
                 self.assertEqual(port.berth.end(), 0, port.berth.lines("err"))
+
+    def test_which_metrics_are_served(self):
+        _, api = self.api_server(1)
+        labels = self.file("labels.yaml", "scheduler_pending_pods,queue: active,gated\n")
+        port = SecurePort(self, api.url, "--disabled-metrics=scheduler_pod_scheduling_attempts,nobody_knows",
+                          "--allow-metric-labels-manifest", str(labels))
+        self.bind(api, "p")
+        text = port.ask("/metrics")[1]
+        self.assertNotIn("scheduler_pod_scheduling_attempts", text)
+        self.assertIn("disabled_metrics_total 2\n", text)
+        self.assertEqual(set(re.findall(r'scheduler_pending_pods{queue="(\w+)"}', text)), {"active", "gated", "unexpected"})
+        # Compressed for who asks for it.
+        request = urllib.request.Request(f"https://127.0.0.1:{port.port}/metrics", headers={"Accept-Encoding": "gzip"})
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=unverified()))
+        with opener.open(request, timeout=60) as answer:
+            self.assertEqual(answer.headers["Content-Encoding"], "gzip")
+            packed = answer.read()
+        self.assertIn("scheduler_pending_pods", gzip.decompress(packed).decode())
+        self.assertLess(len(packed), len(text) / 3)
+        # DELETE lets counters begin anew.
+        attempts = re.compile(r'^scheduler_schedule_attempts_total{profile="default-scheduler",result="scheduled"} (\d+)$', re.MULTILINE)
+        self.assertEqual(attempts.findall(text), ["1"])
+        self.assertEqual(port.ask("/metrics", "DELETE"), (200, "metrics reset\n"))
+        self.assertEqual(attempts.findall(port.ask("/metrics")[1]), [])
+        self.bind(api, "q")
+        self.assertEqual(attempts.findall(port.ask("/metrics")[1]), ["1"])
+        self.assertEqual(port.berth.end(), 0, port.berth.lines("err"))
+
+    def test_verbosity_can_be_put(self):
+        _, api = self.api_server(1)
+        port = SecurePort(self, api.url)
+        for level, name, wanted in (("3", "a", 1), ("0", "b", 0), ("2147483648", "c", 1)):
+            self.assertEqual(port.ask("/debug/flags/v", "PUT", data=level.encode()),
+                             (200, f"successfully set klog.logging.verbosity to {level}\n"))
+            self.bind(api, name)
+            self.assertEqual(len(self.lines(port.berth, f'Attempting to schedule pod" pod="default/{name}"')), wanted)
+        self.assertEqual(port.ask("/debug/flags/v", "PUT", data=b"-1")[0], 400)
+        self.assertEqual(port.berth.end(), 0, port.berth.lines("err"))
+
+    def test_cipher_suites_that_http2_cannot_do_with(self):
+        """As kube-scheduler, which does not begin with them unless it is told to do without HTTP/2."""
+        _, api = self.api_server()
+        old = "--tls-cipher-suites=TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384"
+        berth = Process(self, "run", "--master", api.url, "--leader-elect=false", "--bind-address=127.0.0.1",
+                        f"--secure-port={free_port()}", old)
+        self.assertEqual(berth.wait(), 2)
+        self.assertIn("error configuring http2: http2: TLSConfig.CipherSuites is missing an HTTP/2-required",
+                      berth.lines("err")[-1])
+        for allowed in (["--disable-http2-serving"], ["--tls-min-version=VersionTLS13"]):
+            port = SecurePort(self, api.url, old, *allowed)
+            self.assertEqual(port.ask("/livez")[0], 200)
+            self.assertEqual(port.berth.end(), 0)
 
     def test_a_kind_that_may_not_be_listed(self):
         forbidden = {"persistentvolumes"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SIGUSR2, at which a scheduler writes cache and queue into its log, as kube-scheduler does."""
+"""SIGUSR2, at which a scheduler writes cache and queue into its log, as kube-scheduler does, and SIGUSR1, which does nothing."""
 
 import os
 import signal
@@ -43,11 +43,15 @@ class SignalsTest(BerthTest):
         self.assertIn("Cache mismatch", text)
         self.assertIn('missedPods="[default/others]" redundantPods="[]"', text)
         self.assertNotIn("missedNodes", text)
+        os.kill(berth.pid, signal.SIGUSR1)
+        create_pod(api, pod("third"))
+        placed(api, "third")
         self.assertEqual(berth.end(), 0)
 
     def test_a_program_with_nothing_to_tell_goes_on(self):
         process, api = self.api_server(1)
         os.kill(process.pid, signal.SIGUSR2)
+        os.kill(process.pid, signal.SIGUSR1)
         create_pod(api, pod("pod"))
         self.assertEqual(process.end(), 0)
 

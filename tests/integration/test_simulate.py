@@ -35,25 +35,6 @@ spec:
 """
 
 
-def node(name: str, cpu: str, memory: str, zone: str, price: str | None = None) -> dict:
-    meta = {"name": name, "labels": {"kubernetes.io/hostname": name, "topology.kubernetes.io/zone": zone}}
-    if price:
-        meta["annotations"] = {"berth.dev/price": price}
-    amounts = {"cpu": cpu, "memory": memory, "pods": "110"}
-    return {"apiVersion": "v1", "kind": "Node", "metadata": meta,
-            "status": {"capacity": amounts, "allocatable": amounts,
-                       "conditions": [{"type": "Ready", "status": "True"}]}}
-
-
-def owned(name: str, owner: dict, on: str, cpu: str, memory: str) -> dict:
-    made = pod(name, cpu, nodeName=on)
-    made["spec"]["containers"][0]["resources"]["requests"]["memory"] = memory
-    made["metadata"]["labels"] = owner["spec"]["selector"]["matchLabels"]
-    made["metadata"]["ownerReferences"] = [{"apiVersion": "apps/v1", "kind": owner["kind"], "name": owner["metadata"]["name"],
-                                            "uid": owner["metadata"]["uid"], "controller": True}]
-    return made
-
-
 class Simulate(BerthTest):
     def run_simulate(self, api: Api | None, *arguments, status: int = 0, stdin: str | None = None):
         """Standard output, and standard error."""
@@ -68,21 +49,6 @@ class Simulate(BerthTest):
         return {kind: {item["metadata"]["name"]: item["metadata"]["resourceVersion"] for item in api.get(path)["items"]}
                 for kind, path in (("pods", "/api/v1/pods"), ("nodes", "/api/v1/nodes"), ("events", "/api/v1/events"),
                                    ("deployments", "/apis/apps/v1/deployments"))}
-
-    def small_shop(self, api: Api) -> None:
-        """The cluster of docs/simulate.md."""
-        for name, cpu, memory, zone, price in (("large-1", "8", "32Gi", "a", "0.40"), ("large-2", "8", "32Gi", "b", "0.40"),
-                                               ("small-1", "4", "16Gi", "a", "0.10"), ("small-2", "4", "16Gi", "b", "0.10")):
-            api.create("/api/v1/nodes", node(name, cpu, memory, zone, price))
-        cart, agent = (api.create(f"/apis/apps/v1/namespaces/default/{kind.lower()}s", {
-            "apiVersion": "apps/v1", "kind": kind, "metadata": {"name": name},
-            "spec": {"selector": {"matchLabels": {"app": name}},
-                     "template": {"metadata": {"labels": {"app": name}}, "spec": pod(name)["spec"]}, **more}})
-            for kind, name, more in (("StatefulSet", "cart", {"replicas": 5, "serviceName": "cart"}), ("DaemonSet", "agent", {})))
-        for number, on in enumerate(("small-1", "large-1", "large-1", "large-2", "large-2")):
-            api.create(PODS, owned(f"cart-{number}", cart, on, "2500m", "6Gi"))
-        for on in ("large-1", "large-2", "small-1", "small-2"):
-            api.create(PODS, owned(f"agent-{on}", agent, on, "100m", "256Mi"))
 
     def test_then_apply(self):
         _, api = self.api_server(5)
@@ -305,7 +271,7 @@ extenders: [{urlPrefix: "http://127.0.0.1:1/x", filterVerb: filter}]
 
     def test_the_page(self):
         _, api = self.api_server(0, "--no-controllers")  # the pods are as the page has them
-        self.small_shop(api)
+        api.create_all(ROOT / "examples/clusters/simulate.yaml")
         page = PAGE.read_text()
         self.assertGreater(len(CONSOLE.findall(page)), 2)
 

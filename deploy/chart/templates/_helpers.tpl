@@ -127,8 +127,8 @@ yes
 {{- fail (printf "%s: mode rebalancer schedules nothing; rebalancer.schedulerConfiguration says what the cluster's scheduler does, rebalancer.extraArgs are flags" $value) -}}
 {{- end -}}
 {{- end -}}
-{{- if or .Values.metrics.prometheusRule.enabled .Values.networkPolicy.enabled -}}
-{{- fail "metrics.prometheusRule, networkPolicy: they are about a scheduler, and mode rebalancer installs none" -}}
+{{- if .Values.metrics.prometheusRule.enabled -}}
+{{- fail "metrics.prometheusRule: its alerts are about a scheduler, and mode rebalancer installs none" -}}
 {{- end -}}
 {{- else if eq .Values.mode "shadow" -}}
 {{- if gt (int (include "berth.replicas" .)) 1 -}}

@@ -10,4 +10,8 @@ Expected<std::shared_ptr<const PodDetails>> DecodePodDetails(simdjson::dom::elem
   return internal::JsonDecoder::Decode<PodDetails>(object);
 }
 
+Expected<std::shared_ptr<const BudgetDetails>> DecodeBudgetDetails(simdjson::dom::element object) {
+  return internal::JsonDecoder::Decode<BudgetDetails>(object);
+}
+
 }  // namespace berth::api

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PodDetails: decoding from the JSON of a pod, as decode.h describes it.
+// PodDetails and BudgetDetails: decoding from the JSON of an object, as decode.h describes it.
 #pragma once
 
 #include <memory>
@@ -12,5 +12,6 @@
 namespace berth::api {
 
 Expected<std::shared_ptr<const PodDetails>> DecodePodDetails(simdjson::dom::element object);
+Expected<std::shared_ptr<const BudgetDetails>> DecodeBudgetDetails(simdjson::dom::element object);
 
 }  // namespace berth::api

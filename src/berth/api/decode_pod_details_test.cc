@@ -88,5 +88,17 @@ TEST(DecodePodDetailsTest, AWrongTypeIsNamedByItsPath) {
   EXPECT_THAT(details.error().message, ::testing::HasSubstr("status.containerStatuses[0].restartCount"));
 }
 
+TEST(DecodePodDetailsTest, WhatABudgetSaysOfPodsThatAreNotReady) {
+  simdjson::dom::parser parser;
+  const std::string text =
+      R"({"metadata":{"name":"b"},"spec":{"unhealthyPodEvictionPolicy":"AlwaysAllow","minAvailable":1},
+          "status":{"currentHealthy":3,"desiredHealthy":2}})";
+  std::string pruned;
+  JsonPruner("PodDisruptionBudget", {}).Append(parser.parse(text), pruned);
+  const auto budget = DecodeBudgetDetails(parser.parse(pruned));
+  ASSERT_TRUE(budget.ok()) << budget.error().message;
+  EXPECT_EQ(**budget, (BudgetDetails{"AlwaysAllow", 3, 2, {"b", {}}})) << "a snapshot keeps it";
+}
+
 }  // namespace
 }  // namespace berth::api

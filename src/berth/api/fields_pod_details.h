@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PodDetails: a second reading of the kind Pod. Private to this folder.
+// PodDetails: a second reading of the kind Pod, and BudgetDetails of the kind PodDisruptionBudget. Private to this
+// folder.
 #pragma once
 
 #include <optional>
@@ -111,6 +112,19 @@ inline constexpr auto kFields<PodDetails> = Fields{
     Field{"metadata", 1, &PodDetails::metadata},
     Field{"spec", 2, &PodDetails::spec},
     Field{"status", 3, &PodDetails::status},
+};
+
+template <>
+inline constexpr std::string_view kKind<BudgetDetails> = "PodDisruptionBudget";
+template <>
+inline constexpr auto kFields<BudgetDetails> = Fields{
+    Field{"metadata", 1, &BudgetDetails::metadata},
+    Field{"spec", 2, Fields{Field{"unhealthyPodEvictionPolicy", 4, &BudgetDetails::unhealthy_pod_eviction_policy}}},
+    Field{"status", 3,
+          Fields{
+              Field{"currentHealthy", 4, &BudgetDetails::current_healthy},
+              Field{"desiredHealthy", 5, &BudgetDetails::desired_healthy},
+          }},
 };
 
 }  // namespace berth::api::internal

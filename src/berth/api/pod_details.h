@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// PodDetails: what moving pods reads of a core/v1 Pod beside what scheduling reads (pod.h). A plain value. The
-// scheduler never decodes it.
+// PodDetails and BudgetDetails: what moving pods reads of a core/v1 Pod and a PodDisruptionBudget beside what
+// scheduling reads (pod.h, workloads.h). Plain values. The scheduler never decodes them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -54,6 +55,22 @@ struct PodDetails {
   Spec spec;
   Status status;
   bool operator==(const PodDetails&) const = default;
+};
+
+// Whether its condition Ready is true.
+inline bool IsReady(const PodDetails& pod) {
+  return std::any_of(pod.status.conditions.begin(), pod.status.conditions.end(), [](const TimedCondition& condition) {
+    return condition.type == "Ready" && condition.status == "True";
+  });
+}
+
+// Which pods that are not ready a PodDisruptionBudget lets go.
+struct BudgetDetails {
+  std::string unhealthy_pod_eviction_policy;  // "IfHealthyBudget", "AlwaysAllow"; empty: the first
+  std::int32_t current_healthy = 0;
+  std::int32_t desired_healthy = 0;
+  PodDetails::Meta metadata{};
+  bool operator==(const BudgetDetails&) const = default;
 };
 
 }  // namespace berth::api

@@ -140,7 +140,7 @@ struct Kinds {
 
 // A kind of several readings keeps what any of them reads.
 using AllKinds = Kinds<Pod, PodDetails, Node, PersistentVolume, PersistentVolumeClaim, StorageClass, CsiNode, CsiDriver,
-                       CsiStorageCapacity, VolumeAttachment, PodDisruptionBudget, Namespace, Service,
+                       CsiStorageCapacity, VolumeAttachment, PodDisruptionBudget, BudgetDetails, Namespace, Service,
                        ReplicationController, ReplicaSet, StatefulSet, ResourceSlice, DeviceTaintRule, DeviceClass,
                        ResourceClaim, PodGroup, CompositePodGroup, PriorityClass, RuntimeClass, ResourceClaimTemplate>;
 

@@ -3,6 +3,7 @@
 // error. Call it once per process, on the main thread, after cli::BlockSignals().
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,9 @@ struct ApiServerCommandOptions {
   int nodes = 0;
   std::vector<std::string> host_names;
   bool no_controllers = false;
-  std::string nodes_file;        // of the nodes' shapes, in place of `nodes`; empty: none
-  std::string write_kubeconfig;  // where to; empty: nowhere
+  std::string nodes_file;            // of the nodes' shapes, in place of `nodes`; empty: none
+  std::string write_kubeconfig;      // where to; empty: nowhere
+  std::optional<int> release_minor;  // of the Kubernetes that it says it is
 };
 
 int RunApiServer(const ApiServerCommandOptions& options);

@@ -13,7 +13,9 @@ namespace berth::app {
 
 int RunCanDrain(const CanDrainOptions& options, plugins::KnownPlugins plugins) {
   QuestionCluster asked;
-  if (const auto failed = LoadOrFail(options.question, plugins, OtherSchedulers::kByDefaults, asked)) return *failed;
+  QuestionOptions question = options.question;
+  question.reads_pod_details = true;  // whether pods are ready
+  if (const auto failed = LoadOrFail(question, plugins, OtherSchedulers::kByDefaults, asked)) return *failed;
   const std::vector<std::string> unknown = whatif::UnknownNodes(asked.state, options.nodes);
   for (const std::string& line : unknown) std::fprintf(stderr, "berth: %s\n", cli::Printable(line).c_str());
   if (!unknown.empty()) return cli::kExitUsage;

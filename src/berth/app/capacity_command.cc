@@ -37,16 +37,21 @@ Expected<CapacityQuestion> ReadQuestion(const CapacityCommandOptions& options, c
   return question;
 }
 
+// What the manifests have beside pods is in the cluster afterwards.
 Expected<std::vector<whatif::Shape>> ShapesOf(const CapacityCommandOptions& options, CapacityQuestion question,
-                                              const std::string& namespace_name, const whatif::ClusterState& state) {
+                                              const std::string& namespace_name, QuestionCluster& asked) {
   std::vector<whatif::Shape> shapes;
   if (!options.files.empty()) {
-    BERTH_ASSIGN_OR_RETURN(shapes, whatif::ShapesOfManifests(question.manifests, state));
+    BERTH_ASSIGN_OR_RETURN(auto found,
+                           whatif::ShapesOfManifests(question.manifests, asked.state, asked.cluster->now()));
+    for (const std::string& note : found.notes) Warn(note);
+    asked.cluster->Add(found.objects);
+    shapes = std::move(found.shapes);
   }
   std::move(question.of_flags.begin(), question.of_flags.end(), std::back_inserter(shapes));
   for (const std::string& like : options.likes) {
     const std::string key = like.find('/') == std::string::npos ? namespace_name + "/" + like : like;
-    BERTH_ASSIGN_OR_RETURN(whatif::Shape shape, whatif::ShapeLike(state, key));
+    BERTH_ASSIGN_OR_RETURN(whatif::Shape shape, whatif::ShapeLike(asked.state, asked.cluster->objects(), key));
     shapes.push_back(std::move(shape));
   }
   return shapes;
@@ -69,7 +74,7 @@ int RunCapacity(const CapacityCommandOptions& options, plugins::KnownPlugins plu
   if (!question.ok()) return FailWithQuestion(question.error());
   QuestionCluster asked;
   if (const auto failed = LoadOrFail(options.question, plugins, OtherSchedulers::kByDefaults, asked)) return *failed;
-  const auto shapes = ShapesOf(options, std::move(*question), *namespace_name, asked.state);
+  const auto shapes = ShapesOf(options, std::move(*question), *namespace_name, asked);
   if (!shapes.ok()) return FailWithQuestion(shapes.error());
   whatif::CapacityOptions capacity_options = options.capacity;
   capacity_options.is_interrupted = [] { return cli::HasSignal(); };

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "berth/app/nodes_file.h"
+#include "berth/app/own_cluster_release.h"
 #include "berth/app/own_cluster_scheduler.h"
 #include "berth/app/process.h"
 #include "berth/base/log.h"
@@ -30,7 +31,9 @@ void SayHowToUse(const embedded_cluster::EmbeddedCluster& cluster, const Cluster
 }  // namespace
 
 int RunCluster(const ClusterCommandOptions& options, plugins::KnownPlugins plugins) {
-  auto configuration = OwnClusterConfiguration(options.config);
+  const auto gates = OwnClusterGates(options.release);
+  if (!gates.ok()) return cli::FailWith(gates.error(), cli::kExitUsage);
+  auto configuration = OwnClusterConfiguration(options.config, *gates);
   if (!configuration.ok()) return cli::FailWith(configuration.error(), cli::kExitUsage);
   demo::TakeDefaultSchedulerToo(*configuration);
   const auto shapes = ReadNodesFile(options.nodes_file);
@@ -38,7 +41,7 @@ int RunCluster(const ClusterCommandOptions& options, plugins::KnownPlugins plugi
   const SystemClock clock;
   const std::uint64_t seed = options.seed ? *options.seed : RandomSeed();
   const std::string token = options.token == "random" ? RandomUuid() : options.token;
-  auto started = embedded_cluster::EmbeddedCluster::Start({.listen = options.listen,
+  embedded_cluster::EmbeddedClusterOptions cluster_options{.listen = options.listen,
                                                            .nodes = options.nodes,
                                                            .seed = seed,
                                                            .hostname = HostName(),
@@ -48,8 +51,9 @@ int RunCluster(const ClusterCommandOptions& options, plugins::KnownPlugins plugi
                                                            .has_tls = options.has_tls,
                                                            .token = token,
                                                            .token_key = RandomUuid() + RandomUuid(),
-                                                           .data = options.data},
-                                                          clock);
+                                                           .data = options.data};
+  FollowGates(*gates, cluster_options);
+  auto started = embedded_cluster::EmbeddedCluster::Start(cluster_options, clock);
   if (!started.ok()) return cli::FailWith(started.error());
   embedded_cluster::EmbeddedCluster& cluster = **started;
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "berth/app/own_cluster_release.h"
 #include "berth/plugins/registry.h"
 
 namespace berth::app {
@@ -24,6 +25,7 @@ struct ClusterCommandOptions {
   std::string data;   // a file that the objects are kept in; empty: they are forgotten at the end
   std::string token;  // that clients have to show; "random": one is made; empty: none
   std::optional<std::uint64_t> seed;
+  OwnClusterRelease release;
 };
 
 int RunCluster(const ClusterCommandOptions& options, plugins::KnownPlugins plugins);

@@ -7,6 +7,8 @@
 
 #include "berth/app/common_flags.h"
 #include "berth/app/nodes_file.h"
+#include "berth/app/own_cluster_release.h"
+#include "berth/devcluster/kubelet/kubelet_simulator.h"
 #include "berth/shell/cli/flag_set.h"
 
 namespace berth::app {
@@ -25,7 +27,7 @@ CLI::App* AddClusterCommand(CLI::App& app, ClusterCommandOptions& options, std::
   CLI::App* command = app.add_subcommand("cluster", "a development cluster: API server, nodes, controllers and berth");
   command->add_option("--listen", options.listen, "address and port")->check(CheckAddress, "")->capture_default_str();
   CLI::Option* const nodes = command->add_option("--nodes", options.nodes, "simulated nodes")
-                                 ->check(CLI::Range(1, 5'000))
+                                 ->check(CLI::Range(1, kubelet::kNodesMax))
                                  ->capture_default_str();
   AddNodesFile(*command, options.nodes_file)->excludes(nodes);
   AddWriteKubeconfig(*command, options.kubeconfig)->capture_default_str();
@@ -38,6 +40,7 @@ CLI::App* AddClusterCommand(CLI::App& app, ClusterCommandOptions& options, std::
                       "a name that clients reach it by, beside its address and localhost; may be repeated");
   command->add_option("--config", options.config, "KubeSchedulerConfiguration file of the scheduler")
       ->type_name(cli::kFileHint);
+  AddOwnClusterRelease(*command, options.release);
   AddPluginDirectory(*command, plugin_directory);
   command->add_option("--seed", options.seed, "seed of all chance")->check(CheckSeed, "");
   AddVerbosity(*command, verbosity);

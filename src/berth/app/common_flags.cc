@@ -9,6 +9,8 @@
 #include <CLI/CLI.hpp>
 
 #include "berth/app/command_line.h"
+#include "berth/app/kubernetes_release.h"
+#include "berth/framework/release.h"
 #include "berth/shell/cli/flag_set.h"
 #include "berth/shell/net/url.h"
 
@@ -72,6 +74,30 @@ void AddConnection(CLI::App& command, ConnectionOptions& options) {
 
 void AddVerbosity(CLI::App& command, int& verbosity, const std::string& what) {
   command.add_option("-v,--v", verbosity, "log verbosity: 0, or 4 and above " + what);
+}
+
+void AddKubernetesVersion(CLI::App& command, std::optional<int>& minor, bool may_be_auto, const std::string& what) {
+  std::vector<std::string> names;
+  if (may_be_auto) names.emplace_back("auto");
+  for (int each = framework::kOldestRelease; each <= framework::kNewestRelease; ++each)
+    names.push_back("1." + std::to_string(each));
+  command
+      .add_option_function<std::string>(
+          "--kubernetes-version",
+          [&minor](const std::string& text) {
+            if (const auto choice = ParseReleaseChoice(text); choice.ok()) minor = choice->minor;
+          },
+          what)
+      ->check(CLI::IsMember(names))
+      ->default_str(names.front());
+}
+
+void AddFeatureGates(CLI::App& command, std::vector<std::string>& gates, const std::string& whose) {
+  command
+      .add_option("--feature-gates", gates,
+                  "features of " + whose + " to switch on and off: NAME=BOOL, separated by commas; repeatable")
+      ->take_all()
+      ->expected(1);
 }
 
 void AddPluginDirectory(CLI::App& command, std::optional<std::string>& directory) {

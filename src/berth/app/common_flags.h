@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "berth/app/connection.h"
 #include "berth/base/time.h"
@@ -24,6 +25,12 @@ inline constexpr char kNamespaceHint[] = "NAMESPACE";
 void AddConnection(CLI::App& command, ConnectionOptions& options);
 void AddVerbosity(CLI::App& command, int& verbosity, const std::string& what = "for debugging");
 void AddPluginDirectory(CLI::App& command, std::optional<std::string>& directory);
+
+// --kubernetes-version, of those that are followed: the minor version. With `may_be_auto` "auto", which is the default
+// and leaves it absent; else the oldest is shown as the default.
+void AddKubernetesVersion(CLI::App& command, std::optional<int>& minor, bool may_be_auto, const std::string& what);
+// --feature-gates; `whose` is the scheduler that they are of.
+void AddFeatureGates(CLI::App& command, std::vector<std::string>& gates, const std::string& whose);
 
 // A duration as Go writes it, within these bounds. Its default is the value that `duration` has.
 struct DurationRange {

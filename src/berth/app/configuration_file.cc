@@ -5,7 +5,10 @@
 #include <cstddef>
 #include <string_view>
 
+#include "berth/app/config_map_hint.h"
 #include "berth/base/edit_distance.h"
+#include "berth/base/log.h"
+#include "berth/codec/yaml.h"
 #include "berth/core/config/load.h"
 #include "berth/core/config/validate.h"
 #include "berth/shell/client/file.h"
@@ -17,7 +20,14 @@ Expected<config::KubeSchedulerConfiguration> ReadConfigurationFile(const std::st
   const auto text = client::ReadSmallFile(path);
   if (!text.ok()) return Error{text.error().code, "--config " + text.error().message};
   auto loaded = config::LoadConfiguration(*text, gates);
-  if (!loaded.ok()) return loaded.error().Wrap("--config " + path);
+  if (!loaded.ok()) {
+    if (const auto hint = ConfigMapHint(*text, "KubeSchedulerConfiguration"))
+      return InvalidError("--config " + path + ": " + *hint);
+    return loaded.error().Wrap("--config " + path);
+  }
+  if (const auto documents = codec::ParseYamlStream(*text); documents.ok() && documents->size() > 1)
+    log::Warning("app", "Of several documents in a file the first counts alone, as in kube-scheduler",
+                 {{"file", path}, {"documents", documents->size()}});
   return loaded;
 }
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "berth/app/nodes_file.h"
+#include "berth/app/own_cluster_release.h"
 #include "berth/app/own_cluster_scheduler.h"
 #include "berth/app/process.h"
 #include "berth/app/rebalance_demo.h"
@@ -21,6 +22,7 @@
 #include "berth/demo/policy_demo.h"
 #include "berth/demo/served_cluster.h"
 #include "berth/devcluster/embedded_cluster/embedded_cluster.h"
+#include "berth/devcluster/embedded_cluster/kubeconfig_file.h"
 #include "berth/shell/cli/ansi_screen.h"
 #include "berth/shell/cli/exit_codes.h"
 #include "berth/shell/cli/signals.h"
@@ -32,6 +34,7 @@ namespace berth::app {
 namespace {
 
 constexpr auto kTimeLimit = std::chrono::seconds(120);
+constexpr int kNodesPerSecondMin = 1'000;  // that come, on a busy machine
 constexpr auto kFrame = std::chrono::milliseconds(100);
 
 // What the screen shows, filled from the event loop and the core's thread.
@@ -85,15 +88,35 @@ class Board {
 }  // namespace
 
 int RunDemo(const DemoOptions& options, plugins::KnownPlugins plugins) {
+  const int needed = demo::ScenarioRelease(options.scenario);
+  if (options.release.minor.value_or(needed) < needed)
+    return cli::FailWith(
+        InvalidError("--scenario " + options.scenario + ": needs --kubernetes-version 1." + std::to_string(needed)),
+        cli::kExitUsage);
+  const auto gates = OwnClusterGates(options.release, needed);
+  if (!gates.ok()) return cli::FailWith(gates.error(), cli::kExitUsage);
   if (FindRebalanceScenario(options.policy) != nullptr) {
     if (options.serve)
       return cli::FailWith(InvalidError("--serve: the demo of " + options.policy + " ends by itself"), cli::kExitUsage);
+    if (options.release.minor || !options.release.feature_gates.empty()) {
+      return cli::FailWith(InvalidError("--kubernetes-version, --feature-gates: the demo of " + options.policy +
+                                        " is of Kubernetes 1.36 as it is by default"),
+                           cli::kExitUsage);
+    }
     return RunRebalanceDemo({options.policy, options.seed, HostName()});
   }
-  if (!options.policy.empty())
-    return demo::RunPolicyDemo(
-        {options.policy, options.serve, options.listen, options.seed, HostName(), options.write_kubeconfig});
-  auto configuration = OwnClusterConfiguration(options.config);
+  if (!options.policy.empty() || !options.scenario.empty()) {
+    const bool has_policy = !options.policy.empty();
+    return demo::RunPolicyDemo({.name = has_policy ? options.policy : options.scenario,
+                                .serve = options.serve,
+                                .listen = options.listen,
+                                .seed = options.seed,
+                                .hostname = HostName(),
+                                .kubeconfig = options.write_kubeconfig,
+                                .gates = *gates,
+                                .follow_gates = [&](auto& cluster) { FollowGates(*gates, cluster); }});
+  }
+  auto configuration = OwnClusterConfiguration(options.config, *gates);
   if (!configuration.ok()) return cli::FailWith(configuration.error(), cli::kExitUsage);
   if (options.serve) demo::TakeDefaultSchedulerToo(*configuration);
   const auto shapes = ReadNodesFile(options.nodes_file);
@@ -104,13 +127,14 @@ int RunDemo(const DemoOptions& options, plugins::KnownPlugins plugins) {
   const SystemClock clock;
   cli::FileTerminal terminal(STDOUT_FILENO);
   cli::AnsiScreen screen(terminal);
-  auto started = embedded_cluster::EmbeddedCluster::Start({.listen = options.serve ? options.listen : "",
+  embedded_cluster::EmbeddedClusterOptions cluster_options{.listen = options.serve ? options.listen : "",
                                                            .nodes = options.nodes,
                                                            .seed = options.seed,
                                                            .hostname = HostName(),
                                                            .shapes = *shapes,
-                                                           .kubeconfig = options.write_kubeconfig},
-                                                          clock);
+                                                           .kubeconfig = options.write_kubeconfig};
+  FollowGates(*gates, cluster_options);
+  auto started = embedded_cluster::EmbeddedCluster::Start(cluster_options, clock);
   if (!started.ok()) return cli::FailWith(started.error());
   embedded_cluster::EmbeddedCluster& cluster = **started;
 
@@ -128,7 +152,8 @@ int RunDemo(const DemoOptions& options, plugins::KnownPlugins plugins) {
       [&board](const std::string& name) { board.RemovePod(name); });
   informer->Start();
 
-  const auto deadline = std::chrono::steady_clock::now() + kTimeLimit;
+  const auto time_limit = kTimeLimit + std::chrono::seconds(node_count / kNodesPerSecondMin);
+  const auto deadline = std::chrono::steady_clock::now() + time_limit;
   bool is_interrupted = false;
   // Shows the board until `is_done`, the time limit or a signal; false for the latter two.
   const auto show_until = [&](const std::string& title, const auto& is_done) {
@@ -159,7 +184,7 @@ int RunDemo(const DemoOptions& options, plugins::KnownPlugins plugins) {
 
   const auto nodes_ready = [&] { return cluster.ReadyNodes() >= node_count; };
   if (!show_until("an embedded API server with " + std::to_string(node_count) + " simulated nodes", nodes_ready)) {
-    return fail("the simulated nodes did not get ready within " + std::to_string(kTimeLimit.count()) + " s");
+    return fail("the simulated nodes did not get ready within " + std::to_string(time_limit.count()) + " s");
   }
   const demo::DemoWorkload nginx{"nginx", options.replicas};
   if (const auto created = demo::CreateWorkload(cluster.rest(), nginx, scheduler_name); !created.ok())
@@ -183,7 +208,7 @@ int RunDemo(const DemoOptions& options, plugins::KnownPlugins plugins) {
   };
   if (!show_until("Deployment nginx, berth at work", is_over)) {
     return fail(std::to_string(board.running()) + " of " + std::to_string(options.replicas) +
-                " pods were running after " + std::to_string(kTimeLimit.count()) + " s");
+                " pods were running after " + std::to_string(time_limit.count()) + " s");
   }
   const bool all_running = board.running() >= options.replicas;
   screen.Finish();
@@ -195,7 +220,8 @@ int RunDemo(const DemoOptions& options, plugins::KnownPlugins plugins) {
                  unbound.size(), options.replicas, unbound.front().why.c_str());
   }
   if (!options.serve) return end(all_running ? cli::kExitOk : cli::kExitFailed);
-  for (const std::string& line : demo::ServedLines(cluster.address(), nginx.name, 50, options.write_kubeconfig))
+  for (const std::string& line :
+       demo::ServedLines(embedded_cluster::ReachedAt(cluster.address()), nginx.name, 50, options.write_kubeconfig))
     terminal.Write(line + "\n");
   (void)cli::WaitForSignal();
   return end(cli::kExitOk);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "berth/app/own_cluster_release.h"
 #include "berth/plugins/registry.h"
 
 namespace berth::app {
@@ -19,7 +20,9 @@ struct DemoOptions {
   std::string config;      // a KubeSchedulerConfiguration file, whose first profile schedules; empty: the default one
   std::string nodes_file;  // of the nodes' shapes, in place of `nodes`; empty: none
   std::string write_kubeconfig;  // with `serve`: where to; empty: nowhere
-  std::string policy;            // the policy to show, on a cluster of its own; empty: the plain demo
+  OwnClusterRelease release;
+  std::string policy;    // the policy to show, on a cluster of its own; empty: the plain demo
+  std::string scenario;  // of those that show something else, likewise
 };
 
 int RunDemo(const DemoOptions& options, plugins::KnownPlugins plugins);

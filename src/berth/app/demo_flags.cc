@@ -8,8 +8,10 @@
 
 #include "berth/app/common_flags.h"
 #include "berth/app/nodes_file.h"
+#include "berth/app/own_cluster_release.h"
 #include "berth/app/rebalance_scenarios.h"
 #include "berth/demo/policy_demo.h"
+#include "berth/devcluster/kubelet/kubelet_simulator.h"
 #include "berth/shell/cli/flag_set.h"
 
 namespace berth::app {
@@ -31,7 +33,7 @@ CLI::App* AddDemoCommand(CLI::App& app, DemoOptions& options, std::optional<std:
       ->check(CheckAddress, "")
       ->capture_default_str();
   CLI::Option* const nodes = command->add_option("--nodes", options.nodes, "simulated nodes")
-                                 ->check(CLI::Range(1, 5'000))
+                                 ->check(CLI::Range(1, kubelet::kNodesMax))
                                  ->capture_default_str();
   CLI::Option* const replicas = command->add_option("--replicas", options.replicas, "pods of the nginx Deployment")
                                     ->check(CLI::Range(1, 10'000))
@@ -42,14 +44,23 @@ CLI::App* AddDemoCommand(CLI::App& app, DemoOptions& options, std::optional<std:
   CLI::Option* const config = command->add_option(
       "--config", options.config, "KubeSchedulerConfiguration file whose first profile schedules the pods");
   config->type_name(cli::kFileHint);
+  AddOwnClusterRelease(*command, options.release);
   AddPluginDirectory(*command, plugin_directory);
+  CLI::Option* const scenario =
+      command->add_option("--scenario", options.scenario, "show something else that berth does, likewise")
+          ->check(CLI::IsMember(demo::ScenarioNames()))
+          ->excludes(nodes)
+          ->excludes(nodes_file)
+          ->excludes(replicas)
+          ->excludes(config);
   command->add_option("--policy", options.policy, "show a policy on a cluster where its effect is plain to see")
       ->type_name("{" + demo::PolicyDemoNames() + ", " + RebalanceScenarioNames() + "}")
       ->check(CheckPolicy, "")
       ->excludes(nodes)
       ->excludes(nodes_file)
       ->excludes(replicas)
-      ->excludes(config);
+      ->excludes(config)
+      ->excludes(scenario);
   return command;
 }
 

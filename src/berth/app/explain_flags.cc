@@ -17,14 +17,41 @@ std::string CheckSchedulerUrl(const std::string& text) {
   return is_port ? "" : Quoted(text) + " should be https://HOST:PORT, the address of berth's secure port";
 }
 
+// Of several pods at once.
+void AddManyFlags(CLI::App& explain, ExplainOptions& options, std::optional<std::string>& plugin_directory) {
+  explain.add_option("NAMES", options.names,
+                     "KIND/NAME or KIND/NAMESPACE/NAME: pods, and the pods that wait of deployments, jobs, ...");
+  explain.add_option("-f,--filename", options.name_files, "file with such names, a line each; - is standard input")
+      ->type_name(cli::kFileHint)
+      ->expected(1)
+      ->take_all();
+  explain.add_option("-l,--selector", options.selector, "the pods of the namespace whose labels match");
+  explain
+      .add_flag("--pending", options.of_pending,
+                "all pods that wait, by what they wait for and whose they are; of all namespaces without -n")
+      ->excludes("NAMES")
+      ->excludes("--filename")
+      ->excludes("--selector");
+  explain.add_flag("-w,--watch", options.is_watched,
+                   "ask every two seconds, and answer again when the answer is another one, until nothing waits");
+  explain.add_flag("--nodes", options.with_nodes, "what every node says, too");
+  using enum QuestionOutput;
+  AddQuestionFlags(explain, options.question, {kTable, kWide, kJson, kYaml});
+  AddQuestionRelease(explain, options.question.release);
+  AddPluginDirectory(explain, plugin_directory);
+}
+
 }  // namespace
 
 CLI::App* AddExplainCommand(CLI::App& app, ExplainOptions& options, std::optional<std::string>& plugin_directory) {
   CLI::App* explain = app.add_subcommand("explain", "why a pod is pending, or why it is where it is");
-  explain->require_subcommand(1);
+  explain->require_subcommand(0, 1);
   explain->footer("Any cluster, whichever scheduler runs there; nothing is changed. For example:\n  " + app.get_name() +
                   " explain pod -n shop web-7d5b\n  " + app.get_name() + " explain pod shop/web-7d5b --nodes\n  " +
-                  app.get_name() + " explain pod shop/web-7d5b --scheduler https://10.0.0.7:10259");
+                  app.get_name() + " explain pod shop/web-7d5b --scheduler https://10.0.0.7:10259\n  " +
+                  app.get_name() + " explain deployment/web job/train\n  kubectl get pods -o name | " + app.get_name() +
+                  " explain -f -\n  " + app.get_name() + " explain --pending");
+  AddManyFlags(*explain, options, plugin_directory);
   CLI::App* pod = explain->add_subcommand("pod", "a pod, pending or placed");
   pod->add_option("POD", options.pod, "its name, or NAMESPACE/NAME")->required();
   pod->add_flag("--nodes", options.with_nodes, "what every node says, too");

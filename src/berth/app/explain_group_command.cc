@@ -45,6 +45,7 @@ int RunExplainGroup(const ExplainGroupOptions& options, plugins::KnownPlugins pl
   if (!state.ok()) return cli::FailWith(state.error());
   auto core = OfflineOptionsFor(question.config, plugins, state->kubernetes_version, question.release);
   if (!core.ok()) return cli::FailWith(core.error(), cli::kExitUsage);
+  WarnOfOtherRules(question.release, state->kubernetes_version, core->configuration.release.minor);
   core->now = state->read_at;
   const auto said = whatif::ExplainPodGroup(*state, *core, *namespace_name, name);
   if (!said.ok()) return cli::FailWith(said.error());

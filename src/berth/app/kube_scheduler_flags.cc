@@ -27,13 +27,10 @@ constexpr FlagEffect kOther = FlagEffect::kOther;
 constexpr FlagEffect kNone = FlagEffect::kNone;
 
 constexpr std::string_view kHttp1 = "the port speaks HTTP/1.1";
-constexpr std::string_view kOnePort = "the port is bound as it is by default";
-constexpr std::string_view kNoLabels = "no label of a metric is without bounds";
+constexpr std::string_view kServed = "on all of berth's metrics, too; they are counted, and not served";
 constexpr std::string_view kAllMetrics = "every metric is served";
 constexpr std::string_view kFileFirst = "without --config only";
 constexpr std::string_view kUnbuffered = "berth writes each line at once";
-constexpr std::string_view kOneStream =
-    "berth writes all lines to standard error; true is refused, as without LoggingAlphaOptions";
 
 constexpr auto kNotes = std::to_array<FlagNote>({
     {"config", kSame, ""},
@@ -43,17 +40,18 @@ constexpr auto kNotes = std::to_array<FlagNote>({
      "there is no limit"},
     {"bind-address", kSame, ""},
     {"cert-dir", kSame, ""},
-    {"disable-http2-serving", kNone, kHttp1},
+    {"disable-http2-serving", kOther,
+     "the port speaks HTTP/1.1; without the flag, cipher suites that HTTP/2 lacks are refused, as in kube-scheduler"},
     {"http2-max-streams-per-connection", kNone, kHttp1},
-    {"permit-address-sharing", kNone, kOnePort},
-    {"permit-port-sharing", kNone, kOnePort},
+    {"permit-address-sharing", kNone, "the port is bound so in any case, as Go does"},
+    {"permit-port-sharing", kSame, ""},
     {"secure-port", kOther, "as `berth run` nothing is served unless the flag is given"},
     {"tls-cert-file", kSame, ""},
     {"tls-cipher-suites", kSame, ""},
     {"tls-curve-preferences", kSame, ""},
     {"tls-min-version", kSame, ""},
     {"tls-private-key-file", kSame, ""},
-    {"tls-sni-cert-key", kNone, "the port has one certificate"},
+    {"tls-sni-cert-key", kSame, ""},
     {"authentication-kubeconfig", kSame, ""},
     {"authentication-skip-lookup", kSame, ""},
     {"authentication-token-webhook-cache-ttl", kSame, ""},
@@ -90,18 +88,24 @@ constexpr auto kNotes = std::to_array<FlagNote>({
     {"feature-gates", kOther, "a value that berth has not is refused by name; they are listed at the end of this page"},
     {"min-compatibility-version", kOther,
      "has no effect: in 1.36 no gate depends on it, in 1.37 one does that berth does not have"},
-    {"allow-metric-labels", kNone, kNoLabels},
-    {"allow-metric-labels-manifest", kNone, kNoLabels},
-    {"disabled-metrics", kNone, kAllMetrics},
+    {"allow-metric-labels", kSame, kServed},
+    {"allow-metric-labels-manifest", kSame, kServed},
+    {"disabled-metrics", kSame, kServed},
     {"show-hidden-metrics-for-version", kNone, kAllMetrics},
     {"log-flush-frequency", kNone, kUnbuffered},
     {"log-json-info-buffer-size", kNone, kUnbuffered},
-    {"log-json-split-stream", kNone, kOneStream},
+    {"log-json-split-stream", kSame, "without a buffer"},
     {"log-text-info-buffer-size", kNone, kUnbuffered},
-    {"log-text-split-stream", kNone, kOneStream},
+    {"log-text-split-stream", kSame, "without a buffer"},
     {"logging-format", kSame, ""},
-    {"v", kOther, "berth's lines have levels of their own: from 4 on there is one for each decision"},
-    {"vmodule", kOther, "patterns are matched with the folders that speak: app, client, runner, scheduler ..."},
+    {"v", kOther,
+     "kube-scheduler's lines about attempts have its levels (docs/run.md), berth's own are at 0, and from 4 on there "
+     "is "
+     "one for each decision"},
+    {"vmodule", kOther,
+     "patterns are matched with kube-scheduler's sources where a line is its own (schedule_one), with berth's sources, "
+     "and "
+     "with the folders that speak: app, client, runner, scheduler ..."},
     {"help", kSame, ""},
     {"version", kOther,
      "prints the version of Kubernetes that berth stands in for, with its own: v1.36.3+berth.VERSION"},
@@ -136,7 +140,7 @@ bool IsIpAddress(const std::string& text) {
   return true;
 }
 
-std::string ParseNamedCertKey(std::string_view value, NamedCertKey& out) {
+std::string ParseNamedCertKey(std::string_view value, serving::NamedCertificateFiles& out) {
   const std::size_t colon = value.find(':');
   if (colon != std::string_view::npos) {
     const std::string names = Trimmed(value.substr(colon + 1));
@@ -187,9 +191,10 @@ void AddServing(cli::FlagSet& flags, serving::SecureServingOptions& options, Unu
   flags.Add("http2-max-streams-per-connection", unused.http2_max_streams_per_connection,
             "Streams that a client may have at once on an HTTP/2 connection; 0 is the library's default");
   flags.Add("permit-address-sharing", unused.permit_address_sharing, "Listen with SO_REUSEADDR");
-  flags.Add("permit-port-sharing", unused.permit_port_sharing,
+  flags.Add("permit-port-sharing", options.shares_port,
             "Listen with SO_REUSEPORT, so that several processes may share the port");
-  flags.Add("secure-port", options.port, "The port of HTTPS; 0 serves nothing");
+  flags.Add("secure-port", options.port,
+            "The port of HTTPS; 0 serves nothing, and so does `berth run` unless this flag is given");
   flags.Add("tls-cert-file", options.cert_file,
             "Certificate for HTTPS, followed by those of its issuers; without it one is made that signs itself");
   flags.Add("tls-cipher-suites", options.cipher_suites,
@@ -216,10 +221,10 @@ void AddServing(cli::FlagSet& flags, serving::SecureServingOptions& options, Unu
   flags.Add("tls-sni-cert-key", "namedCertKey",
             "A certificate and its key, with the domains that it is for after a colon "
             "(foo.crt,foo.key:*.foo.com,foo.com); without, those of the certificate. May be given several times",
-            [&unused](std::string_view value) -> std::string {
-              NamedCertKey key;
+            [&options](std::string_view value) -> std::string {
+              serving::NamedCertificateFiles key;
               if (std::string wrong = ParseNamedCertKey(value, key); !wrong.empty()) return wrong;
-              unused.tls_sni_cert_keys.push_back(std::move(key));
+              options.named_certificates.push_back(std::move(key));
               return "";
             });
 }
@@ -383,7 +388,8 @@ void AddLogs(cli::FlagSet& flags, LoggingOptions& options) {
             "[Alpha] Errors to standard error, the rest to standard output; needs the gate LoggingAlphaOptions");
   flags.Add("logging-format", options.format, "How lines are written: text or json");
   flags
-      .Add("v", "Level", "How much is said: 0 for the least; from 4 on a line on each decision, with its reasons",
+      .Add("v", "Level",
+           "How much is said: 0 for the least; 2 has a line for each pod bound or refused, 4 also why, 10 all scores",
            [&options](std::string_view value) -> std::string {
              const auto level = ParseVerbosity(value);
              if (!level) return "should be a number from 0 to 2147483647";
@@ -391,7 +397,7 @@ void AddLogs(cli::FlagSet& flags, LoggingOptions& options) {
              return "";
            })
       .letter = 'v';
-  flags.Add("vmodule", "pattern=N,...", "Other levels for some of the folders that speak, with text format only",
+  flags.Add("vmodule", "pattern=N,...", "Other levels for some sources, with text format only",
             [&options](std::string_view value) -> std::string {
               for (const std::string& item : Split(value, ',')) {
                 if (item.empty()) continue;

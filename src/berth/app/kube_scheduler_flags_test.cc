@@ -80,8 +80,9 @@ TEST(KubeSchedulerFlags, ReadsEachKindOfValue) {
   const KubeSchedulerOptions& options = parsed.options;
   EXPECT_EQ(options.secure_serving.bind_address, "::1");
   EXPECT_EQ(options.secure_serving.port, 443);
-  EXPECT_EQ(options.unused_serving.tls_sni_cert_keys,
-            (std::vector<NamedCertKey>{{"a.crt", "a.key", {"*.a.com", "a.com"}}, {"b.crt", "b.key", {}}}));
+  EXPECT_EQ(
+      options.secure_serving.named_certificates,
+      (std::vector<serving::NamedCertificateFiles>{{"a.crt", "a.key", {"*.a.com", "a.com"}}, {"b.crt", "b.key", {}}}));
   EXPECT_EQ(options.secure_serving.curves, (std::vector<std::int32_t>{29, 23}));
   EXPECT_EQ(options.secure_serving.cipher_suites, (Words{"TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384"}));
   EXPECT_EQ(options.authentication.token_cache_ttl, 90s);
@@ -213,11 +214,10 @@ std::string FlagsPage() {
       "berth knows every gate of the kube-scheduler that it follows, with its stages by version, so that all "
       "components "
       "can be given one list.\n"
-      "The table has the gates of a scheduler's features. All other gates have no effect in berth. `AllAlpha=true` "
-      "and\n"
-      "`AllBeta=true` turn on gates that are `false` only, too, and `AllBeta=false` turns off some that are `true` "
-      "only:\n"
-      "berth refuses those by name, until the same list sets them to the value that they have.\n\n"
+      "The table has the gates of a scheduler's features. All other gates have no effect in berth. Gates that are "
+      "`true`\n"
+      "or `false` only stay so under `AllAlpha` and `AllBeta`, and a warning names them; by name the other value is "
+      "refused.\n\n"
       "| gate | default in 1.36 | in 1.37 | in berth |\n|---|---|---|---|\n";
   for (const config::GateRow& row : config::FeatureGates::Table()) {
     const config::GateEffect effect = config::FeatureGates::EffectOf(row.name);

@@ -21,21 +21,11 @@
 
 namespace berth::app {
 
-// One --tls-sni-cert-key.
-struct NamedCertKey {
-  std::string cert_file;
-  std::string key_file;
-  std::vector<std::string> names;  // domain patterns; empty: those of the certificate
-  bool operator==(const NamedCertKey&) const = default;
-};
-
 // Options of the secure port that have no effect in berth (kube_scheduler_flags.cc says why).
 struct UnusedServingOptions {
-  std::vector<NamedCertKey> tls_sni_cert_keys;
   bool disable_http2_serving = false;
   std::int32_t http2_max_streams_per_connection = 0;  // 0: the library's default
   bool permit_address_sharing = false;                // SO_REUSEADDR
-  bool permit_port_sharing = false;                   // SO_REUSEPORT
 };
 
 // All but the last have an effect only without --config.

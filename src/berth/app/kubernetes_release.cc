@@ -64,6 +64,13 @@ std::string TellRelease(std::string_view server_version, int release_minor) {
   return text;
 }
 
+std::optional<std::string> TellOtherRules(std::string_view server_version, int release_minor) {
+  const std::optional<int> minor = MinorOf(server_version);
+  if (!minor || *minor == release_minor) return std::nullopt;
+  return "the cluster is of Kubernetes " + Shown(*minor) + ": answered by the rules of kube-scheduler " +
+         Shown(release_minor);
+}
+
 std::string TellReleaseWithoutVersion(const Error& error, int release_minor) {
   return "Deciding as kube-scheduler " + Shown(release_minor) +
          " does, because the API server does not tell its version (" + error.message +

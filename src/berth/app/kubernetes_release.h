@@ -28,6 +28,9 @@ Expected<int> ReleaseFor(std::string_view server_version);
 // One line on that choice.
 std::string TellRelease(std::string_view server_version, int release_minor);
 
+// One line for who asks about a cluster of a release that is not followed; nullopt: it is, or its version is not known.
+std::optional<std::string> TellOtherRules(std::string_view server_version, int release_minor);
+
 // One line on what is followed when the server does not tell its version.
 std::string TellReleaseWithoutVersion(const Error& error, int release_minor);
 

@@ -62,6 +62,13 @@ TEST(KubernetesRelease, AServerThatRefusesToTellIsNotAskedAgain) {
             "Forbidden): --kubernetes-version says which one to follow");
 }
 
+TEST(KubernetesRelease, SaysByWhoseRulesAnotherClusterIsAnswered) {
+  EXPECT_EQ(TellOtherRules("v1.33.4-gke.1", 36),
+            "the cluster is of Kubernetes 1.33: answered by the rules of kube-scheduler 1.36");
+  EXPECT_EQ(TellOtherRules("v1.36.0", 36), std::nullopt);
+  EXPECT_EQ(TellOtherRules("", 36), std::nullopt);
+}
+
 TEST(KubernetesRelease, ReportsTheVersionThatIsFollowed) {
   EXPECT_EQ(KubernetesVersion(36), "v1.36.3");
   EXPECT_EQ(KubernetesVersion(37), "v1.37.2");

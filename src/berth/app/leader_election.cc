@@ -81,14 +81,21 @@ void LeaderElection::Withdraw() {
   done->get_future().wait_for(kEndMax);
 }
 
-void LeaderElection::Release() {
+void LeaderElection::End(bool is_settled) {
   const auto done = std::make_shared<std::promise<void>>();
-  elector_->Release([done](bool) { done->set_value(); });
+  if (is_settled) {
+    elector_->Release([done](bool) { done->set_value(); });
+  } else {
+    elector_->LeaveToRunOut([done](bool was_leader) {
+      if (was_leader)
+        log::Warning("app", "The leader election lease is left to run out: a write may still take effect");
+      done->set_value();
+    });
+  }
   done->get_future().wait_for(kEndMax);
 }
 
 void EndWithLostLease() {
-  std::fprintf(stderr, "berth: leaderelection lost\n");
   std::fflush(nullptr);
   std::_Exit(cli::kExitFailed);
 }

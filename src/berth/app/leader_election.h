@@ -34,7 +34,7 @@ class LeaderElection {
   // is a write. Any thread.
   std::unique_ptr<net::Transport> Fenced(std::unique_ptr<net::Transport> transport) const;
 
-  // Call it once, with settings that Check() accepts. `rest` must have no fence, and live until Release() has returned
+  // Call it once, with settings that Check() accepts. `rest` must have no fence, and live until End() has returned
   // and its event loop has ended. `component` is the source named in events. `on_leading` is called once, on the loop's
   // thread, when this process begins to lead.
   void Prepare(const config::LeaderElection& settings, const std::string& component, std::uint64_t seed,
@@ -48,8 +48,9 @@ class LeaderElection {
   // Call it before the shell stops. Ends the candidacy of a process that does not lead. Waits for the loop, at most
   // kEndMax.
   void Withdraw();
-  // Call it after the shell has stopped. Gives the lease back. Waits for the loop, at most kEndMax.
-  void Release();
+  // Call it after the shell has stopped. Gives the lease back if all that was sent is settled; else a write may still
+  // take effect, and the lease is left to run out. Waits for the loop, at most kEndMax.
+  void End(bool is_settled);
 
   // For metrics and health checks, after Prepare(). Any thread.
   const client::LeaderElector& elector() const { return *elector_; }
@@ -63,7 +64,7 @@ class LeaderElection {
   std::unique_ptr<client::LeaderElector> elector_;
 };
 
-// Logs the loss and ends the process at once: writes that still wait in it must not be sent.
+// Ends the process at once, the log having said why: writes that still wait in it must not be sent.
 [[noreturn]] void EndWithLostLease();
 
 }  // namespace berth::app

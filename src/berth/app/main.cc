@@ -70,7 +70,7 @@ int Schedule(const Call& call, const std::vector<std::string>& arguments,
   if (const std::optional<int> status = ReadRunFlags(arguments, options, plugin_directory)) return *status;
   // Before signals are blocked and threads start: files of plugins are tried in child processes.
   const auto known_plugins = AllPlugins(std::move(plugins_of_program), plugin_directory);
-  if (!known_plugins.ok()) return cli::FailWith(known_plugins.error(), cli::kExitUsage);
+  if (!known_plugins.ok()) return FailRun(options, known_plugins.error(), cli::kExitUsage);
   options.plugin_directory = plugin_directory.value_or("");
   cli::BlockSignals();
   const int status = RunOnCluster(options, *known_plugins);

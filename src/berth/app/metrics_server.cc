@@ -5,6 +5,7 @@
 
 #include "berth/base/log.h"
 #include "berth/shell/metrics/text_format.h"
+#include "berth/shell/serving/gzip.h"
 
 namespace berth::app {
 
@@ -29,7 +30,10 @@ Expected<std::unique_ptr<net::HttpServer>> ServeMetrics(net::IoContext& io, cons
         const bool is_known = path == "/metrics" || path == "/healthz";
         if (request.method != "GET" || !is_known)
           return to->Send(Text(is_known ? 405 : 404, "GET /metrics and GET /healthz are all there is\n"));
-        if (path == "/metrics") return to->Send({200, {{"Content-Type", metrics::kTextContentType}}, metrics.Text()});
+        if (path == "/metrics") {
+          return to->Send(
+              serving::Compressed(request, {200, {{"Content-Type", metrics::kTextContentType}}, metrics.Text()}));
+        }
         const auto why = why_unhealthy ? why_unhealthy() : std::nullopt;
         to->Send(why ? Text(500, *why + "\n") : Text(200, "ok"));
       });

@@ -13,9 +13,10 @@
 
 namespace berth::app {
 
-Expected<config::KubeSchedulerConfiguration> OwnClusterConfiguration(const std::string& file) {
-  if (!file.empty()) return LoadConfigurationFile(file);
-  config::KubeSchedulerConfiguration configuration = config::DefaultConfiguration();
+Expected<config::KubeSchedulerConfiguration> OwnClusterConfiguration(const std::string& file,
+                                                                     const config::FeatureGates& gates) {
+  if (!file.empty()) return LoadConfigurationFile(file, gates);
+  config::KubeSchedulerConfiguration configuration = config::DefaultConfiguration(gates);
   configuration.profiles.front().scheduler_name = "berth";
   return configuration;
 }

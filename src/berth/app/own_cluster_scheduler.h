@@ -6,6 +6,7 @@
 #include <string>
 
 #include "berth/base/expected.h"
+#include "berth/core/config/feature_gates.h"
 #include "berth/core/config/types.h"
 #include "berth/devcluster/embedded_cluster/embedded_cluster.h"
 #include "berth/plugins/registry.h"
@@ -14,7 +15,8 @@
 namespace berth::app {
 
 // That of the file; empty: the default, for pods of the scheduler "berth".
-Expected<config::KubeSchedulerConfiguration> OwnClusterConfiguration(const std::string& file);
+Expected<config::KubeSchedulerConfiguration> OwnClusterConfiguration(const std::string& file,
+                                                                     const config::FeatureGates& gates);
 
 // `cluster` must outlive the shell.
 runner::ShellOptions OwnClusterShellOptions(embedded_cluster::EmbeddedCluster& cluster, const std::string& file,

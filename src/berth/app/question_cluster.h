@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,7 @@ namespace berth::app {
 struct QuestionCluster {
   whatif::ClusterState state;
   std::unique_ptr<whatif::OfflineCluster> cluster;  // loaded with `state`
+  std::optional<whatif::ClusterState> with_ended;   // read once more, with pods that have ended
 };
 
 // What makes the core of --config, or of the defaults; its time is that of the state that will be loaded. Errors begin

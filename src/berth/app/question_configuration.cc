@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/app/question_configuration.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdio>
 #include <set>
 #include <string_view>
 #include <utility>
 
 #include "berth/app/configuration_file.h"
+#include "berth/base/shown_url.h"
 #include "berth/core/config/default.h"
+#include "berth/plugins/names.h"
 #include "berth/shell/cli/text.h"
 #include "berth/whatif/answer_text.h"
 
@@ -30,6 +34,19 @@ std::set<std::string> DropUnknown(config::Profile& profile, plugins::KnownPlugin
   sift(profile.plugins.multi_point);
   for (config::PluginSet& point : profile.plugins.points.values) sift(point);
   return dropped;
+}
+
+// A profile whose queue sort was taken out, and which has disabled the usual one for it, has that one again. Whether it
+// had to be.
+bool RestoreQueueSort(config::Profile& profile) {
+  config::PluginSet& sort = profile.plugins.points.values[static_cast<std::size_t>(config::ExtensionPoint::kQueueSort)];
+  const auto disables = [](const config::PluginSet& set) {
+    return std::ranges::any_of(
+        set.disabled, [](const std::string& name) { return name == "*" || name == plugins::names::kPrioritySort; });
+  };
+  if (!sort.enabled.empty() || (!disables(sort) && !disables(profile.plugins.multi_point))) return false;
+  sort.enabled.push_back({std::string(plugins::names::kPrioritySort), 0});
+  return true;
 }
 
 Expected<config::KubeSchedulerConfiguration> Load(const std::string& path, const QuestionRelease& release, int minor) {
@@ -75,7 +92,7 @@ void WarnOfDefaults(const std::vector<std::string>& scheduler_names) {
 }
 
 std::string ExtenderNotAsked(const config::Extender& extender) {
-  return "extender " + extender.url_prefix + " is not asked: its part of the decision is missing";
+  return "extender " + ShownUrl(extender.url_prefix) + " is not asked: its part of the decision is missing";
 }
 
 Expected<QuestionConfiguration> LoadQuestionConfiguration(const std::string& flag, const std::string& path,
@@ -95,9 +112,12 @@ Expected<QuestionConfiguration> LoadQuestionConfiguration(const std::string& fla
   QuestionConfiguration out;
   out.configuration = std::move(*loaded);
   for (config::Profile& profile : out.configuration.profiles) {
-    for (const std::string& name : DropUnknown(profile, known))
+    const std::set<std::string> dropped = DropUnknown(profile, known);
+    for (const std::string& name : dropped)
       out.unknown.push_back("profile \"" + profile.scheduler_name + "\": plugin \"" + name +
                             "\" is unknown here: its part of the decision is missing");
+    if (!dropped.empty() && RestoreQueueSort(profile))
+      out.unknown.push_back("profile \"" + profile.scheduler_name + "\": PrioritySort is in place of its queue sort");
   }
   for (const auto& extender : out.configuration.extenders) out.unknown.push_back(ExtenderNotAsked(extender));
   return out;

@@ -37,6 +37,7 @@ std::optional<int> LoadOrFail(const QuestionOptions& options, plugins::KnownPlug
   if (!state.ok()) return cli::FailWith(state.error());
   auto offline = OfflineOptionsFor(options.config, plugins, state->kubernetes_version, options.release);
   if (!offline.ok()) return cli::FailWith(offline.error(), cli::kExitUsage);
+  WarnOfOtherRules(options.release, state->kubernetes_version, offline->configuration.release.minor);
   if (others == OtherSchedulers::kByDefaults && options.config.empty())
     WarnOfDefaults(AddProfilesOf({state->pods}, offline->configuration));
   offline->now = state->read_at;
@@ -45,6 +46,12 @@ std::optional<int> LoadOrFail(const QuestionOptions& options, plugins::KnownPlug
   loaded = {std::move(*state), std::move(*cluster)};
   loaded.cluster->Load(loaded.state);
   return std::nullopt;
+}
+
+void WarnOfOtherRules(const QuestionRelease& asked, std::string_view server_version, int release_minor) {
+  if (!asked.version.IsAuto()) return;
+  if (const auto other = TellOtherRules(server_version, release_minor))
+    std::fprintf(stderr, "berth: %s\n", other->c_str());
 }
 
 void Warn(const std::string& line) { std::fprintf(stderr, "berth: warning: %s\n", cli::Printable(line).c_str()); }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "berth/app/question_cluster.h"
@@ -25,6 +26,9 @@ enum class OtherSchedulers { kHaveNoProfile, kByDefaults };
 // nullopt: go on.
 std::optional<int> LoadOrFail(const QuestionOptions& options, plugins::KnownPlugins plugins, OtherSchedulers others,
                               QuestionCluster& loaded);
+
+// Says on standard error by whose rules the answer is, where these are not the cluster's and nobody has chosen them.
+void WarnOfOtherRules(const QuestionRelease& asked, std::string_view server_version, int release_minor);
 
 // A line on standard error, beside the answer.
 void Warn(const std::string& line);

@@ -3,30 +3,15 @@
 
 #include <algorithm>
 
-#include <CLI/CLI.hpp>
-
+#include "berth/app/common_flags.h"
 #include "berth/framework/release.h"
 
 namespace berth::app {
 
 void AddQuestionRelease(CLI::App& command, QuestionRelease& release) {
-  std::vector<std::string> names = {"auto"};
-  for (int minor = framework::kOldestRelease; minor <= framework::kNewestRelease; ++minor)
-    names.push_back("1." + std::to_string(minor));
-  command
-      .add_option_function<std::string>(
-          "--kubernetes-version",
-          [&release](const std::string& text) {
-            if (const auto choice = ParseReleaseChoice(text); choice.ok()) release.version = *choice;
-          },
-          "the Kubernetes version whose kube-scheduler decides; auto: the cluster's")
-      ->check(CLI::IsMember(names))
-      ->default_str(names.front());
-  command
-      .add_option("--feature-gates", release.feature_gates,
-                  "features of that kube-scheduler to switch on and off: NAME=BOOL, separated by commas; repeatable")
-      ->take_all()
-      ->expected(1);
+  AddKubernetesVersion(command, release.version.minor, true,
+                       "the Kubernetes version whose kube-scheduler decides; auto: the cluster's");
+  AddFeatureGates(command, release.feature_gates, "that kube-scheduler");
 }
 
 std::vector<int> ReleasesOf(const QuestionRelease& release, std::string_view server_version) {

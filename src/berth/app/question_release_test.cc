@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/app/question_release.h"
 
+#include <cstddef>
+#include <fstream>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 #include <CLI/CLI.hpp>
 
+#include "berth/app/config_map_hint.h"
 #include "berth/app/question_configuration.h"
 #include "berth/plugins/registry.h"
 
@@ -15,6 +21,46 @@ namespace {
 
 QuestionRelease Gated(std::vector<std::string> gates, const std::string& version = "auto") {
   return {*ParseReleaseChoice(version), std::move(gates)};
+}
+
+TEST(QuestionConfigurationTest, WhatIsUnknownIsLeftOutAndTheUsualQueueSortComesBack) {
+  const std::string path = ::testing::TempDir() + "berth-question-configuration.yaml";
+  const auto load = [&](const std::string& plugins) {
+    std::ofstream(path) << "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n"
+                        << "- plugins: " << plugins << "\n  pluginConfig: [{name: Coscheduling, args: {a: 1}}]\n";
+    return LoadQuestionConfiguration("--config", path, plugins::InTreePlugins(), "v1.36.0");
+  };
+  const std::string unknown =
+      "profile \"default-scheduler\": plugin \"Coscheduling\" is unknown here: its part of the decision is missing";
+  const std::string sorted = "profile \"default-scheduler\": PrioritySort is in place of its queue sort";
+  const std::pair<const char*, std::vector<std::string>> cases[] = {
+      {"{queueSort: {enabled: [{name: Coscheduling}], disabled: [{name: '*'}]}}", {unknown, sorted}},
+      {"{multiPoint: {enabled: [{name: Coscheduling}], disabled: [{name: PrioritySort}]}}", {unknown, sorted}},
+      {"{permit: {enabled: [{name: Coscheduling}]}}", {unknown}},
+  };
+  for (const auto& [plugins, want] : cases) {
+    const auto loaded = load(plugins);
+    ASSERT_TRUE(loaded.ok()) << plugins << ": " << loaded.error().message;
+    EXPECT_EQ(loaded->unknown, want) << plugins;
+    auto profile = loaded->configuration.profiles.front();
+    const auto& sort =
+        profile.plugins.points.values[static_cast<std::size_t>(config::ExtensionPoint::kQueueSort)].enabled;
+    EXPECT_EQ(sort.size(), want.size() - 1) << plugins;
+  }
+}
+
+TEST(ConfigMapHintTest, NamesTheCommandThatTakesTheFileOut) {
+  constexpr std::string_view kMap =
+      "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: scheduler, namespace: kube-system}\n"
+      "data: {a.txt: hello, scheduler.yaml: 'kind: KubeSchedulerConfiguration'}\n";
+  EXPECT_EQ(
+      ConfigMapHint(kMap, "KubeSchedulerConfiguration"),
+      "is a ConfigMap, and should be the KubeSchedulerConfiguration that is in one: kubectl get configmap scheduler "
+      "-n kube-system -o jsonpath='{.data.scheduler\\.yaml}' > scheduler.yaml");
+  EXPECT_EQ(ConfigMapHint("apiVersion: v1\nkind: ConfigMap\n", "DeschedulerPolicy"),
+            "is a ConfigMap, and should be the DeschedulerPolicy that is in one");
+  EXPECT_EQ(ConfigMapHint("apiVersion: v1\nkind: Pod\n", "DeschedulerPolicy"), std::nullopt);
+  EXPECT_EQ(ConfigMapHint("- a\n", "DeschedulerPolicy"), std::nullopt);
 }
 
 TEST(QuestionReleaseTest, TheFlagDecidesAndThenTheServer) {

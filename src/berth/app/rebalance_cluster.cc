@@ -72,7 +72,8 @@ RebalanceCluster::RebalanceCluster(Server server, const Clock& clock, framework:
       writer_(server_.rest),
       events_(server_.events, RecorderOptions(options_.hostname)),
       metrics_(metrics),
-      sources_(server_.rest, server_.io, options_.policy.prometheus) {}
+      answers_(clock_, options_.is_ending),
+      sources_(server_.rest, server_.io, answers_, options_.policy.prometheus) {}
 
 Expected<whatif::ClusterState> RebalanceCluster::Read() {
   whatif::ClusterReadOptions how;
@@ -104,7 +105,7 @@ Expected<rebalance::RebalancePlan> RebalanceCluster::Plan(const whatif::ClusterS
 Expected<std::string> RebalanceCluster::LoadLedger() {
   net::Request request;
   request.target = client::ObjectPath("/api/v1", options_.namespace_name, kConfigMaps, options_.name);
-  const auto response = server_.rest.DoSync(std::move(request));
+  const auto response = answers_.Do(server_.rest, std::move(request));
   if (!response.ok() && response.error().code == ErrorCode::kNotFound) {
     version_.clear();
     return std::string();
@@ -138,7 +139,7 @@ Expected<net::Response> RebalanceCluster::SendLedger(const char* method, std::st
                                          {"kind", "ConfigMap"},
                                          {"metadata", std::move(metadata)},
                                          {"data", object{{kLedgerKey, text}}}});
-  return server_.rest.DoSync(std::move(request));
+  return answers_.Do(server_.rest, std::move(request));
 }
 
 Expected<void> RebalanceCluster::KeepVersion(const net::Response& response, std::string* text) {
@@ -168,7 +169,12 @@ Expected<void> RebalanceCluster::EvictNow(const PlannedMove& move) {
   const api::ObjectMeta& pod = move.pod->metadata;
   writer_.EvictPod({pod.namespace_name, pod.name, pod.uid}, options_.policy.grace_period_seconds,
                    [promise](Expected<void> done) { promise->set_value(std::move(done)); });
-  return promise->get_future().get();
+  auto evicted = promise->get_future();
+  if (!answers_.Await(evicted)) {
+    has_open_eviction_ = true;
+    return AnswerWait::BrokenOff();
+  }
+  return evicted.get();
 }
 
 // By server-side apply, which removes only what nobody else owns: if somebody has uncordoned and cordoned the node
@@ -188,7 +194,7 @@ Expected<void> RebalanceCluster::MarkNode(const api::Node& node, const rebalance
                                      {{"fieldManager", kComponent}, {"force", "true"}});
   request.headers.push_back({"Content-Type", "application/apply-patch+yaml"});
   request.body = codec::WriteJson(wanted);
-  const auto response = server_.rest.DoSync(std::move(request));
+  const auto response = answers_.Do(server_.rest, std::move(request));
   if (!response.ok()) {
     log::Warning("rebalance", "A node could not be marked", {{"node", name}, {"error", response.error().message}});
     return response.error();
@@ -243,7 +249,6 @@ void RebalanceCluster::OnChange(const MoveChange& change) {
   metrics_.OnChange(change);
   const rebalance::MoveRecord& record = change.record;
   const auto tell = [&](log::Level level, std::string_view message) {
-    if (!log::Enabled(level)) return;
     log::Write(level, "rebalance", message,
                {{"pod", record.key},
                 {"workload", record.workload},

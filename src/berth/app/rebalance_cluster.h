@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "berth/app/answer_wait.h"
 #include "berth/app/rebalance_metrics.h"
 #include "berth/rebalance/controller.h"
 #include "berth/rebalance/controller_metrics.h"
@@ -64,6 +65,8 @@ class RebalanceCluster final : public rebalance::ControllerOutside {
 
   // A round is over, or `moves` would be made without --execute.
   void OnRound(const rebalance::RoundReport& report, Duration took);
+  // An eviction that was not waited for any longer may still take effect. Once no round is under way.
+  bool HasOpenEviction() const { return has_open_eviction_; }
   // Sends the events that wait.
   void Flush(Duration timeout) { events_.Flush(timeout); }
 
@@ -82,7 +85,9 @@ class RebalanceCluster final : public rebalance::ControllerOutside {
   client::ApiWriter writer_;
   client::EventRecorder events_;
   rebalance::ControllerMetrics metrics_;
+  AnswerWait answers_;
   RebalanceMetrics sources_;
+  bool has_open_eviction_ = false;
   std::string waits_for_;  // the cause of the last round; empty: none
   std::string version_;    // resourceVersion of the ConfigMap as it was read or written last; empty: there is none
 };

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "berth/app/config_map_hint.h"
 #include "berth/app/connection.h"
 #include "berth/app/process.h"
 #include "berth/app/question_output.h"
@@ -28,7 +29,11 @@ Expected<rebalance::Policy> LoadPolicy(const std::string& flag, const std::strin
   const auto text = client::ReadSmallFile(path);
   if (!text.ok()) return Error{text.error().code, flag + " " + text.error().message};
   auto policy = rebalance::ReadPolicy(*text);
-  if (!policy.ok()) return policy.error().Wrap(flag + " " + path);
+  if (!policy.ok()) {
+    if (const auto hint = ConfigMapHint(*text, "DeschedulerPolicy"))
+      return InvalidError(flag + " " + path + ": " + *hint);
+    return policy.error().Wrap(flag + " " + path);
+  }
   return policy;
 }
 
@@ -43,7 +48,8 @@ Expected<rebalance::Measurements> MeasureOnce(const rebalance::Policy& policy, c
   const SystemClock clock;
   BERTH_ASSIGN_OR_RETURN(const auto connection,
                          Connection::Make(WithHomeKubeconfig(question.connection), clock, RandomSeed()));
-  RebalanceMetrics sources(connection->rest(), connection->io(), policy.prometheus);
+  AnswerWait answers(clock, [] { return false; });
+  RebalanceMetrics sources(connection->rest(), connection->io(), answers, policy.prometheus);
   return rebalance::ReadMeasurements(policy, sources, now);
 }
 

@@ -27,7 +27,8 @@ class RebalanceLoop {
   // Once. The thread waits for Begin(). `cluster` must outlive End().
   void Start(RebalanceCluster& cluster, const rebalance::ControllerOptions& options);
   void Begin();
-  // Waits for the round that is under way, which breaks off between two evictions.
+  // Waits for the round that is under way, which breaks off between two evictions and waits for no answer longer than
+  // AnswerWait::kEndingMax.
   void End();
   bool IsEnding() const { return is_ending_; }
 

@@ -31,7 +31,7 @@ Expected<std::string> RebalanceMetrics::ListMetrics(std::string_view resource) {
   options.timeout = kTimeout;
   options.tries = 2;
   options.body_bytes_max = rebalance::kMetricsBytesMax;
-  auto response = rest_.DoSync(std::move(request), options);
+  auto response = answers_.Do(rest_, std::move(request), options);
   if (!response.ok()) return response.error();
   return std::move(response->body);
 }
@@ -64,7 +64,7 @@ Expected<std::string> RebalanceMetrics::Token() {
   client::RestOptions options;
   options.timeout = kTimeout;
   options.tries = 2;
-  const auto response = rest_.DoSync(std::move(request), options);
+  const auto response = answers_.Do(rest_, std::move(request), options);
   if (!response.ok()) return response.error();
   codec::JsonReader reader({.bytes_max = std::size_t{3} << 20});
   BERTH_ASSIGN_OR_RETURN(const auto document, reader.Parse(response->body));
@@ -91,7 +91,9 @@ Expected<std::string> RebalanceMetrics::Query(const std::string& query) {
   const auto promise = std::make_shared<std::promise<Expected<net::Response>>>();
   prometheus_->Send(std::move(request), options,
                     [promise](Expected<net::Response> response) { promise->set_value(std::move(response)); });
-  auto response = promise->get_future().get();
+  auto answer = promise->get_future();
+  if (!answers_.Await(answer)) return AnswerWait::BrokenOff();
+  auto response = answer.get();
   if (!response.ok()) return response.error();
   // A query that Prometheus refuses has a status of 4xx and a body that says why.
   const bool has_answer = response->status == 200 || response->status == 400 || response->status == 422;

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "berth/app/answer_wait.h"
 #include "berth/base/expected.h"
 #include "berth/rebalance/measurements.h"
 #include "berth/shell/client/rest_client.h"
@@ -22,10 +23,11 @@ class RebalanceMetrics final : public rebalance::MetricsClient {
   // Of each request, from the beginning to the last byte.
   static constexpr Duration kTimeout = std::chrono::seconds(10);
 
-  // `rest` asks the API server; `io` is for connections to Prometheus. Both must outlive it. The provider's URL has
-  // been checked by the policy's reader.
-  RebalanceMetrics(client::RestClient& rest, net::IoContext& io, std::optional<rebalance::PrometheusProvider> provider)
-      : rest_(rest), io_(io), provider_(std::move(provider)) {}
+  // `rest` asks the API server; `io` is for connections to Prometheus; `answers` waits. All must outlive it. The
+  // provider's URL has been checked by the policy's reader.
+  RebalanceMetrics(client::RestClient& rest, net::IoContext& io, AnswerWait& answers,
+                   std::optional<rebalance::PrometheusProvider> provider)
+      : rest_(rest), io_(io), answers_(answers), provider_(std::move(provider)) {}
 
   Expected<std::string> ListMetrics(std::string_view resource) override;
   Expected<std::string> Query(const std::string& query) override;
@@ -36,6 +38,7 @@ class RebalanceMetrics final : public rebalance::MetricsClient {
 
   client::RestClient& rest_;
   net::IoContext& io_;
+  AnswerWait& answers_;
   const std::optional<rebalance::PrometheusProvider> provider_;
   std::unique_ptr<net::Transport> prometheus_;  // null: not connected yet
 };

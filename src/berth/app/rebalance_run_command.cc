@@ -55,7 +55,7 @@ class RebalanceRun {
     if (election_) election_->Withdraw();
     rounds_.End();
     cluster_->Flush(kFlushMax);
-    if (election_) election_->Release();
+    if (election_) election_->End(!cluster_->HasOpenEviction());
     connection_->Stop();
     return cli::kExitOk;
   }

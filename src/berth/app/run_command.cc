@@ -15,10 +15,13 @@
 #include <utility>
 #include <vector>
 
+#include <unistd.h>
+
 #include "berth/api/meta.h"
 #include "berth/app/begin_anew.h"
 #include "berth/app/configuration_file.h"
 #include "berth/app/connection.h"
+#include "berth/app/end_guard.h"
 #include "berth/app/explain_endpoint.h"
 #include "berth/app/leader_election.h"
 #include "berth/app/metrics_server.h"
@@ -27,8 +30,10 @@
 #include "berth/app/rebalance_cluster.h"
 #include "berth/app/rebalance_command.h"
 #include "berth/app/rebalance_loop.h"
+#include "berth/app/run_flags.h"
 #include "berth/app/secure_port.h"
 #include "berth/app/work_report.h"
+#include "berth/base/go_text.h"
 #include "berth/base/log.h"
 #include "berth/base/log_settings.h"
 #include "berth/base/tick_clock.h"
@@ -125,13 +130,14 @@ Expected<std::set<std::string, std::less<>>> ParseNamespaces(const std::optional
 
 // Only with --v 4 and above: a line costs more than the decision.
 void LogDecision(const scheduler::Decision& decision) {
-  log::Debug("scheduler", decision.node_name.empty() ? "Not placed" : "Placed",
-             {{"pod", decision.PodKey()},
-              {"node", decision.node_name},
-              {"why", decision.Why()},
-              {"attempt", decision.attempt},
-              {"cycle", decision.cycle},
-              {"seed", decision.seed}});
+  if (!log::Enabled({4, "schedule_one"})) return;
+  log::Info({4, "schedule_one"}, "scheduler", decision.node_name.empty() ? "Not placed" : "Placed",
+            {{"pod", decision.PodKey()},
+             {"node", decision.node_name},
+             {"why", decision.Why()},
+             {"attempt", decision.attempt},
+             {"cycle", decision.cycle},
+             {"seed", decision.seed}});
 }
 
 // Until nothing is left to do, for so long no pod was placed or the cluster's objects have not been listed, or a signal
@@ -167,7 +173,7 @@ int ReportUnbound(runner::SchedulerShell& shell) {
 // As /configz shows it.
 std::string ConfigurationJson(const config::KubeSchedulerConfiguration& configuration,
                               const config::FeatureGates& gates) {
-  const auto value = codec::ParseYaml(config::WriteConfiguration(configuration, gates));
+  const auto value = codec::ParseYaml(config::ShowConfiguration(configuration, gates));
   return value.ok() ? codec::WriteJson(*value) : "null";
 }
 
@@ -181,6 +187,17 @@ std::vector<metrics::Feature> Features(const config::FeatureGates& gates) {
     features.push_back({std::string(row.name), stage, gates.Enabled(row.name)});
   }
   return features;
+}
+
+// --disabled-metrics and --allow-metric-labels.
+metrics::ViewOptions ViewOf(const MetricsOptions& options) {
+  metrics::ViewOptions view;
+  view.disabled.insert(options.disabled_metrics.begin(), options.disabled_metrics.end());
+  for (const auto& [label, values] : options.allow_metric_labels) {
+    const std::vector<std::string> allowed = GoSplit(values, ",");
+    view.label_values[label].insert(allowed.begin(), allowed.end());
+  }
+  return view;
 }
 
 // What has a say in decisions, and none in an explanation.
@@ -272,6 +289,11 @@ Expected<void> ClusterRun::Prepare(std::set<std::string, std::less<>> set_aside)
   metrics::AddBuildMetrics(metrics_.registry(),
                            {"1", std::to_string(minor), std::string(KubernetesVersion(minor)) + "+berth"});
   metrics::AddFeatureMetrics(metrics_.registry(), Features(gates_));
+  metrics_.registry()
+      .AddCounter({"disabled_metrics_total", "", {}})
+      .With({})
+      .Store(static_cast<double>(options_.flags.metrics.disabled_metrics.size()));
+  metrics_.SetView(ViewOf(options_.flags.metrics));
   BERTH_RETURN_IF_ERROR(MakeShell(std::move(shell_options)));
   BERTH_RETURN_IF_ERROR(PrepareRebalancing());
   if (election_) PrepareElection();
@@ -369,7 +391,7 @@ Expected<void> ClusterRun::MakeShell(runner::ShellOptions shell_options) {
   if (!options_.record.directory.empty()) {
     AddRecording(options_.record, Header(shell_options.pods), shell_options);
   }
-  if (log::Enabled(log::Level::kDebug)) shell_options.on_decision = LogDecision;
+  shell_options.on_decision = LogDecision;
   auto shell = runner::SchedulerShell::Make(configuration_, connection_->rest(), connection_->events(), clock_,
                                             std::move(shell_options));
   const std::string& path = options_.flags.config;
@@ -432,11 +454,12 @@ Expected<void> ClusterRun::PrepareRebalancing() {
 
 std::optional<int> ClusterRun::WriteConfiguration() const {
   const std::string& path = options_.flags.write_config_to;
-  if (path.empty() && !log::IsVerbose(2)) return std::nullopt;
-  const std::string text = config::WriteConfiguration(configuration_, gates_);
-  if (log::IsVerbose(2)) log::Info("app", "Using component config", {{"config", text}});
+  constexpr log::Detail kDetail{2, "configfile"};
+  if (log::Enabled(kDetail))
+    log::Info(kDetail, "app", "Using component config",
+              {{"config", config::ShowConfiguration(configuration_, gates_)}});
   if (path.empty()) return std::nullopt;
-  return WriteConfigurationFile(path, text);
+  return WriteConfigurationFile(path, config::WriteConfiguration(configuration_, gates_));
 }
 
 Expected<void> ClusterRun::ServeMetrics() {
@@ -469,6 +492,7 @@ SecurePortSources ClusterRun::Sources() {
   sources.explain = [explain](const net::Request& request, const net::Target& target, const std::string& path,
                               ExplainEndpoint::Done done) { explain->Answer(request, target, path, std::move(done)); };
   sources.metrics_text = [this] { return metrics_.Text(); };
+  sources.reset_metrics = [this] { metrics_.Reset(); };
   sources.config_json = [this] { return ConfigurationJson(configuration_, gates_); };
   if (gates_.Enabled("ComponentFlagz")) sources.flags = [this] { return options_.flags.shown; };
   sources.has_status_page = gates_.Enabled("ComponentStatusz");
@@ -488,7 +512,11 @@ void ClusterRun::Start() {
   std::string names;
   for (const config::Profile& profile : configuration_.profiles)
     names += (names.empty() ? "" : " ") + profile.scheduler_name;
-  log::Info("app", "Starting", {{"schedulers", names}, {"server", connection_->server()}, {"seed", seed_}});
+  log::Info("app", "Starting Kubernetes Scheduler",
+            {{"version", ReportedVersion(options_, gates_.release_minor())},
+             {"schedulers", names},
+             {"server", connection_->server()},
+             {"seed", seed_}});
   for (const std::string& line : UnnoticedNames(configuration_, plugins_)) log::Warning("app", line);
   shell_->Start();
   if (rebalance_cluster_) rebalance_loop_.Start(*rebalance_cluster_, options_.rebalancer);
@@ -539,11 +567,17 @@ int ClusterRun::WaitForTheEnd() {
     is_ending_ = true;
     log::Info("app", "Ending", {{"signal", signal}, {"graceSeconds", kShutdownGraceSeconds}});
   }
+  const EndGuard guard(EndGuard::kPatience, [] {
+    log::ErrorLine("app", "The process ends although a turn of the core has not: a plugin keeps it",
+               {{"seconds", std::chrono::duration_cast<std::chrono::seconds>(EndGuard::kPatience).count()}});
+    ::_exit(cli::kExitFailed);
+  });
   if (election_) election_->Withdraw();
   rebalance_loop_.End();
   if (rebalance_cluster_) rebalance_cluster_->Flush(std::chrono::seconds(kShutdownGraceSeconds));
-  shell_->Stop(std::chrono::seconds(kShutdownGraceSeconds));
-  if (election_) election_->Release();
+  const bool is_settled = shell_->Stop(std::chrono::seconds(kShutdownGraceSeconds));
+  const bool has_open_eviction = rebalance_cluster_ && rebalance_cluster_->HasOpenEviction();
+  if (election_) election_->End(is_settled && !has_open_eviction);
   connection_->Stop();
   const scheduler::Counts counts = shell_->counts();
   log::Info("app", "Ended",
@@ -559,13 +593,13 @@ int RunOnCluster(const RunOptions& options, plugins::KnownPlugins plugins) {
   auto set_aside = BeginAnewOnFailure();
   ClusterRun run(options, plugins);
   if (const auto prepared = run.Prepare(std::move(set_aside)); !prepared.ok())
-    return cli::FailWith(prepared.error(), cli::kExitUsage);
+    return FailRun(options, prepared.error(), cli::kExitUsage);
   if (const std::optional<int> status = run.WriteConfiguration()) return *status;
-  if (const auto served = run.ServeMetrics(); !served.ok()) return cli::FailWith(served.error());
+  if (const auto served = run.ServeMetrics(); !served.ok()) return FailRun(options, served.error(), cli::kExitFailed);
   if (const auto served = run.ServeSecurely(); !served.ok()) {
     const ErrorCode code = served.error().code;
     const bool is_usage = code == ErrorCode::kInvalid || code == ErrorCode::kNotFound;
-    return cli::FailWith(served.error(), is_usage ? cli::kExitUsage : cli::kExitFailed);
+    return FailRun(options, served.error(), is_usage ? cli::kExitUsage : cli::kExitFailed);
   }
   if (run.AwaitRelease()) {
     run.Start();

@@ -34,15 +34,11 @@ constexpr std::string_view kRawMiddle =
 constexpr std::string_view kRawEnd =
     R"(", GitCommit:"", GitTreeState:"", BuildDate:"1970-01-01T00:00:00Z", GoVersion:"", Compiler:"", Platform:"linux/amd64"})";
 
-std::string Version(const RunOptions& options) {
-  if (!options.flags.reported_version.empty()) return options.flags.reported_version;
-  return std::string(KubernetesVersion(options.gates.release_minor())) + "+berth." BERTH_VERSION;
-}
+int Fail(const RunOptions& options, const Error& error) { return FailRun(options, error, cli::kExitUsage); }
 
-// kube-scheduler's users and scripts know 1 alone.
-int Fail(const RunOptions& options, const Error& error) {
-  std::fprintf(stderr, "%s: %s\n", options.is_kube_scheduler ? "kube-scheduler" : "berth",
-               cli::Printable(error.message).c_str());
+// Before the flags say how the log is written.
+int FailPlainly(const RunOptions& options, const std::string& why) {
+  std::fprintf(stderr, "%s: %s\n", options.is_kube_scheduler ? "Error" : "berth", cli::Printable(why).c_str());
   return options.is_kube_scheduler ? cli::kExitFailed : cli::kExitUsage;
 }
 
@@ -50,8 +46,8 @@ int PrintHelp(const RunOptions& options, const cli::FlagSet& flags) {
   std::printf(
       "Schedules the pods of a cluster: kube-scheduler's flags and configuration, and some of berth's own.\n\n"
       "Usage: %s [flags]\n\n%s\n"
-      "SIGINT and SIGTERM end it: bindings under way get %d s to end, and then their events as long again. SIGUSR2\n"
-      "writes cache and queue into its log, and goes on.\n",
+      "SIGINT and SIGTERM end it: bindings under way get %d s to end, and their events what is left of these, at\n"
+      "least one. SIGUSR2 writes cache and queue into its log, and goes on.\n",
       options.program.c_str(), flags.Help(kColumns).c_str(), kShutdownGraceSeconds);
   return cli::kExitOk;
 }
@@ -59,14 +55,17 @@ int PrintHelp(const RunOptions& options, const cli::FlagSet& flags) {
 int PrintVersion(const RunOptions& options) {
   if (options.flags.version == VersionRequest::kRaw) {
     std::printf("%s%d%s%s%s\n", std::string(kRaw).c_str(), options.gates.release_minor(),
-                std::string(kRawMiddle).c_str(), Version(options).c_str(), std::string(kRawEnd).c_str());
+                std::string(kRawMiddle).c_str(), ReportedVersion(options, options.gates.release_minor()).c_str(),
+                std::string(kRawEnd).c_str());
   } else {
-    std::printf("Kubernetes %s\n", Version(options).c_str());
+    std::printf("Kubernetes %s\n", ReportedVersion(options, options.gates.release_minor()).c_str());
   }
   return cli::kExitOk;
 }
 
-Expected<void> CheckLabelManifest(const std::string& path) {
+// Adds what the file says to --allow-metric-labels, which is empty then.
+Expected<void> ReadLabelManifest(MetricsOptions& options) {
+  const std::string& path = options.allow_metric_labels_manifest;
   if (path.empty()) return {};
   const auto wrong = [&](std::string_view why) {
     return InvalidError("--allow-metric-labels-manifest " + path + ": " + std::string(why));
@@ -81,6 +80,8 @@ Expected<void> CheckLabelManifest(const std::string& path) {
     const std::string key(entry.key());
     if (!IsMetricLabel(key) || !entry.value().is_string())
       return wrong("\"" + key + "\" should be METRIC,LABEL, with a text");
+    const codec::json::string& values = entry.value().get_string();
+    options.allow_metric_labels.emplace(key, std::string(values.data(), values.size()));
   }
   return {};
 }
@@ -255,6 +256,17 @@ void AddOwnFlags(cli::FlagSet& flags, RunOptions& options, std::optional<std::st
 
 }  // namespace
 
+std::string ReportedVersion(const RunOptions& options, int release_minor) {
+  if (!options.flags.reported_version.empty()) return options.flags.reported_version;
+  return std::string(KubernetesVersion(release_minor)) + "+berth." BERTH_VERSION;
+}
+
+int FailRun(const RunOptions& options, const Error& error, cli::ExitCode status) {
+  if (!options.is_kube_scheduler && options.flags.logging.format != "json") return cli::FailWith(error, status);
+  log::ErrorLine("app", "command failed", {{"err", error.message}});
+  return options.is_kube_scheduler ? cli::kExitFailed : status;
+}
+
 void AddRunFlags(cli::FlagSet& flags, RunOptions& options, std::optional<std::string>& plugin_directory) {
   AddKubeSchedulerFlags(flags, options.flags);
   AddOwnFlags(flags, options, plugin_directory);
@@ -269,12 +281,12 @@ std::optional<int> ReadRunFlags(std::span<const std::string> arguments, RunOptio
   AddRunFlags(flags, options, plugin_directory);
   const auto words = flags.Parse(arguments);
   if (!words.ok()) {
-    return Fail(options, InvalidError(words.error().message + " (" + options.program + " --help lists the flags)"));
+    return FailPlainly(options, words.error().message + " (" + options.program + " --help lists the flags)");
   }
   if (options.flags.help) return PrintHelp(options, flags);
   // As upstream, which an empty one does not disturb.
   for (const std::string& word : *words) {
-    if (!word.empty()) return Fail(options, InvalidError("unexpected argument \"" + word.substr(0, 100) + '"'));
+    if (!word.empty()) return FailPlainly(options, "unexpected argument \"" + word.substr(0, 100) + '"');
   }
   for (const cli::FlagSet::Group& group : flags.groups()) {
     for (const cli::Flag& flag : group.flags) {
@@ -282,19 +294,18 @@ std::optional<int> ReadRunFlags(std::span<const std::string> arguments, RunOptio
       options.flags.shown[flag.name] = flag.is_given ? flag.given_text : flag.default_text;
     }
   }
+  const LoggingOptions& logging = options.flags.logging;
+  log::Configure({logging.format == "json" ? log::Format::kJson : log::Format::kText, logging.verbosity,
+                  logging.vmodule, logging.format == "json" ? logging.json_split_stream : logging.text_split_stream});
   auto gates = ParseGates(options);
   if (!gates.ok()) return Fail(options, gates.error());
   options.gates = std::move(*gates);
   if (options.flags.version != VersionRequest::kNone) return PrintVersion(options);
   if (const auto valid = ValidateOptions(options.flags, options.gates); !valid.ok())
     return Fail(options, valid.error());
-  if (const auto valid = CheckLabelManifest(options.flags.metrics.allow_metric_labels_manifest); !valid.ok())
-    return Fail(options, valid.error());
+  if (const auto valid = ReadLabelManifest(options.flags.metrics); !valid.ok()) return Fail(options, valid.error());
   if (const auto valid = CheckOwn(options, flags); !valid.ok()) return Fail(options, valid.error());
 
-  const LoggingOptions& logging = options.flags.logging;
-  log::Configure(
-      {logging.format == "json" ? log::Format::kJson : log::Format::kText, logging.verbosity, logging.vmodule});
   for (const std::string& warning : options.gates.warnings()) log::Warning("app", warning);
   if (options.gates.emulated_minor() != options.gates.release_minor())
     log::Warning("app",

@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/app/secure_port.h"
 
+#include <algorithm>
 #include <charconv>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "berth/base/go_text.h"
 #include "berth/base/log.h"
+#include "berth/base/log_settings.h"
 #include "berth/shell/client/kubeconfig.h"
 #include "berth/shell/runner/feeds.h"
 #include "berth/shell/runner/informer_liveness.h"
@@ -34,7 +41,7 @@ Expected<std::optional<client::ClientConfig>> Delegate(const std::string& kubeco
   return std::optional<client::ClientConfig>();
 }
 
-// As component-base's GlogSetter. Two levels are told apart: below 4, and from 4 on.
+// As component-base's GlogSetter.
 Expected<std::string> SetVerbosity(std::string_view text) {
   std::uint32_t level = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), level);
@@ -42,8 +49,22 @@ Expected<std::string> SetVerbosity(std::string_view text) {
     return InvalidError("strconv.ParseUint: parsing " + GoQuoted(text) + ": value out of range");
   if (failure != std::errc() || end != text.data() + text.size())
     return InvalidError("strconv.ParseUint: parsing " + GoQuoted(text) + ": invalid syntax");
-  log::SetLevel(level >= 4 ? log::Level::kDebug : log::Level::kInfo);
+  log::SetVerbosity(static_cast<int>(std::min<std::uint32_t>(level, std::numeric_limits<int>::max())));
   return "successfully set klog.logging.verbosity to " + std::string(text);
+}
+
+// Upstream's server does not begin with cipher suites that HTTP/2 cannot do with, unless it is to do without HTTP/2.
+Expected<void> CheckHttp2Suites(const serving::SecureServingOptions& options, bool is_http2_disabled) {
+  const std::vector<std::string>& suites = options.cipher_suites;
+  if (suites.empty() || is_http2_disabled || options.min_tls_version == "VersionTLS13") return {};
+  for (const std::string_view needed :
+       {"TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"}) {
+    if (std::find(suites.begin(), suites.end(), needed) != suites.end()) return {};
+  }
+  return InvalidError(
+      "failed to start secure server: error configuring http2: http2: TLSConfig.CipherSuites is missing an "
+      "HTTP/2-required AES_128_GCM_SHA256 cipher (need at least one of TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 or "
+      "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256)");
 }
 
 }  // namespace
@@ -52,6 +73,7 @@ Expected<std::unique_ptr<serving::SecureServer>> ServeSecurePort(
     const KubeSchedulerOptions& flags, SecurePortSources sources, const runner::SchedulerShell& shell,
     Connection& connection, const ConnectionOptions& connection_options, const Clock& clock, std::uint64_t seed) {
   if (flags.secure_serving.port == 0) return std::unique_ptr<serving::SecureServer>();
+  BERTH_RETURN_IF_ERROR(CheckHttp2Suites(flags.secure_serving, flags.unused_serving.disable_http2_serving));
   serving::SecureServerOptions server;
   server.serving = flags.secure_serving;
   server.authentication = flags.authentication;
@@ -106,7 +128,7 @@ Expected<std::unique_ptr<serving::SecureServer>> ServeSecurePort(
   state.is_profiling_enabled = sources.is_profiling_enabled;
   state.has_status_page = sources.has_status_page;
   BERTH_ASSIGN_OR_RETURN(auto started, serving::SecureServer::Start(std::move(server), std::move(state), clock));
-  log::Info("app", "Serving securely", {{"address", started->address()}});
+  log::Info("app", "Serving securely on " + started->address());
   return started;
 }
 

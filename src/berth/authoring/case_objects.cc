@@ -192,22 +192,20 @@ void ReadCaseObject(const json::value& item, const std::string& path, std::vecto
     if (const json::value* kind = object->if_contains("kind"); kind != nullptr && kind->is_string())
       wanted = std::string(kind->get_string());
   }
-  for (std::size_t k = 0; k < framework::kObjectKindCount; ++k) {
-    const auto kind = static_cast<framework::ObjectKind>(k);
-    if (framework::InfoOf(kind).name != wanted) continue;
-    const std::string text = codec::WriteJson(item);
-    const auto element = api::ParseObject(wanted, text);
-    auto object =
-        element.ok() ? framework::DecodeObject(kind, *element) : Expected<framework::AnyObject>(element.error());
-    if (object.ok()) {
-      out.push_back(std::move(*object));
-    } else {
-      errors.Add(path, object.error().message);
-    }
-    return;
+  const auto kind = framework::ObjectKindNamed(wanted);
+  if (!kind) {
+    return errors.Invalid(path + ".kind", wanted,
+                          "no plugin reads objects of this kind; nodes and pods have lists of their own");
   }
-  errors.Invalid(path + ".kind", wanted,
-                 "no plugin reads objects of this kind; nodes and pods have lists of their own");
+  const std::string text = codec::WriteJson(item);
+  const auto element = api::ParseObject(wanted, text);
+  auto object =
+      element.ok() ? framework::DecodeObject(*kind, *element) : Expected<framework::AnyObject>(element.error());
+  if (object.ok()) {
+    out.push_back(std::move(*object));
+  } else {
+    errors.Add(path, object.error().message);
+  }
 }
 
 }  // namespace berth::authoring

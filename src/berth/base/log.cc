@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/base/log.h"
 
+#include <array>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdio>
 #include <ctime>
 #include <memory>
@@ -52,15 +54,28 @@ class LineFormatter final : public spdlog::formatter {
 
 std::atomic<Level> g_level{Level::kInfo};
 
-spdlog::logger& Logger() {
-  static const std::shared_ptr<spdlog::logger> logger = [] {
-    auto made = std::make_shared<spdlog::logger>("berth", std::make_shared<spdlog::sinks::stderr_sink_mt>());
-    made->set_formatter(std::make_unique<LineFormatter>());
-    made->set_level(spdlog::level::trace);
-    made->flush_on(spdlog::level::trace);
-    return made;
-  }();
+std::shared_ptr<spdlog::logger> MakeLogger(spdlog::sink_ptr sink) {
+  auto made = std::make_shared<spdlog::logger>("berth", std::move(sink));
+  made->set_formatter(std::make_unique<LineFormatter>());
+  made->set_level(spdlog::level::trace);
+  made->flush_on(spdlog::level::trace);
+  return made;
+}
+
+spdlog::logger& ErrorStream() {
+  static const std::shared_ptr<spdlog::logger> logger = MakeLogger(std::make_shared<spdlog::sinks::stderr_sink_mt>());
   return *logger;
+}
+
+spdlog::logger& InfoStream() {
+  static const std::shared_ptr<spdlog::logger> logger = MakeLogger(std::make_shared<spdlog::sinks::stdout_sink_mt>());
+  return *logger;
+}
+
+// As upstream: text divides by the severity, JSON knows errors and the rest.
+spdlog::logger& StreamFor(Level level, const Settings& settings) {
+  const Level first = settings.format == Format::kText ? Level::kWarning : Level::kError;
+  return settings.splits_streams && level < first ? InfoStream() : ErrorStream();
 }
 
 // What a terminal, or whoever reads lines, would take for something else than a character to show: controls (C0, DEL,
@@ -71,6 +86,8 @@ bool IsHidden(char32_t code) {
 }
 
 enum class Style : std::uint8_t { kText, kJson };
+
+constexpr std::string_view kErrorKey = "err";
 
 // As Go's strconv.Quote writes what does not print, or as JSON does.
 void AppendEscape(std::string& out, std::string_view bytes, const Rune& rune, Style style) {
@@ -120,51 +137,119 @@ void AppendValue(std::string& out, const Field& field, Style style) {
 }
 
 // As klog and component-base call it.
-std::string_view KeyOf(const Field& field) { return field.key == "error" ? "err" : field.key; }
+std::string_view KeyOf(const Field& field) { return field.key == "error" ? kErrorKey : field.key; }
+
+// The last `parts` of a source's path.
+std::string_view EndOfPath(std::string_view path, int parts) {
+  std::size_t begin = path.size();
+  while (parts-- > 0 && begin != 0 && begin != std::string_view::npos) begin = path.rfind('/', begin - 1);
+  return begin == std::string_view::npos ? path : path.substr(begin + 1);
+}
+
+// As --vmodule names it: without folders and ending.
+std::string_view ModuleOf(const Caller& caller) {
+  const std::string_view name = EndOfPath(caller.file, 1);
+  return name.substr(0, name.rfind('.'));
+}
+
+std::string_view FolderOf(const Caller& caller) {
+  const std::string_view end = EndOfPath(caller.file, 2);
+  return end.substr(0, end.find('/'));
+}
 
 constexpr std::size_t kPidWidth = 7;
 constexpr int kDebugVerbosity = 4;
+
+struct Line {
+  Level level;
+  int verbosity;
+  std::string_view area;
+  std::string_view message;
+  std::initializer_list<Field> fields;
+  Caller caller;
+};
+
+void AppendTextField(std::string& out, const Field& field) {
+  out.append(" ").append(KeyOf(field)).append("=");
+  AppendValue(out, field, Style::kText);
+}
+
+// From the process' number on, as klog: an error comes before what it is about.
+std::string TextOf(const Line& line) {
+  std::string out;
+  const std::string pid = std::to_string(getpid());
+  out.append(pid.size() < kPidWidth ? kPidWidth - pid.size() : 0, ' ').append(pid).append(" ");
+  out.append(EndOfPath(line.caller.file, 1)).append(":").append(std::to_string(line.caller.line)).append("] \"");
+  AppendShown(out, line.message, Style::kText);
+  out += '"';
+  const auto is_first = [&](const Field& field) { return line.level == Level::kError && KeyOf(field) == kErrorKey; };
+  for (const Field& field : line.fields) {
+    if (is_first(field)) AppendTextField(out, field);
+  }
+  for (const Field& field : line.fields) {
+    if (!is_first(field)) AppendTextField(out, field);
+  }
+  return out;
+}
+
+void AppendJsonField(std::string& out, const Field& field) {
+  out.append(",\"").append(KeyOf(field)).append("\":");
+  AppendValue(out, field, Style::kJson);
+}
+
+// From behind the time on, as component-base: an error comes last.
+std::string JsonOf(const Line& line) {
+  std::string out;
+  out.append("\"logger\":\"").append(line.area).append("\",\"caller\":\"");
+  out.append(EndOfPath(line.caller.file, 2)).append(":").append(std::to_string(line.caller.line));
+  out.append("\",\"msg\":\"");
+  AppendShown(out, line.message, Style::kJson);
+  out += '"';
+  if (line.level != Level::kError) out.append(",\"v\":").append(std::to_string(line.verbosity));
+  for (const Field& field : line.fields) {
+    if (KeyOf(field) != kErrorKey) AppendJsonField(out, field);
+  }
+  for (const Field& field : line.fields) {
+    if (KeyOf(field) == kErrorKey) AppendJsonField(out, field);
+  }
+  return out;
+}
+
+void WriteLine(const Line& line) {
+  if (line.level < g_level.load(std::memory_order_relaxed)) return;
+  const Settings& settings = CurrentSettings();
+  const std::string text = settings.format == Format::kJson ? JsonOf(line) : TextOf(line);
+  static constexpr spdlog::level::level_enum kLevels[] = {spdlog::level::info, spdlog::level::info, spdlog::level::warn,
+                                                          spdlog::level::err};
+  StreamFor(line.level, settings).log(kLevels[static_cast<std::size_t>(line.level)], "{}", text);
+}
+
+// Without an area that of the caller's folder counts, which is found out where it matters alone.
+bool IsAskedFor(const Detail& detail, std::string_view area, const Caller& caller) {
+  if (g_level.load(std::memory_order_relaxed) > Level::kInfo) return false;
+  if (IsVerbose(detail.verbosity)) return true;
+  if (CurrentSettings().modules.empty()) return false;
+  const std::array<std::string_view, 3> names = {ModuleOf(caller), detail.upstream_file,
+                                                 area.empty() ? FolderOf(caller) : area};
+  return IsVerboseIn(names, detail.verbosity);
+}
 
 }  // namespace
 
 void SetLevel(Level level) { g_level.store(level, std::memory_order_relaxed); }
 
-// With modules kDebug is on at first, and Write() looks at the area.
-bool Enabled(Level level) {
-  const Level least = g_level.load(std::memory_order_relaxed);
-  if (level >= least) return true;
-  return level == Level::kDebug && least == Level::kInfo &&
-         (IsVerbose(kDebugVerbosity) || !CurrentSettings().modules.empty());
+bool Enabled(const Detail& detail, Caller caller) { return IsAskedFor(detail, {}, caller); }
+
+void Info(const Detail& detail, std::string_view area, std::string_view message, std::initializer_list<Field> fields,
+          Caller caller) {
+  if (!IsAskedFor(detail, area, caller)) return;
+  WriteLine({Level::kInfo, detail.verbosity, area, message, fields, caller});
 }
 
-void Write(Level level, std::string_view area, std::string_view message, std::initializer_list<Field> fields) {
-  const bool is_forced = g_level.load(std::memory_order_relaxed) == Level::kDebug;
-  if (level == Level::kDebug && !is_forced && !IsVerboseIn(area, kDebugVerbosity)) return;
-  std::string line;
-  if (CurrentSettings().format == Format::kJson) {
-    line.append("\"logger\":\"").append(area).append("\",\"msg\":\"");
-    AppendShown(line, message, Style::kJson);
-    line += '"';
-    if (level != Level::kError) line.append(level == Level::kDebug ? ",\"v\":4" : ",\"v\":0");
-    for (const Field& field : fields) {
-      line.append(",\"").append(KeyOf(field)).append("\":");
-      AppendValue(line, field, Style::kJson);
-    }
-  } else {
-    const std::string pid = std::to_string(getpid());
-    line.append(pid.size() < kPidWidth ? kPidWidth - pid.size() : 0, ' ').append(pid).append(" ");
-    line.append(area).append("] \"");
-    AppendShown(line, message, Style::kText);
-    line += '"';
-    for (const Field& field : fields) {
-      line.append(" ").append(KeyOf(field)).append("=");
-      AppendValue(line, field, Style::kText);
-    }
-  }
-  // klog has no level for debugging.
-  static constexpr spdlog::level::level_enum kLevels[] = {spdlog::level::info, spdlog::level::info, spdlog::level::warn,
-                                                          spdlog::level::err};
-  Logger().log(kLevels[static_cast<std::size_t>(level)], "{}", line);
+void Write(Level level, std::string_view area, std::string_view message, std::initializer_list<Field> fields,
+           Caller caller) {
+  if (level == Level::kDebug) return Info(Detail{kDebugVerbosity}, area, message, fields, caller);
+  WriteLine({level, 0, area, message, fields, caller});
 }
 
 }  // namespace berth::log

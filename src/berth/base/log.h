@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Structured logging over spdlog: one event, key=value pairs. Thread-safe. Text goes to standard error in klog's shape:
-//   I1121 14:03:05.123456   scheduler] Bound pod pod="default/web-1" node="n1"
+//   I1121 14:03:05.123456    4711 binding_cycles.cc:532] "Successfully bound pod to node" pod="default/web-1" node="n1"
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 
 namespace berth::log {
 
+// kDebug is information that --v=4 asks for: klog has no level for debugging.
 enum class Level : std::uint8_t { kDebug, kInfo, kWarning, kError };
 
 struct Field {
@@ -25,24 +26,50 @@ struct Field {
   bool quoted = true;
 };
 
-// Messages below this level are dropped. Default kInfo.
+// Where the call is that writes a line. Not std::source_location: clang's lacks what -fmacro-prefix-map changes.
+struct Caller {
+  static constexpr Caller Here(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return {file, line};
+  }
+  const char* file;
+  int line;
+};
+
+// Which --v and --vmodule ask for a line of information.
+struct Detail {
+  int verbosity = 0;
+  // kube-scheduler's source, without ".go", where it writes the same line: --vmodule may name it, as it may name the
+  // source of our own without ".cc", and the area.
+  std::string_view upstream_file = {};
+};
+
+// Messages below this level are dropped, whatever --v says. Default kInfo, of which kDebug is a part here.
 void SetLevel(Level level);
-bool Enabled(Level level);
+// For what is dear to compose. The area is the caller's folder.
+bool Enabled(const Detail& detail, Caller caller = Caller::Here());
 
 // `area` is the folder that speaks, for example "client".
-void Write(Level level, std::string_view area, std::string_view message, std::initializer_list<Field> fields);
+void Write(Level level, std::string_view area, std::string_view message, std::initializer_list<Field> fields,
+           Caller caller = Caller::Here());
+// Information, if it is asked for.
+void Info(const Detail& detail, std::string_view area, std::string_view message, std::initializer_list<Field> fields,
+          Caller caller = Caller::Here());
 
-inline void Debug(std::string_view area, std::string_view message, std::initializer_list<Field> fields = {}) {
-  if (Enabled(Level::kDebug)) Write(Level::kDebug, area, message, fields);
+inline void Debug(std::string_view area, std::string_view message, std::initializer_list<Field> fields = {},
+                  Caller caller = Caller::Here()) {
+  Write(Level::kDebug, area, message, fields, caller);
 }
-inline void Info(std::string_view area, std::string_view message, std::initializer_list<Field> fields = {}) {
-  if (Enabled(Level::kInfo)) Write(Level::kInfo, area, message, fields);
+inline void Info(std::string_view area, std::string_view message, std::initializer_list<Field> fields = {},
+                 Caller caller = Caller::Here()) {
+  Write(Level::kInfo, area, message, fields, caller);
 }
-inline void Warning(std::string_view area, std::string_view message, std::initializer_list<Field> fields = {}) {
-  if (Enabled(Level::kWarning)) Write(Level::kWarning, area, message, fields);
+inline void Warning(std::string_view area, std::string_view message, std::initializer_list<Field> fields = {},
+                    Caller caller = Caller::Here()) {
+  Write(Level::kWarning, area, message, fields, caller);
 }
-inline void ErrorLine(std::string_view area, std::string_view message, std::initializer_list<Field> fields = {}) {
-  Write(Level::kError, area, message, fields);
+inline void ErrorLine(std::string_view area, std::string_view message, std::initializer_list<Field> fields = {},
+                      Caller caller = Caller::Here()) {
+  Write(Level::kError, area, message, fields, caller);
 }
 
 }  // namespace berth::log

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/base/log_settings.h"
 
+#include <algorithm>
 #include <atomic>
 
 #include <fnmatch.h>
@@ -27,11 +28,15 @@ const Settings& CurrentSettings() { return State(); }
 
 bool IsVerbose(int verbosity) { return g_verbosity.load(std::memory_order_relaxed) >= verbosity; }
 
-bool IsVerboseIn(std::string_view area, int verbosity) {
+void SetVerbosity(int verbosity) { g_verbosity.store(verbosity, std::memory_order_relaxed); }
+
+bool IsVerboseIn(std::span<const std::string_view> names, int verbosity) {
   if (IsVerbose(verbosity)) return true;
-  const std::string name(area);
   for (const auto& [pattern, level] : State().modules) {
-    if (fnmatch(pattern.c_str(), name.c_str(), 0) == 0) return verbosity <= level;
+    const auto matches = [&](std::string_view name) {
+      return !name.empty() && fnmatch(pattern.c_str(), std::string(name).c_str(), 0) == 0;
+    };
+    if (std::any_of(names.begin(), names.end(), matches)) return verbosity <= level;
   }
   return false;
 }

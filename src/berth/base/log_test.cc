@@ -3,6 +3,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -60,37 +61,112 @@ TEST(Log, OneEventIsOneLineOfWhatCanBeShown) {
 }
 
 TEST(Log, TextHasKlogsHeader) {
-  const std::string line = LineWith({}, [] { Warning("area", "Careful", {{"n", 3}, {"on", true}, {"error", "e"}}); });
-  EXPECT_THAT(line, ::testing::MatchesRegex("W[0-9]+ [0-9]+:[0-9]+:[0-9]+\\.[0-9]+ +[0-9]+ area\\] "
-                                            "\"Careful\" n=3 on=true err=\"e\"\n"));
+  constexpr const char* kHeader =
+      "[IWE][0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{6} +[0-9]+ log_test\\.cc:[0-9]+\\] ";
+  const auto expect = [&](char severity, const std::string& line, const std::string& rest) {
+    EXPECT_THAT(line, ::testing::MatchesRegex(kHeader + rest + "\n"));
+    EXPECT_EQ(line[0], severity) << line;
+  };
+  const Settings verbose{Format::kText, 4, {}};
+  expect('W', LineWith({}, [] { Warning("area", "Careful", {{"n", 3}, {"on", true}}); }), "\"Careful\" n=3 on=true");
+  expect('I', LineWith(verbose, [] { Debug("area", "m"); }), "\"m\"");
+  expect('E', LineWith({}, [] { ErrorLine("area", "m", {{"pod", "a/b"}, {"error", "e"}}); }),
+         "\"m\" err=\"e\" pod=\"a/b\"");
+  expect('I', LineWith({}, [] { Info("area", "m", {{"err", "e"}, {"pod", "a/b"}}); }), "\"m\" err=\"e\" pod=\"a/b\"");
+}
+
+TEST(Log, TheLineNumberIsTheCallers) {
+  const int here = __LINE__;
+  const std::string line = LineWith({}, [] { Info("area", "m"); });
+  EXPECT_THAT(line, ::testing::HasSubstr(" log_test.cc:" + std::to_string(here + 1) + "] "));
 }
 
 TEST(Log, JsonHasComponentBasesKeys) {
   const Settings json{Format::kJson, 4, {}};
   const std::string line =
       LineWith(json, [] { Info("area", "It is \"so\"\n", {{"pod", "a/b\x1b\x9b\u202E"}, {"n", 3}, {"on", false}}); });
-  EXPECT_THAT(line, ::testing::MatchesRegex("\\{\"ts\":[0-9]+(\\.[0-9]+)?,.*\n"));
-  EXPECT_EQ(line.substr(line.find(",\"")),
-            R"(,"logger":"area","msg":"It is \"so\"\n","v":0,"pod":"a/b\u001b\ufffd\u202e","n":3,"on":false})"
+  EXPECT_THAT(line, ::testing::MatchesRegex("\\{\"ts\":[0-9]+(\\.[0-9]+)?,\"logger\":\"area\","
+                                            "\"caller\":\"base/log_test.cc:[0-9]+\",\"msg\":.*\n"));
+  EXPECT_EQ(line.substr(line.find(",\"msg")),
+            R"(,"msg":"It is \"so\"\n","v":0,"pod":"a/b\u001b\ufffd\u202e","n":3,"on":false})"
             "\n");
   EXPECT_THAT(LineWith(json, [] { Debug("area", "m"); }), ::testing::HasSubstr("\"msg\":\"m\",\"v\":4}"));
-  EXPECT_THAT(LineWith(json, [] { ErrorLine("area", "m", {{"error", "e"}}); }),
-              ::testing::HasSubstr("\"msg\":\"m\",\"err\":\"e\"}"));
+  EXPECT_THAT(LineWith(json, [] { Info(Detail{2}, "area", "m", {}); }), ::testing::HasSubstr("\"msg\":\"m\",\"v\":2}"));
+  EXPECT_THAT(LineWith(json, [] { ErrorLine("area", "m", {{"error", "e"}, {"pod", "a/b"}}); }),
+              ::testing::HasSubstr("\"msg\":\"m\",\"pod\":\"a/b\",\"err\":\"e\"}"));
 }
 
 TEST(Log, VerbosityAndModules) {
   const auto debug = [] { Debug("area", "m"); };
-  EXPECT_EQ(LineWith({Format::kText, 3, {}}, debug), "");
-  EXPECT_NE(LineWith({Format::kText, 4, {}}, debug), "");
-  EXPECT_NE(LineWith({Format::kText, 0, {{"ar*", 4}}}, debug), "");
-  EXPECT_EQ(LineWith({Format::kText, 0, {{"area", 3}, {"*", 9}}}, debug), "");
-  EXPECT_EQ(LineWith({Format::kText, 0, {{"runner", 9}}}, debug), "");
+  const auto scheduled = [] { Info({2, "schedule_one"}, "area", "m", {}); };
+  using Modules = std::vector<std::pair<std::string, int>>;
+  const struct {
+    const char* name;
+    int verbosity;
+    Modules modules;
+    bool has_debug;
+    bool has_scheduled;
+  } cases[] = {
+      {"nothing", 0, {}, false, false},
+      {"upstream's level", 2, {}, false, true},
+      {"below debugging", 3, {}, false, true},
+      {"debugging", 4, {}, true, true},
+      {"the area", 0, {{"ar*", 4}}, true, true},
+      {"the first that matches", 0, {{"area", 1}, {"*", 9}}, false, false},
+      {"another area", 0, {{"runner", 9}}, false, false},
+      {"the source", 0, {{"log_test", 4}}, true, true},
+      {"not with its ending", 0, {{"log_test.cc", 4}}, false, false},
+      {"upstream's source", 0, {{"schedule_one", 5}}, false, true},
+      {"upstream's source, less of it", 0, {{"schedule_one", 1}}, false, false},
+      {"a pattern for upstream's source", 0, {{"schedule_*", 2}}, false, true},
+  };
+  for (const auto& c : cases) {
+    EXPECT_EQ(!LineWith({Format::kText, c.verbosity, c.modules}, debug).empty(), c.has_debug) << c.name;
+    EXPECT_EQ(!LineWith({Format::kText, c.verbosity, c.modules}, scheduled).empty(), c.has_scheduled) << c.name;
+  }
+}
+
+TEST(Log, VerbosityCanChange) {
   Configure({Format::kText, 2, {}});
   EXPECT_TRUE(IsVerbose(2));
   EXPECT_FALSE(IsVerbose(3));
+  SetVerbosity(5);
+  EXPECT_TRUE(Enabled({5}));
+  EXPECT_FALSE(Enabled({6}));
+  SetVerbosity(0);
+  EXPECT_FALSE(Enabled({1}));
   SetLevel(Level::kError);
-  EXPECT_EQ(LineWith({Format::kText, 9, {}}, debug), "");
+  EXPECT_EQ(LineWith({Format::kText, 9, {}}, [] { Debug("area", "m"); }), "");
+  EXPECT_EQ(LineWith({Format::kText, 9, {}}, [] { Warning("area", "m"); }), "");
   SetLevel(Level::kInfo);
+}
+
+TEST(Log, StreamsAreSplit) {
+  struct Streams {
+    std::string out, err;
+  };
+  const auto write = [](Format format, bool splits) {
+    Configure({format, 0, {}, splits});
+    ::testing::internal::CaptureStdout();
+    ::testing::internal::CaptureStderr();
+    Info("area", "info");
+    Warning("area", "warning");
+    ErrorLine("area", "error");
+    Configure({});
+    Streams streams{::testing::internal::GetCapturedStdout(), ::testing::internal::GetCapturedStderr()};
+    return streams;
+  };
+  using ::testing::AllOf, ::testing::HasSubstr, ::testing::Not;
+  const Streams together = write(Format::kText, false);
+  EXPECT_EQ(together.out, "");
+  EXPECT_THAT(together.err, AllOf(HasSubstr("\"info\""), HasSubstr("\"warning\""), HasSubstr("\"error\"")));
+  // Upstream's text is divided by severity, its JSON into errors and the rest.
+  const Streams text = write(Format::kText, true);
+  EXPECT_THAT(text.out, AllOf(HasSubstr("\"info\""), Not(HasSubstr("\"warning\"")), Not(HasSubstr("\"error\""))));
+  EXPECT_THAT(text.err, AllOf(Not(HasSubstr("\"info\"")), HasSubstr("\"warning\""), HasSubstr("\"error\"")));
+  const Streams json = write(Format::kJson, true);
+  EXPECT_THAT(json.out, AllOf(HasSubstr("\"info\""), HasSubstr("\"warning\""), Not(HasSubstr("\"error\""))));
+  EXPECT_THAT(json.err, AllOf(Not(HasSubstr("\"info\"")), Not(HasSubstr("\"warning\"")), HasSubstr("\"error\"")));
 }
 
 }  // namespace

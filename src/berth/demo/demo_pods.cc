@@ -3,6 +3,7 @@
 
 #include <initializer_list>
 #include <string_view>
+#include <utility>
 
 #include "berth/codec/json.h"
 #include "berth/codec/json_reader.h"
@@ -21,18 +22,39 @@ std::string DeploymentDocument(const DemoWorkload& workload, const std::string& 
   for (const auto& [key, value] : workload.labels) pod_labels[key] = value;
   object metadata{{"labels", std::move(pod_labels)}};
   if (!annotations.empty()) metadata["annotations"] = std::move(annotations);
-  const object container{{"name", "nginx"},
-                         {"image", "nginx:1.27"},
-                         {"resources", object{{"requests", object{{"cpu", workload.cpu}, {"memory", "128Mi"}}}}}};
+  object requests{{"cpu", workload.cpu}, {"memory", "128Mi"}};
+  object limits;  // of extended resources, which are what is asked for
+  for (const auto& [name, amount] : workload.resources) requests[name] = limits[name] = amount;
+  object resources{{"requests", std::move(requests)}};
+  if (!limits.empty()) resources["limits"] = std::move(limits);
+  object spec{
+      {"schedulerName", scheduler_name},
+      {"containers", array{object{{"name", "nginx"}, {"image", "nginx:1.27"}, {"resources", std::move(resources)}}}}};
+  if (workload.gang > 0) spec["schedulingGroup"] = object{{"podGroupName", workload.name}};
   return codec::WriteJson(
       object{{"apiVersion", "apps/v1"},
              {"kind", "Deployment"},
              {"metadata", object{{"name", workload.name}, {"namespace", "default"}, {"labels", labels}}},
              {"spec", object{{"replicas", workload.replicas},
                              {"selector", object{{"matchLabels", labels}}},
-                             {"template", object{{"metadata", std::move(metadata)},
-                                                 {"spec", object{{"schedulerName", scheduler_name},
-                                                                 {"containers", array{container}}}}}}}}});
+                             {"template", object{{"metadata", std::move(metadata)}, {"spec", std::move(spec)}}}}}});
+}
+
+std::string PodGroupDocument(const DemoWorkload& workload) {
+  return codec::WriteJson(
+      object{{"apiVersion", "scheduling.k8s.io/v1beta1"},
+             {"kind", "PodGroup"},
+             {"metadata", object{{"name", workload.name}}},
+             {"spec", object{{"schedulingPolicy", object{{"gang", object{{"minCount", workload.gang}}}}}}}});
+}
+
+Expected<void> Post(client::RestClient& rest, std::string target, std::string body) {
+  net::Request create;
+  create.method = "POST";
+  create.target = std::move(target);
+  create.body = std::move(body);
+  if (const auto created = rest.DoSync(std::move(create)); !created.ok()) return created.error();
+  return {};
 }
 
 std::string TextAt(simdjson::dom::element object, std::initializer_list<std::string_view> path) {
@@ -45,12 +67,11 @@ std::string TextAt(simdjson::dom::element object, std::initializer_list<std::str
 
 Expected<void> CreateWorkload(client::RestClient& rest, const DemoWorkload& workload,
                               const std::string& scheduler_name) {
-  net::Request create;
-  create.method = "POST";
-  create.target = "/apis/apps/v1/namespaces/default/deployments";
-  create.body = DeploymentDocument(workload, scheduler_name);
-  if (const auto created = rest.DoSync(std::move(create)); !created.ok()) return created.error();
-  return {};
+  if (workload.gang > 0) {
+    BERTH_RETURN_IF_ERROR(
+        Post(rest, "/apis/scheduling.k8s.io/v1beta1/namespaces/default/podgroups", PodGroupDocument(workload)));
+  }
+  return Post(rest, "/apis/apps/v1/namespaces/default/deployments", DeploymentDocument(workload, scheduler_name));
 }
 
 std::unique_ptr<client::Informer<ShownPod>> WatchPods(client::RestClient& rest,

@@ -22,6 +22,8 @@ struct DemoWorkload {
   std::string cpu = "100m";                                        // that each pod asks for
   std::vector<std::pair<std::string, std::string>> annotations{};  // of its pods
   std::vector<std::pair<std::string, std::string>> labels{};       // of its pods, beside app
+  std::vector<std::pair<std::string, std::string>> resources{};    // that each pod asks for, beside CPU and memory
+  int gang = 0;  // its pods' PodGroup, of its name, has this minCount; 0: they have none
 };
 
 Expected<void> CreateWorkload(client::RestClient& rest, const DemoWorkload& workload,

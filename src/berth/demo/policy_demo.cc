@@ -27,6 +27,7 @@
 #include "berth/demo/policy_scenarios.h"
 #include "berth/demo/served_cluster.h"
 #include "berth/devcluster/embedded_cluster/embedded_cluster.h"
+#include "berth/devcluster/embedded_cluster/kubeconfig_file.h"
 #include "berth/shell/cli/ansi_screen.h"
 #include "berth/shell/cli/exit_codes.h"
 #include "berth/shell/cli/signals.h"
@@ -127,13 +128,14 @@ class PolicyDemo {
   // Everything up to the moment before the scheduler starts: nodes, what they are told apart by, pods that wait.
   Expected<void> Prepare() {
     BERTH_ASSIGN_OR_RETURN(auto configuration, Configuration());
-    BERTH_ASSIGN_OR_RETURN(cluster_,
-                           embedded_cluster::EmbeddedCluster::Start({.listen = options_.serve ? options_.listen : "",
-                                                                     .nodes = NodeCount(),
-                                                                     .seed = options_.seed,
-                                                                     .hostname = options_.hostname,
-                                                                     .kubeconfig = options_.kubeconfig},
-                                                                    clock_));
+    embedded_cluster::EmbeddedClusterOptions cluster{.listen = options_.serve ? options_.listen : "",
+                                                     .nodes = NodeCount(),
+                                                     .seed = options_.seed,
+                                                     .hostname = options_.hostname,
+                                                     .shapes = Shapes(),
+                                                     .kubeconfig = options_.kubeconfig};
+    options_.follow_gates(cluster);
+    BERTH_ASSIGN_OR_RETURN(cluster_, embedded_cluster::EmbeddedCluster::Start(cluster, clock_));
     if (options_.serve) TakeDefaultSchedulerToo(configuration);
     runner::ShellOptions shell;
     shell.seed = options_.seed;
@@ -163,11 +165,26 @@ class PolicyDemo {
 
   // As deploy/config has it; a source outside is led to a stand-in.
   Expected<config::KubeSchedulerConfiguration> Configuration() {
-    BERTH_ASSIGN_OR_RETURN(auto configuration, config::LoadConfiguration(PolicyConfiguration(scenario_.policy)));
+    const std::string_view text =
+        scenario_.configuration.empty() ? PolicyConfiguration(scenario_.policy) : scenario_.configuration;
+    BERTH_ASSIGN_OR_RETURN(auto configuration, config::LoadConfiguration(text, options_.gates));
     BERTH_RETURN_IF_ERROR(config::ValidateConfiguration(configuration));
     if (scenario_.nodes.front().nagios_output.empty()) return configuration;
     BERTH_ASSIGN_OR_RETURN(nagios_, NagiosStandIn::Start(scenario_.nodes, clock_));
     return AskStandIn(std::move(configuration), nagios_->url());
+  }
+
+  // Of nodes that have more than the usual; empty: none has.
+  std::vector<kubelet::NodeShape> Shapes() const {
+    std::vector<kubelet::NodeShape> shapes;
+    if (std::ranges::all_of(scenario_.nodes, [](const DemoNode& node) { return node.resources.empty(); }))
+      return shapes;
+    for (std::size_t i = 0; i < scenario_.nodes.size(); ++i) {
+      kubelet::NodeShape& shape = shapes.emplace_back();
+      shape.name = NodeName(i);
+      for (const auto& [name, amount] : scenario_.nodes[i].resources) shape.resources[name] = amount;
+    }
+    return shapes;
   }
 
   // Gives a node its labels and annotations.
@@ -201,8 +218,11 @@ class PolicyDemo {
     for (std::string& line : Table()) lines.push_back(std::move(line));
     lines.emplace_back();
     for (const DemoWorkload& workload : scenario_.workloads) {
-      std::string line = "Deployment " + workload.name + ": " + std::to_string(workload.replicas) + " pods, each " +
-                         workload.cpu + " CPU, schedulerName: " + scenario_.policy;
+      std::string line = "Deployment " + workload.name + ": " + std::to_string(workload.replicas) +
+                         (workload.replicas == 1 ? " pod, " : " pods, each ") + workload.cpu + " CPU";
+      for (const auto& [name, amount] : workload.resources) line.append(", ").append(amount).append(" ").append(name);
+      line += ", schedulerName: " + scenario_.policy;
+      if (workload.gang > 0) line += ", a gang of " + std::to_string(workload.gang);
       for (const auto& [key, value] : workload.annotations) line.append(", ").append(key).append(": ").append(value);
       lines.push_back(std::move(line));
     }
@@ -219,11 +239,27 @@ class PolicyDemo {
       lines.insert(lines.end(), {"", "In the last decision:"});
       for (std::string& line : tally_.refusals()) lines.push_back(std::move(line));
     }
-    const std::vector<scheduler::UnboundPod> unbound = shell_->Unbound();
+    std::vector<std::string> unbound = Unbound();
     if (!unbound.empty()) lines.insert(lines.end(), {"", "Not placed:"});
-    for (const scheduler::UnboundPod& pod : unbound) lines.push_back("  " + pod.key + ": " + pod.why);
+    lines.insert(lines.end(), unbound.begin(), unbound.end());
     lines.emplace_back();
     lines.insert(lines.end(), scenario_.to_see.begin(), scenario_.to_see.end());
+    return lines;
+  }
+
+  // How many pods of a workload wait for which reason.
+  std::vector<std::string> Unbound() {
+    std::map<std::string, int> counts;
+    for (const scheduler::UnboundPod& pod : shell_->Unbound()) {
+      std::string of = pod.key;
+      for (const DemoWorkload& workload : scenario_.workloads) {
+        if (pod.key.starts_with("default/" + workload.name + "-")) of = workload.name;
+      }
+      ++counts[of + ": " + pod.why];
+    }
+    std::vector<std::string> lines;
+    for (const auto& [what, count] : counts)
+      lines.push_back("  " + std::to_string(count) + (count == 1 ? " pod of " : " pods of ") + what);
     return lines;
   }
 
@@ -272,7 +308,8 @@ class PolicyDemo {
   }
 
   void Serve() {
-    Write(ServedLines(cluster_->address(), scenario_.workloads.back().name, 20, options_.kubeconfig));
+    Write(ServedLines(embedded_cluster::ReachedAt(cluster_->address()), scenario_.workloads.back().name, 20,
+                      options_.kubeconfig));
     (void)cli::WaitForSignal();
   }
 
@@ -311,7 +348,8 @@ std::string PolicyDemoNames() {
 }
 
 std::string CheckPolicyDemo(const std::string& name, const std::vector<std::string>& more) {
-  if (FindScenario(name) != nullptr || std::ranges::find(more, name) != more.end()) return "";
+  const auto is_named = [&](const PolicyScenario& scenario) { return scenario.policy == name; };
+  if (std::ranges::any_of(PolicyScenarios(), is_named) || std::ranges::find(more, name) != more.end()) return "";
   const std::string shown = cli::CutToWidth(cli::Printable(name), kNameWidthMax);
   std::vector<std::string_view> names;
   for (const PolicyScenario& scenario : PolicyScenarios()) names.push_back(scenario.policy);
@@ -322,9 +360,20 @@ std::string CheckPolicyDemo(const std::string& name, const std::vector<std::stri
          all;
 }
 
+std::vector<std::string> ScenarioNames() {
+  std::vector<std::string> names;
+  for (const PolicyScenario& scenario : OtherScenarios()) names.push_back(scenario.policy);
+  return names;
+}
+
+int ScenarioRelease(const std::string& name) {
+  const PolicyScenario* const scenario = FindScenario(name);
+  return scenario == nullptr ? framework::kOldestRelease : scenario->release_minor;
+}
+
 int RunPolicyDemo(const PolicyDemoOptions& options) {
   log::SetLevel(log::Level::kError);  // The screen is the demo's.
-  return PolicyDemo(*FindScenario(options.policy), options).Run();
+  return PolicyDemo(*FindScenario(options.name), options).Run();
 }
 
 }  // namespace berth::demo

@@ -150,6 +150,56 @@ PolicyScenario ExternalHealth() {
       .shows_refusals = true};
 }
 
+// Four nodes have room for eight pods of 2 CPUs.
+PolicyScenario Gangs() {
+  return {
+      .policy = "gangs",
+      .title = "Pod groups: all pods of a gang, or none.",
+      .column = "",
+      .nodes = std::vector<DemoNode>(4, Plain()),
+      .workloads = {{.name = "train", .replicas = 5, .cpu = "2", .gang = 5},
+                    {.name = "tune", .replicas = 5, .cpu = "2", .gang = 5}},
+      .to_see = {"There is room for eight pods of 2 CPUs. train has its five. Three of tune would fit, but it needs",
+                 "all five at once: none is placed, and the CPUs are free for others until tune fits."},
+      .configuration = R"(apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+leaderElection: {leaderElect: false}
+profiles:
+  - schedulerName: gangs
+)",
+      .release_minor = 37};
+}
+
+PolicyScenario Gpus() {
+  const auto with = [](const char* count) {
+    return DemoNode{.shown = count, .resources = {{"nvidia.com/gpu", count}}};
+  };
+  return {.policy = "gpus",
+          .title = "GPUs: small pods fill the nodes that are fullest, and whole nodes stay free for large ones.",
+          .column = "GPUS",
+          .nodes = {with("8"), with("8"), with("4"), {.shown = "<none>"}},
+          .workloads = {{.name = "infer", .replicas = 6, .resources = {{"nvidia.com/gpu", "1"}}},
+                        {.name = "train", .replicas = 1, .resources = {{"nvidia.com/gpu", "8"}}}},
+          .to_see = {"The six pods of infer share two nodes, and one node of 8 GPUs is whole for train. The default",
+                     "profile, which spreads, would have taken GPUs of each node, and train would wait."},
+          .configuration = R"(apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+leaderElection: {leaderElect: false}
+profiles:
+  - schedulerName: gpus
+    plugins:
+      score:
+        disabled: [{name: "*"}]
+        enabled: [{name: NodeResourcesFit, weight: 1}]
+    pluginConfig:
+      - name: NodeResourcesFit
+        args:
+          scoringStrategy:
+            type: MostAllocated
+            resources: [{name: nvidia.com/gpu, weight: 1}]
+)"};
+}
+
 }  // namespace
 
 const std::vector<PolicyScenario>& PolicyScenarios() {
@@ -159,10 +209,18 @@ const std::vector<PolicyScenario>& PolicyScenarios() {
   return kScenarios;
 }
 
-const PolicyScenario* FindScenario(std::string_view policy) {
-  const std::vector<PolicyScenario>& all = PolicyScenarios();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const PolicyScenario& s) { return s.policy == policy; });
-  return found == all.end() ? nullptr : &*found;
+const std::vector<PolicyScenario>& OtherScenarios() {
+  static const std::vector<PolicyScenario> kScenarios = {Gangs(), Gpus()};
+  return kScenarios;
+}
+
+const PolicyScenario* FindScenario(std::string_view name) {
+  for (const auto* all : {&PolicyScenarios(), &OtherScenarios()}) {
+    const auto found =
+        std::find_if(all->begin(), all->end(), [&](const PolicyScenario& s) { return s.policy == name; });
+    if (found != all->end()) return &*found;
+  }
+  return nullptr;
 }
 
 }  // namespace berth::demo

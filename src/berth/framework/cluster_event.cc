@@ -18,7 +18,7 @@ bool ClusterEvent::Matches(const ClusterEvent& registered, const ClusterEvent& i
 }
 
 std::string ClusterEvent::Label(bool names_target_pod_events) const {
-  static constexpr std::array<std::string_view, 19> kResources = {"Pod",
+  static constexpr std::array<std::string_view, 24> kResources = {"Pod",
                                                                   "AssignedPod",
                                                                   "UnscheduledPod",
                                                                   "TargetPod",
@@ -35,9 +35,14 @@ std::string ClusterEvent::Label(bool names_target_pod_events) const {
                                                                   "resource.k8s.io/DeviceClass",
                                                                   "scheduling.k8s.io/PodGroup",
                                                                   "scheduling.k8s.io/CompositePodGroup",
+                                                                  "Namespace",
+                                                                  "Service",
+                                                                  "ReplicationController",
+                                                                  "apps/ReplicaSet",
+                                                                  "apps/StatefulSet",
                                                                   "OutsideData",
                                                                   "*"};
-  static constexpr std::array<std::pair<ActionType, std::string_view>, 15> kActions = {
+  static constexpr std::array<std::pair<ActionType, std::string_view>, 16> kActions = {
       {{action::kAdd, "Add"},
        {action::kDelete, "Delete"},
        {action::kUpdateNodeAllocatable, "UpdateNodeAllocatable"},
@@ -51,6 +56,7 @@ std::string ClusterEvent::Label(bool names_target_pod_events) const {
        {action::kUpdatePodToleration, "UpdatePodToleration"},
        {action::kUpdatePodSchedulingGatesEliminated, "UpdatePodSchedulingGatesEliminated"},
        {action::kUpdatePodGeneratedResourceClaim, "UpdatePodGeneratedResourceClaim"},
+       {action::kUpdatePodDeletion, "UpdatePodDeletion"},
        {action::kUpdate, "Update"},
        {action::kAll, "All"}}};
   const bool is_of_waiting_pod = resource == EventResource::kUnschedulablePod || resource == EventResource::kTargetPod;

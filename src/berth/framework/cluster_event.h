@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -32,6 +33,12 @@ enum class EventResource : std::uint8_t {
   kDeviceClass,
   kPodGroup,
   kCompositePodGroup,
+  // Upstream's queue hears nothing of these.
+  kNamespace,
+  kService,
+  kReplicationController,
+  kReplicaSet,
+  kStatefulSet,
   kOutsideData,  // berth's own, see outside_data.h
   kWildcard,
 };
@@ -51,8 +58,10 @@ inline constexpr ActionType kUpdatePodScaleDown = 1 << 9;
 inline constexpr ActionType kUpdatePodToleration = 1 << 10;
 inline constexpr ActionType kUpdatePodSchedulingGatesEliminated = 1 << 11;
 inline constexpr ActionType kUpdatePodGeneratedResourceClaim = 1 << 12;
-inline constexpr ActionType kUpdate = ((1 << 13) - 1) & ~(kAdd | kDelete);
-inline constexpr ActionType kAll = (1 << 13) - 1;
+// A pod on a node begins to terminate. Upstream has no such event.
+inline constexpr ActionType kUpdatePodDeletion = 1 << 13;
+inline constexpr ActionType kUpdate = ((1 << 14) - 1) & ~(kAdd | kDelete);
+inline constexpr ActionType kAll = (1 << 14) - 1;
 }  // namespace action
 
 struct ClusterEvent {
@@ -76,7 +85,8 @@ struct EventObjects {
   const api::Node* new_node = nullptr;
   const AnyObject* old_object = nullptr;
   const AnyObject* new_object = nullptr;
-  std::string_view outside_plugin{};  // of kOutsideData: the plugin whose data changed
+  std::string_view outside_plugin{};            // of kOutsideData: the plugin whose data changed
+  std::span<const PodInfoPtr> old_node_pods{};  // of a node that is deleted: the pods on it
 
   // The object before or after the event; null when there is none of that kind.
   template <typename T>
@@ -103,8 +113,8 @@ using QueueingHintFn = std::function<QueueingHint(const PodInfo& pod, const Even
 struct ClusterEventWithHint {
   ClusterEvent event;
   QueueingHintFn hint;
-  // True when all that the hint reads of the pod is its class, and by the uid whether the event is about this pod. The
-  // queue then asks once for all pods of a class that the event is not about.
+  // True when all that the hint reads of the pod is its class, and by the uid whether the event is about this pod, or
+  // the pod is nominated for the node of the event's pod. The queue then asks once for all other pods of a class.
   bool is_hint_of_class = false;
   // True when the hint helps no pod but those of the pod group that the event's pod or object belongs to (its whole
   // hierarchy of groups). The queue then asks about that group alone.

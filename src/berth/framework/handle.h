@@ -74,6 +74,8 @@ class Handle {
 
   // The pods nominated for the node, in the order of their nominations.
   virtual std::vector<PodInfoPtr> NominatedPods(std::string_view node_name) const = 0;
+  // The node that the pod is nominated for, be it in memory alone; empty: none.
+  virtual std::string NominatedNode(std::string_view uid) const = 0;
   // The pod of that uid if it is on a node or assumed there, as last seen; otherwise null.
   virtual PodInfoPtr FindAssignedPod(std::string_view uid) const = 0;
   // Removes a pod's nomination, in memory at once and in its status by a write.

@@ -2,6 +2,7 @@
 #include "berth/framework/object_kinds.h"
 
 #include <array>
+#include <variant>
 
 #include "berth/api/decode.h"
 
@@ -127,6 +128,14 @@ const Entry& EntryOf(ObjectKind kind) { return kEntries.at(static_cast<std::size
 
 const ObjectKindInfo& InfoOf(ObjectKind kind) { return EntryOf(kind).info; }
 
+std::optional<ObjectKind> ObjectKindNamed(std::string_view name) {
+  for (std::size_t i = 0; i < kObjectKindCount; ++i) {
+    const auto kind = static_cast<ObjectKind>(i);
+    if (InfoOf(kind).name == name) return kind;
+  }
+  return std::nullopt;
+}
+
 std::string ListPath(ObjectKind kind, int release_minor) {
   const ObjectKindInfo& info = InfoOf(kind);
   const std::string_view root = info.group_version == kCore ? "/api/" : "/apis/";
@@ -147,6 +156,10 @@ Expected<AnyObject> DecodeObject(ObjectKind kind, const simdjson::dom::element& 
 
 Expected<AnyObject> DecodeObjectProtobuf(ObjectKind kind, std::string_view message) {
   return EntryOf(kind).decode_protobuf(message);
+}
+
+bool IsNull(const AnyObject& object) {
+  return std::visit([](const auto& pointer) { return pointer == nullptr; }, object);
 }
 
 std::string KeyOf(const AnyObject& object) {

@@ -2,6 +2,7 @@
 // The API's side of ObjectKind: names, paths and decoding. Pure functions; any thread.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -23,6 +24,9 @@ struct ObjectKindInfo {
 
 const ObjectKindInfo& InfoOf(ObjectKind kind);
 
+// The kind of that name; nullopt when it is none of ours.
+std::optional<ObjectKind> ObjectKindNamed(std::string_view name);
+
 // The path under which API servers of the release list all objects of the kind:
 // "/apis/storage.k8s.io/v1/storageclasses".
 std::string ListPath(ObjectKind kind, int release_minor = kNewestRelease);
@@ -35,6 +39,8 @@ Expected<AnyObject> DecodeObject(ObjectKind kind, const simdjson::dom::element& 
 // `message` is its protobuf without the envelope. Errors are those of api/decode.h.
 Expected<AnyObject> DecodeObjectProtobuf(ObjectKind kind, std::string_view message);
 
+// Whether it holds no object.
+bool IsNull(const AnyObject& object);
 // ObjectStore::Key of the object.
 std::string KeyOf(const AnyObject& object);
 // The same for an object of which only the names are known.

@@ -21,7 +21,7 @@
 // meaning, an enumerator with another number, a function removed. Also when a class is added that plugins may derive
 // from: an older berth would take such a plugin and never call it.
 #ifndef BERTH_PLUGIN_ABI_VERSION
-#define BERTH_PLUGIN_ABI_VERSION 6
+#define BERTH_PLUGIN_ABI_VERSION 7
 #endif
 
 namespace berth::framework {

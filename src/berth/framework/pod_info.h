@@ -79,6 +79,8 @@ struct PodInfo {
   const std::string& namespace_name() const { return pod_class->namespace_name; }
   const api::StringMap& labels() const { return pod_class->labels; }
   std::int32_t priority() const { return pod_class->priority(); }
+  // The node on which it takes room, or for which it is nominated; empty: neither.
+  const std::string& node_or_nomination() const { return node_name.empty() ? nominated_node_name : node_name; }
   // "namespace/name"
   std::string Key() const { return pod_class->namespace_name + "/" + name; }
 };

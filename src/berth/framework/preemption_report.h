@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "berth/framework/node_list.h"
@@ -23,6 +25,9 @@ struct PreemptionReport {
   std::vector<Candidate> candidates;
   std::vector<NodeIndex> acceptable;  // those that no criterion tells apart from the chosen one, ascending
   std::vector<PodInfoPtr> cleared_nominations;
+  // Without a chosen one: whose filters refuse the pod on nodes that its victims have left. It waits for their events,
+  // too.
+  std::set<std::string> refused_by;
   // Nothing was tried: on the pod's nominated node there are victims that have not left yet.
   bool waits_for_victims = false;
 };

@@ -23,8 +23,6 @@ struct Release {
   // A term of the incoming pod matches pods of the namespaces that its namespaceSelector selects, and no others, also
   // where the selector matches an empty set of labels.
   bool resolves_namespace_selectors = false;
-  // InterPodAffinity's hints ask whether a changed pod matches any of the anti-affinity terms, not all of them.
-  bool hints_by_any_anti_affinity_term = false;
   // A pod that preempts says in its condition where it may run then, and how many victims there are.
   bool tells_placement_after_preemption = false;
   // A pod's violation of a budget is found at the first budget that it overdraws, and the others keep their count.
@@ -36,8 +34,6 @@ struct Release {
   bool wildcards_reach_gated_pods = false;
   // Plugins that register Node/Add hear of Node/UpdateNodeTaint, too.
   bool adds_node_taint_event = true;
-  // The deletion of a ResourceClaim with an allocation wakes waiting pods.
-  bool hears_of_deleted_claims = false;
   // DynamicResources' PostFilter gives no reason when it frees no claim.
   bool is_claim_release_silent = false;
   // Events about pods without a node are called UnscheduledPod, and TargetPod where the pod itself changed.
@@ -100,13 +96,11 @@ constexpr Release ReleaseOf(int minor) {
   release.sums_requests_by_source = true;
   release.counts_image_volumes = true;
   release.resolves_namespace_selectors = true;
-  release.hints_by_any_anti_affinity_term = true;
   release.tells_placement_after_preemption = true;
   release.stops_at_first_violated_budget = true;
   release.nominates_gated_pods = true;
   release.wildcards_reach_gated_pods = true;
   release.adds_node_taint_event = false;
-  release.hears_of_deleted_claims = true;
   release.is_claim_release_silent = true;
   release.names_target_pod_events = true;
   release.counts_entities = true;

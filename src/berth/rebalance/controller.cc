@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "berth/base/check.h"
+#include "berth/rebalance/workloads.h"
 
 namespace berth::rebalance {
 namespace {
@@ -30,12 +31,12 @@ struct Siblings {
   std::shared_ptr<std::set<std::string>> uids = std::make_shared<std::set<std::string>>();
 };
 
-std::map<std::string, Siblings, std::less<>> SiblingsOf(const whatif::ClusterState& state,
+std::map<std::string, Siblings, std::less<>> SiblingsOf(const whatif::ClusterState& state, const Workloads& workloads,
                                                         const std::vector<PlannedMove>& moves) {
   std::map<std::string, Siblings, std::less<>> siblings;
-  for (const PlannedMove& move : moves) siblings[WorkloadOf(*move.pod)];
+  for (const PlannedMove& move : moves) siblings[workloads.Of(*move.pod)];
   for (const auto& pod : state.pods) {
-    const auto at = siblings.find(WorkloadOf(*pod));
+    const auto at = siblings.find(workloads.Of(*pod));
     if (at == siblings.end()) continue;
     at->second.uids->insert(pod->metadata.uid);
     at->second.newest = std::max(at->second.newest, pod->metadata.creation_time.value_or(Time{}));
@@ -151,12 +152,13 @@ Hold Controller::Cordon(const whatif::ClusterState& state, const std::string& na
 
 // Leaves in `moves` those that were made.
 Hold Controller::Execute(const whatif::ClusterState& state, std::vector<PlannedMove>& moves, Time now) {
-  const auto siblings = SiblingsOf(state, moves);
+  const Workloads workloads(state);
+  const auto siblings = SiblingsOf(state, workloads, moves);
   for (const PlannedMove& move : moves) {
     MoveRecord record;
     record.key = move.key;
     record.uid = move.uid;
-    record.workload = WorkloadOf(*move.pod);
+    record.workload = workloads.Of(*move.pod);
     record.from = move.from;
     record.to = move.to;
     record.ties = move.ties;
@@ -189,7 +191,7 @@ Hold Controller::Execute(const whatif::ClusterState& state, std::vector<PlannedM
     const auto evicted = outside_.Evict(move);
     if (evicted.ok()) {
       ledger_.SetEvicted(move.uid);
-      refusals_.erase(WorkloadOf(*move.pod));
+      refusals_.erase(workloads.Of(*move.pod));
       outside_.OnEvicted(move);
       continue;
     }
@@ -198,7 +200,7 @@ Hold Controller::Execute(const whatif::ClusterState& state, std::vector<PlannedM
     wait = {"eviction_failed", move.key + ": " + error.message};
     if (error.code == ErrorCode::kTooManyRequests) {
       wait.cause = "eviction_refused";
-      OnRefused(WorkloadOf(*move.pod), error, now);
+      OnRefused(workloads.Of(*move.pod), error, now);
     }
     tried = made + (error.outcome_unknown ? 1 : 0);
     break;

@@ -15,11 +15,24 @@ using State = MoveRecord::State;
 // Which template a pod was made from, for Deployments, and for StatefulSets.
 constexpr std::array<std::string_view, 2> kRevisionLabels = {"pod-template-hash", "controller-revision-hash"};
 
-std::string_view RevisionOf(const api::Pod& pod) {
+// ReplicaSets of one owner take each other's place: each is a revision of its own.
+bool IsOfReplicaSet(const api::Pod& pod) {
+  return pod.metadata.controller && pod.metadata.controller->kind == "ReplicaSet";
+}
+
+// The part of a workload that is rolled out by itself: all of it, or one of the StatefulSets that an owner has for
+// good.
+std::string PartOf(const api::Pod& pod) {
+  return IsOfReplicaSet(pod) || !pod.metadata.controller ? std::string() : pod.metadata.controller->name;
+}
+
+// The pods of a part that is not being rolled out have the same one.
+std::string RevisionOf(const api::Pod& pod) {
+  const std::string set = IsOfReplicaSet(pod) ? pod.metadata.controller->name + "/" : std::string();
   for (const std::string_view label : kRevisionLabels) {
-    if (const std::string* const revision = pod.metadata.labels.Find(label)) return *revision;
+    if (const std::string* const text = pod.metadata.labels.Find(label)) return set + *text;
   }
-  return {};
+  return set;
 }
 
 // "Deployment web" of "default/Deployment web".
@@ -59,15 +72,15 @@ std::size_t WorkloadShare::Of(std::size_t pods) const {
 // Holds that are found first stay.
 void MoveAllowance::Look(const api::Pod& pod, Workload& workload) {
   ++workload.pods;
-  const std::string_view revision = RevisionOf(pod);
-  if (workload.revision.empty()) workload.revision = revision;
+  const std::string revision = RevisionOf(pod);
+  const std::string& first = workload.revisions.try_emplace(PartOf(pod), revision).first->second;
   if (!workload.hold.cause.empty()) return;
   const std::string key = pod.metadata.namespace_name + "/" + pod.metadata.name;
   if (pod.metadata.deletion_time) {
     workload.hold = {"deletion", key + " of the same owner is being deleted"};
   } else if (pod.spec.node_name.empty()) {
     workload.hold = {"pending", key + " of the same owner is pending"};
-  } else if (revision != workload.revision) {
+  } else if (revision != first) {
     workload.hold = {"rollout", "a rollout of its owner is under way"};
   }
 }
@@ -76,6 +89,7 @@ MoveAllowance::MoveAllowance(const whatif::ClusterState& state, const MoveLedger
                              const RefusedUntil& refused, Time now) {
   auto facts = std::make_shared<Facts>();
   facts->limits = limits;
+  facts->names = Workloads(state);
   for (const MoveRecord& record : ledger.records()) {
     if (now - record.at < MoveLedger::kMemory) ++taken_in_hour_;
     if (record.to.empty()) continue;
@@ -95,7 +109,7 @@ MoveAllowance::MoveAllowance(const whatif::ClusterState& state, const MoveLedger
     }
   }
   for (const auto& pod : state.pods) {
-    if (std::string name = WorkloadOf(*pod); !name.empty()) Look(*pod, facts->workloads[std::move(name)]);
+    if (std::string name = facts->names.Of(*pod); !name.empty()) Look(*pod, facts->workloads[std::move(name)]);
   }
   facts_ = std::move(facts);
 }
@@ -109,7 +123,7 @@ Hold MoveAllowance::WhyNot(const api::Pod& pod, std::string_view strategy, bool 
   const auto came = facts_->came_for.find(pod.metadata.uid);
   if (came != facts_->came_for.end() && came->second == strategy && !is_for_itself)
     return {"same_reason", "it came here for the same reason less than an hour ago"};
-  const auto at = facts_->workloads.find(WorkloadOf(pod));
+  const auto at = facts_->workloads.find(facts_->names.Of(pod));
   if (at == facts_->workloads.end()) return {};
   const Workload& workload = at->second;
   if (!workload.hold.cause.empty()) return workload.hold;
@@ -121,7 +135,7 @@ Hold MoveAllowance::WhyNot(const api::Pod& pod, std::string_view strategy, bool 
 
 void MoveAllowance::Take(const api::Pod& pod, bool is_finished) {
   ++taken_in_hour_;
-  if (!is_finished) ++taken_[WorkloadOf(pod)];
+  if (!is_finished) ++taken_[facts_->names.Of(pod)];
 }
 
 }  // namespace berth::rebalance

@@ -15,6 +15,7 @@
 #include "berth/api/pod.h"
 #include "berth/base/time.h"
 #include "berth/rebalance/move_ledger.h"
+#include "berth/rebalance/workloads.h"
 #include "berth/whatif/cluster_state.h"
 
 namespace berth::rebalance {
@@ -64,10 +65,11 @@ class MoveAllowance {
  private:
   struct Workload {
     std::size_t pods = 0;
-    std::string revision;
+    std::map<std::string, std::string> revisions;  // by what has one for itself, see PartOf()
     Hold hold;
   };
   struct Facts {
+    Workloads names;
     std::map<std::string, Workload, std::less<>> workloads;
     std::map<std::string, std::string, std::less<>> came_for;  // by uid of a replacement: for which strategy it came
     AllowanceLimits limits;

@@ -9,7 +9,7 @@
 
 #include "berth/base/hash_map.h"
 #include "berth/codec/json.h"
-#include "berth/whatif/replacement.h"
+#include "berth/rebalance/workloads.h"
 
 namespace berth::rebalance {
 namespace {
@@ -119,21 +119,16 @@ struct SeenPod {
   bool is_ready = false;
 };
 
-bool IsReady(const api::PodDetails& details) {
-  return std::ranges::any_of(details.status.conditions, [](const api::TimedCondition& condition) {
-    return condition.type == "Ready" && condition.status == "True";
-  });
-}
-
 class Sight {
  public:
   Sight(const whatif::ClusterState& state, const std::vector<MoveRecord>& records) {
     for (const MoveRecord& record : records) of_workload_[record.workload];
+    const Workloads workloads(state);
     for (std::size_t i = 0; i < state.pods.size(); ++i) {
       const api::Pod& pod = *state.pods[i];
       const SeenPod seen{&pod, IsReady(*state.pod_details[i])};
       by_uid_[pod.metadata.uid] = seen;
-      if (const auto at = of_workload_.find(WorkloadOf(pod)); at != of_workload_.end()) at->second.push_back(seen);
+      if (const auto at = of_workload_.find(workloads.Of(pod)); at != of_workload_.end()) at->second.push_back(seen);
     }
     for (const auto& pod : state.finished_pods) by_uid_[pod->metadata.uid] = {pod.get(), false};
   }
@@ -189,11 +184,6 @@ const SeenPod* FindReplacement(const MoveRecord& record, const Sight& sight, con
 }
 
 }  // namespace
-
-std::string WorkloadOf(const api::Pod& pod) {
-  const whatif::TopOwner owner = whatif::TopOwnerOf(pod);
-  return owner.name.empty() ? "" : pod.metadata.namespace_name + "/" + owner.kind + " " + owner.name;
-}
 
 std::string_view ToString(MoveChange::Kind kind) {
   switch (kind) {

@@ -25,15 +25,12 @@
 
 namespace berth::rebalance {
 
-// Who makes the replacement: "default/Deployment web"; empty: nobody.
-std::string WorkloadOf(const api::Pod& pod);
-
 struct MoveRecord {
   enum class State : std::uint8_t { kIntended, kEvicted, kSettled, kNotPlaced };
 
   std::string key;  // of the pod: "default/web-1"
   std::string uid;
-  std::string workload;
+  std::string workload;  // who makes the replacement (workloads.h)
   std::string from;
   std::string to;  // empty: a finished pod, which has no replacement
   std::vector<std::string> ties;

@@ -44,8 +44,9 @@ ProvedMove MoveProver::Prove(const Objection& objection, Wants wants) {
     proved.why_not = "its node is not too full any more";
     return proved;
   }
-  overlay_->RemovePod(pod.pod->metadata.uid);
-  const whatif::Replacement replacement = whatif::MakeReplacement(*overlay_, *pod.pod);
+  whatif::RemoveWithClaims(*overlay_, *pod.pod);
+  const whatif::Replacement replacement =
+      whatif::MakeReplacement(*overlay_, *pod.pod, "replacement-of-" + pod.pod->metadata.uid);
   if (!replacement.pod) {
     ProvedMove proved;
     proved.why_not = "where it would go is not known: " + replacement.why_unknown;

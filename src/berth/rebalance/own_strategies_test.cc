@@ -217,6 +217,21 @@ TEST(ConsolidateTest, ANodeThatKeepsAPodIsLeftAlone) {
   EXPECT_THAT(plan.emptied, IsEmpty()) << "3 CPUs do not fit beside 2, and n1 has a pod that nobody makes anew";
 }
 
+TEST(ConsolidateTest, ANodeIsKeptForAPodThatAutoscalersKeepItFor) {
+  const auto policy = ConsolidatePolicy("{nodesPerRound: 5}");
+  const auto plan_with = [&](const std::string& annotation, const std::string& value) {
+    return MovesOf(
+        ChosenPlanOf(StateOf({MakeNode("n1"), MakeNode("n2")},
+                             {RunningPod("web", "web-1", "n1").Request("cpu", "1"),
+                              RunningPod("job", "job-1", "n2").Request("cpu", "500m").Annotation(annotation, value)}),
+                     policy));
+  };
+  const auto safe = "cluster-autoscaler.kubernetes.io/safe-to-evict";
+  EXPECT_THAT(plan_with(safe, "false"), ElementsAre("web-1: n1 to n2")) << "the other one is emptied";
+  EXPECT_THAT(plan_with("karpenter.sh/do-not-disrupt", "true"), ElementsAre("web-1: n1 to n2"));
+  EXPECT_THAT(plan_with(safe, "true"), ElementsAre("job-1: n2 to n1"));
+}
+
 TEST(ConsolidateTest, OneMakesRoomForAnother) {
   // The two halves of n1 fit nowhere unless something moves from n2 to n3.
   const auto policy = ConsolidatePolicy();

@@ -28,6 +28,14 @@ class FakeHandle final : public framework::Handle {
     const auto it = nominated.find(node_name);
     return it == nominated.end() ? std::vector<framework::PodInfoPtr>() : it->second;
   }
+  std::string NominatedNode(std::string_view uid) const override {
+    for (const auto& [node, pods] : nominated) {
+      for (const framework::PodInfoPtr& pod : pods) {
+        if (pod->uid == uid) return node;
+      }
+    }
+    return {};
+  }
   framework::PodInfoPtr FindAssignedPod(std::string_view uid) const override {
     const auto it = assigned.find(uid);
     return it == assigned.end() ? nullptr : it->second;

@@ -8,16 +8,18 @@
 #include <variant>
 
 #include "berth/api/decode.h"
-#include "berth/devcluster/controllers/objects.h"
+#include "berth/devcluster/controllers/workload_pods.h"
 #include "berth/framework/object_kinds.h"
 #include "berth/whatif/admission_rules.h"
 #include "berth/whatif/daemon_pods.h"
 #include "berth/whatif/pod_templates.h"
+#include "berth/whatif/workload_pods.h"
 
 namespace berth::whatif {
 namespace {
 
 namespace json = codec::json;
+using ClaimPtr = std::shared_ptr<const api::PersistentVolumeClaim>;
 using NodePtr = std::shared_ptr<const api::Node>;
 using PodGroupPtr = std::shared_ptr<const api::PodGroup>;
 using CompositePodGroupPtr = std::shared_ptr<const api::CompositePodGroup>;
@@ -45,33 +47,13 @@ std::string TextOf(const json::object& object, std::string_view key) {
   return value == nullptr || !value->is_string() ? std::string() : std::string(value->get_string());
 }
 
+bool IsTrue(const json::object& object, std::string_view key) {
+  const json::value* value = object.if_contains(key);
+  return value != nullptr && value->is_bool() && value->get_bool();
+}
+
 std::string NameOf(const Workload& workload) {
   return workload.kind + ' ' + workload.namespace_name + '/' + workload.name;
-}
-
-std::optional<framework::ObjectKind> ObjectKindNamed(std::string_view name) {
-  for (std::size_t k = 0; k < framework::kObjectKindCount; ++k) {
-    const auto kind = static_cast<framework::ObjectKind>(k);
-    if (framework::InfoOf(kind).name == name) return kind;
-  }
-  return std::nullopt;
-}
-
-// A Pod as the controller of `workload` begins it: labels and annotations of the template, and its spec.
-json::object PodDocument(const Workload& workload, const json::object& pod_template) {
-  json::object metadata{{"name", workload.name}, {"namespace", workload.namespace_name}};
-  const json::object& given = Part(pod_template, "metadata");
-  for (const char* key : {"labels", "annotations"}) {
-    if (const json::value* value = given.if_contains(key)) metadata[key] = *value;
-  }
-  return {
-      {"apiVersion", "v1"}, {"kind", "Pod"}, {"metadata", std::move(metadata)}, {"spec", Part(pod_template, "spec")}};
-}
-
-void SetLabel(json::object& document, std::string_view key, std::string_view value) {
-  json::value& labels = document["metadata"].as_object()["labels"];
-  if (!labels.is_object()) labels = json::object();
-  labels.get_object()[key] = value;
 }
 
 class Maker {
@@ -86,6 +68,7 @@ class Maker {
     }
     BERTH_RETURN_IF_ERROR(CopyNodes());
     for (const Manifest& manifest : manifests_.documents) {
+      if (!WorkloadPods::MakesPods(manifest.kind)) continue;
       if (const auto made = MakePods(manifest); !made.ok()) return Located(manifest, made.error());
     }
     SpreadOwnDaemons();
@@ -124,8 +107,12 @@ class Maker {
   Expected<void> ReadObject(const Manifest& manifest) {
     if (!manifest.namespace_name.empty() && !namespaces_.empty() && namespaces_.insert(manifest.namespace_name).second)
       out_.notes.push_back("namespace " + manifest.namespace_name + " does not exist yet");
-    if (manifest.kind == "Node") return ReadNode(manifest);
-    const auto kind = ObjectKindNamed(manifest.kind);
+    if (manifest.kind == "Node") {
+      if (!options_.has_objects_only) return ReadNode(manifest);
+      out_.notes.push_back("Node " + manifest.name + " is not added");
+      return {};
+    }
+    const auto kind = framework::ObjectKindNamed(manifest.kind);
     if (!kind) return {};
     json::object document = manifest.object;
     json::object& metadata = document["metadata"].as_object();
@@ -133,6 +120,10 @@ class Maker {
     metadata.erase("resourceVersion");
     if (*kind == framework::ObjectKind::kPodGroup) return AddPodGroup(std::move(document));
     if (*kind == framework::ObjectKind::kCompositePodGroup) return AddCompositePodGroup(std::move(document));
+    // As the volume controller finds it soon after it was created.
+    if (*kind == framework::ObjectKind::kPersistentVolume)
+      document["status"] =
+          json::object{{"phase", Part(manifest.object, "spec").contains("claimRef") ? "Bound" : "Available"}};
     BERTH_ASSIGN_OR_RETURN(framework::AnyObject object, DecodeAny(*kind, document));
     if (*kind == framework::ObjectKind::kPersistentVolumeClaim &&
         !claim_keys_.insert(framework::KeyOf(object)).second) {
@@ -221,34 +212,45 @@ class Maker {
   }
 
   Expected<void> MakePods(const Manifest& manifest) {
-    const Workload workload{manifest.kind, manifest.namespace_name, manifest.name};
+    const Workload workload{manifest.kind, manifest.namespace_name, NameOfPods(manifest)};
+    if (options_.has_objects_only && manifest.kind != "Deployment") return {};
+    BERTH_ASSIGN_OR_RETURN(const auto pods, WorkloadPods::Make(manifest, workload.name, rules_, options_.now));
+    if (manifest.kind == "Deployment") BERTH_RETURN_IF_ERROR(AddReplicaSet(workload, *pods, manifest.object));
+    if (options_.has_objects_only) return {};
+    NoteUnknown(workload, manifest, pods->pod_template());
     const json::object& spec = Part(manifest.object, "spec");
-    if (manifest.kind == "Pod") return MakePod(manifest);
-    if (manifest.kind == "Deployment") return MakeDeployment(workload, manifest.object);
-    if (manifest.kind == "ReplicaSet" || manifest.kind == "ReplicationController")
-      return MakeReplicas(workload, workload, PodDocument(workload, Part(spec, "template")),
-                          IntOf(spec, "replicas", 1));
-    if (manifest.kind == "StatefulSet") return MakeStatefulSet(workload, manifest.object);
-    if (manifest.kind == "DaemonSet") return MakeDaemonSet(workload, spec);
-    if (manifest.kind == "Job") return MakeJob(workload, spec);
-    return {};
+    if (manifest.kind == "Pod") return AddPod(*pods, workload.name, -1);
+    if (manifest.kind == "StatefulSet") return MakeStatefulSet(workload, *pods, spec);
+    if (manifest.kind == "DaemonSet") return MakeDaemonSet(workload, *pods);
+    if (manifest.kind == "Job") return MakeJob(workload, *pods, spec);
+    if (manifest.kind == "Deployment" && IsTrue(spec, "paused") && !own_pods_.contains(workload)) {
+      out_.notes.push_back(NameOf(workload) + " is paused: it has no pods");
+      return {};
+    }
+    return MakeReplicas(workload, *pods, IntOf(spec, "replicas", 1));
   }
 
-  Expected<PodTemplate> Template(const Workload& workload, json::object document, std::string_view prefix) {
-    const std::string runtime = TextOf(Part(document, "spec"), "runtimeClassName");
+  std::string NameOfPods(const Manifest& manifest) const {
+    const std::string base = TextOf(Part(manifest.object, "metadata"), "generateName");
+    return manifest.name.empty() && !base.empty() ? base + NameSuffix(base, out_.pods.size()) : manifest.name;
+  }
+
+  void NoteUnknown(const Workload& workload, const Manifest& manifest, const PodTemplate& of_pods) {
+    const json::object& spec = Part(manifest.object, "spec");
+    const std::string runtime =
+        TextOf(manifest.kind == "Pod" ? spec : Part(Part(spec, "template"), "spec"), "runtimeClassName");
     if (!runtime.empty() && !rules_.knows_runtime_classes())
       out_.notes.push_back(NameOf(workload) + ": what RuntimeClass " + runtime +
                            " adds to its pods is not simulated, as the cluster's could not be read");
-    BERTH_ASSIGN_OR_RETURN(PodTemplate made, PodTemplate::Make(std::move(document), prefix, rules_));
-    for (const std::string& name : made.unknown_templates())
+    for (const std::string& name : of_pods.unknown_templates())
       out_.notes.push_back(
           NameOf(workload) + ": ResourceClaimTemplate " + workload.namespace_name + '/' + name +
           (rules_.knows_claim_templates() ? " does not exist" : " is not known, as the cluster's could not be read"));
-    api::ObjectMeta& meta = made.mutable_pod().metadata;
-    meta.creation_time = options_.now;
-    meta.resource_version.clear();
-    meta.deletion_time.reset();
-    return made;
+  }
+
+  Expected<void> AddPod(const WorkloadPods& pods, const std::string& name, std::int64_t number) {
+    BERTH_ASSIGN_OR_RETURN(api::Pod pod, pods.MakePod(name, number, out_.objects));
+    return Add(std::move(pod));
   }
 
   Expected<void> Add(api::Pod pod) {
@@ -271,118 +273,48 @@ class Maker {
     return lacking;
   }
 
-  static api::OwnerReference Reference(const Workload& workload) {
-    const std::string version = workload.kind == "Job"                     ? "batch/v1"
-                                : workload.kind == "ReplicationController" ? "v1"
-                                                                           : "apps/v1";
-    return {version, workload.kind, workload.name, SimulatedUid(workload.kind, workload.namespace_name, workload.name)};
-  }
-
-  Expected<void> MakePod(const Manifest& manifest) {
-    json::object document = manifest.object;
-    json::object& metadata = document["metadata"].as_object();
-    std::string name = manifest.name;
-    if (const std::string base = TextOf(metadata, "generateName"); name.empty() && !base.empty())
-      name = base + NameSuffix(base, out_.pods.size());
-    metadata["name"] = name;
-    const Workload workload{manifest.kind, manifest.namespace_name, name};
-    BERTH_ASSIGN_OR_RETURN(PodTemplate made, Template(workload, std::move(document), ""));
-    return Add(made.MakePod(name, out_.objects));
-  }
-
-  Expected<void> MakeReplicas(const Workload& workload, const Workload& owner, json::object document,
-                              std::int64_t replicas) {
-    BERTH_ASSIGN_OR_RETURN(PodTemplate made, Template(workload, std::move(document), "spec.template."));
-    made.mutable_pod().metadata.controller = Reference(owner);
+  // Those of its pods that the cluster has not.
+  Expected<void> MakeReplicas(const Workload& workload, const WorkloadPods& pods, std::int64_t replicas) {
+    const std::string& owner = pods.pod_template().pod().metadata.controller->name;
     std::uint64_t number = 0;
     for (std::int64_t lacking = Lacking(workload, replicas); lacking > 0; --lacking) {
-      const std::string name = NextName(owner.namespace_name, owner.name, number);
-      BERTH_RETURN_IF_ERROR(Add(made.MakePod(name, out_.objects)));
+      BERTH_RETURN_IF_ERROR(AddPod(pods, NextName(workload.namespace_name, owner, number), -1));
     }
     return {};
   }
 
-  Expected<void> MakeDeployment(const Workload& workload, const json::object& object) {
-    const json::object& spec = Part(object, "spec");
-    const json::object& pod_template = Part(spec, "template");
-    const std::string hash = controllers::TemplateHash(pod_template, 0);
-    const Workload set{"ReplicaSet", workload.namespace_name, workload.name.substr(0, kBaseNameMax - 5) + '-' + hash};
-    json::object document = PodDocument(workload, pod_template);
-    SetLabel(document, kTemplateHash, hash);
-    // Some plugins spread pods by the selector of their ReplicaSet.
-    json::object selector = Part(spec, "selector");
-    json::value& labels = selector["matchLabels"];
-    if (!labels.is_object()) labels = json::object();
-    labels.get_object()[kTemplateHash] = hash;
-    const json::object set_document{
-        {"metadata", json::object{{"name", set.name},
-                                  {"namespace", set.namespace_name},
-                                  {"uid", SimulatedUid(set.kind, set.namespace_name, set.name)}}},
+  // Some plugins spread pods by the selector of their ReplicaSet.
+  Expected<void> AddReplicaSet(const Workload& workload, const WorkloadPods& pods, const json::object& object) {
+    const api::OwnerReference& set = *pods.pod_template().pod().metadata.controller;
+    json::object selector = Part(Part(object, "spec"), "selector");
+    controllers::ObjectIn(selector, "matchLabels")[kTemplateHash] = pods.template_hash();
+    const json::object document{
+        {"metadata", json::object{{"name", set.name}, {"namespace", workload.namespace_name}, {"uid", set.uid}}},
         {"spec", json::object{{"selector", std::move(selector)}}}};
-    BERTH_ASSIGN_OR_RETURN(framework::AnyObject decoded, DecodeAny(framework::ObjectKind::kReplicaSet, set_document));
+    BERTH_ASSIGN_OR_RETURN(framework::AnyObject decoded, DecodeAny(framework::ObjectKind::kReplicaSet, document));
     out_.objects.push_back(std::move(decoded));
-    return MakeReplicas(workload, set, std::move(document), IntOf(spec, "replicas", 1));
+    return {};
   }
 
-  Expected<void> MakeStatefulSet(const Workload& workload, const json::object& object) {
-    const json::object& spec = Part(object, "spec");
-    json::object document = PodDocument(workload, Part(spec, "template"));
-    SetLabel(document, "controller-revision-hash",
-             workload.name.substr(0, kBaseNameMax - 5) + '-' + controllers::TemplateHash(Part(spec, "template"), 0));
-    BERTH_ASSIGN_OR_RETURN(PodTemplate made, Template(workload, std::move(document), "spec.template."));
-    made.mutable_pod().metadata.controller = Reference(workload);
-    BERTH_ASSIGN_OR_RETURN(const auto claims, ClaimTemplates(spec, workload));
+  Expected<void> MakeStatefulSet(const Workload& workload, const WorkloadPods& pods, const json::object& spec) {
     const std::int64_t replicas = IntOf(spec, "replicas", 1);
     const std::int64_t start = IntOf(Part(spec, "ordinals"), "start", 0);
     static_cast<void>(Lacking(workload, replicas));
     for (std::int64_t ordinal = start; ordinal < start + replicas; ++ordinal) {
       const std::string name = workload.name + '-' + std::to_string(ordinal);
       if (pod_names_.contains(workload.namespace_name + '/' + name)) continue;
-      api::Pod pod = made.MakePod(name, out_.objects);
-      pod.metadata.labels.Set("statefulset.kubernetes.io/pod-name", name);
-      pod.metadata.labels.Set("apps.kubernetes.io/pod-index", std::to_string(ordinal));
-      for (const auto& claim : claims) AddStatefulClaim(*claim, pod);
-      BERTH_RETURN_IF_ERROR(Add(std::move(pod)));
+      BERTH_ASSIGN_OR_RETURN(const auto claims, pods.StatefulClaims(ordinal));
+      for (const auto& claim : claims) {
+        // Else the cluster has it already.
+        if (claim_keys_.insert(workload.namespace_name + '/' + claim->metadata.name).second)
+          out_.objects.emplace_back(claim);
+      }
+      BERTH_RETURN_IF_ERROR(AddPod(pods, name, ordinal));
     }
     return {};
   }
 
-  static Expected<std::vector<std::shared_ptr<const api::PersistentVolumeClaim>>> ClaimTemplates(
-      const json::object& spec, const Workload& workload) {
-    std::vector<std::shared_ptr<const api::PersistentVolumeClaim>> claims;
-    const json::value* templates = spec.if_contains("volumeClaimTemplates");
-    if (templates == nullptr || !templates->is_array()) return claims;
-    for (const json::value& item : templates->get_array()) {
-      if (!item.is_object()) continue;
-      json::object document = item.get_object();
-      document.erase("status");
-      json::value& metadata = document["metadata"];
-      if (!metadata.is_object()) metadata = json::object();
-      metadata.get_object()["namespace"] = workload.namespace_name;
-      BERTH_ASSIGN_OR_RETURN(auto claim, DecodeAs<api::PersistentVolumeClaim>(document));
-      claims.push_back(std::move(claim));
-    }
-    return claims;
-  }
-
-  void AddStatefulClaim(const api::PersistentVolumeClaim& of_template, api::Pod& pod) {
-    const std::string& volume = of_template.metadata.name;
-    const std::string name = volume + '-' + pod.metadata.name;
-    std::erase_if(pod.spec.volumes, [&](const api::Volume& other) { return other.name == volume; });
-    pod.spec.volumes.push_back({volume, {api::VolumeKind::kPersistentVolumeClaim, name, {}, {}, {}, false, {}}});
-    if (!claim_keys_.insert(pod.metadata.namespace_name + '/' + name).second) return;  // the cluster has it already
-    auto claim = std::make_shared<api::PersistentVolumeClaim>(of_template);
-    claim->metadata.name = name;
-    claim->metadata.uid = SimulatedUid("pvc", pod.metadata.namespace_name, name);
-    claim->metadata.creation_time = options_.now;
-    out_.objects.emplace_back(std::shared_ptr<const api::PersistentVolumeClaim>(std::move(claim)));
-  }
-
-  Expected<void> MakeDaemonSet(const Workload& workload, const json::object& spec) {
-    BERTH_ASSIGN_OR_RETURN(PodTemplate made,
-                           Template(workload, PodDocument(workload, Part(spec, "template")), "spec.template."));
-    made.mutable_pod().metadata.controller = Reference(workload);
-    AddDaemonTolerations(made.mutable_pod());
+  Expected<void> MakeDaemonSet(const Workload& workload, const WorkloadPods& pods) {
     std::set<std::string> has_one;
     for (const api::Pod* pod : own_pods_[workload]) {
       has_one.insert(pod->spec.node_name.empty() ? PinnedNode(*pod).value_or("") : pod->spec.node_name);
@@ -391,8 +323,9 @@ class Maker {
       out_.notes.push_back(NameOf(workload) + " keeps the pods that it has (" + std::to_string(has_one.size()) + ')');
     std::uint64_t number = 0;
     for (const auto& [node_name, node] : nodes_) {
-      if (has_one.contains(node_name) || !RunsDaemonPod(made.pod(), *node)) continue;
-      api::Pod pod = made.MakePod(NextName(workload.namespace_name, workload.name, number), out_.objects);
+      if (has_one.contains(node_name) || !RunsDaemonPod(pods.pod_template().pod(), *node)) continue;
+      const std::string name = NextName(workload.namespace_name, workload.name, number);
+      BERTH_ASSIGN_OR_RETURN(api::Pod pod, pods.MakePod(name, -1, out_.objects));
       PinDaemonPod(node_name, pod);
       BERTH_RETURN_IF_ERROR(Add(std::move(pod)));
     }
@@ -436,13 +369,10 @@ class Maker {
     }
   }
 
-  Expected<void> MakeJob(const Workload& workload, const json::object& spec) {
-    json::object document = PodDocument(workload, Part(spec, "template"));
-    for (const char* key : {"batch.kubernetes.io/job-name", "job-name"}) SetLabel(document, key, workload.name);
+  Expected<void> MakeJob(const Workload& workload, const WorkloadPods& pods, const json::object& spec) {
     const std::int64_t parallelism = IntOf(spec, "parallelism", 1);
     const std::int64_t completions = IntOf(spec, "completions", parallelism);
-    const json::value* suspend = spec.if_contains("suspend");
-    if (suspend != nullptr && suspend->is_bool() && suspend->get_bool()) {
+    if (IsTrue(spec, "suspend")) {
       out_.notes.push_back(NameOf(workload) + " is suspended: it has no pods");
       return {};
     }
@@ -450,30 +380,35 @@ class Maker {
     if (completions > count)
       out_.notes.push_back(NameOf(workload) + ": the first " + std::to_string(count) + " of its " +
                            std::to_string(completions) + " pods, as many as run at a time");
-    return MakeReplicas(workload, workload, std::move(document), count);
+    return pods.AreNumbered() ? MakeIndexed(workload, pods, count) : MakeReplicas(workload, pods, count);
   }
 
-  // As the admission plugin DefaultStorageClass: the newest of the default classes.
+  // One pod for each of the first indexes that no pod of the cluster has.
+  Expected<void> MakeIndexed(const Workload& workload, const WorkloadPods& pods, std::int64_t count) {
+    std::set<std::string_view> taken;
+    if (const auto own = own_pods_.find(workload); own != own_pods_.end()) {
+      for (const api::Pod* pod : own->second) {
+        const std::string* index = pod->metadata.labels.Find(controllers::kCompletionIndexKey);
+        if (index != nullptr) taken.insert(*index);
+      }
+    }
+    std::uint64_t number = 0;
+    std::int64_t lacking = Lacking(workload, count);
+    for (std::int64_t index = 0; lacking > 0; ++index) {
+      const std::string text = std::to_string(index);
+      if (taken.contains(text)) continue;
+      const std::string owner = workload.name.substr(0, kBaseNameMax - text.size() - 1) + '-' + text;
+      BERTH_RETURN_IF_ERROR(AddPod(pods, NextName(workload.namespace_name, owner, number), index));
+      --lacking;
+    }
+    return {};
+  }
+
   void SetDefaultClasses() {
-    std::shared_ptr<const api::StorageClass> chosen;
-    const auto look = [&](const framework::AnyObject& object) {
-      const auto* each = std::get_if<std::shared_ptr<const api::StorageClass>>(&object);
-      if (each == nullptr) return;
-      const std::string* mark = (*each)->metadata.annotations.Find(kDefaultClass);
-      if (mark == nullptr || *mark != "true") return;
-      if (chosen == nullptr || chosen->metadata.creation_time.value_or(options_.now) <
-                                   (*each)->metadata.creation_time.value_or(options_.now))
-        chosen = *each;
-    };
-    for (const framework::AnyObject& object : state_.objects) look(object);
-    for (const framework::AnyObject& object : out_.objects) look(object);
-    if (chosen == nullptr) return;
+    const auto chosen = DefaultStorageClass(state_.objects, out_.objects, options_.now);
+    if (!chosen) return;
     for (framework::AnyObject& object : out_.objects) {
-      auto* claim = std::get_if<std::shared_ptr<const api::PersistentVolumeClaim>>(&object);
-      if (claim == nullptr || (*claim)->storage_class_name || !(*claim)->volume_name.empty()) continue;
-      auto with_class = std::make_shared<api::PersistentVolumeClaim>(**claim);
-      with_class->storage_class_name = chosen->metadata.name;
-      *claim = std::move(with_class);
+      if (auto* claim = std::get_if<ClaimPtr>(&object)) *claim = WithClass(std::move(*claim), chosen);
     }
   }
 
@@ -505,6 +440,31 @@ Workload WorkloadOf(const api::Pod& pod) {
     workload.name.resize(workload.name.size() - hash->size() - 1);
   }
   return workload;
+}
+
+std::optional<std::string> DefaultStorageClass(const std::vector<framework::AnyObject>& of_cluster,
+                                               const std::vector<framework::AnyObject>& added, Time now) {
+  std::shared_ptr<const api::StorageClass> chosen;
+  for (const auto* objects : {&of_cluster, &added}) {
+    for (const framework::AnyObject& object : *objects) {
+      const auto* each = std::get_if<std::shared_ptr<const api::StorageClass>>(&object);
+      if (each == nullptr) continue;
+      const std::string* mark = (*each)->metadata.annotations.Find(kDefaultClass);
+      if (mark == nullptr || *mark != "true") continue;
+      if (chosen == nullptr ||
+          chosen->metadata.creation_time.value_or(now) < (*each)->metadata.creation_time.value_or(now))
+        chosen = *each;
+    }
+  }
+  return chosen == nullptr ? std::nullopt : std::optional(chosen->metadata.name);
+}
+
+std::shared_ptr<const api::PersistentVolumeClaim> WithClass(std::shared_ptr<const api::PersistentVolumeClaim> claim,
+                                                            const std::optional<std::string>& storage_class) {
+  if (!storage_class || claim->storage_class_name || !claim->volume_name.empty()) return claim;
+  auto with_class = std::make_shared<api::PersistentVolumeClaim>(*claim);
+  with_class->storage_class_name = storage_class;
+  return with_class;
 }
 
 Expected<Additions> MakeAdditions(const Manifests& manifests, const ClusterState& state,

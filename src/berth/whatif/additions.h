@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -45,7 +46,17 @@ struct AdditionOptions {
   // So many nodes more, like the cluster's node of that name.
   std::size_t node_copies = 0;
   std::string node_like;
+  // Neither pods nor nodes, and no claims of pods: the other objects, and ReplicaSets, by whose selectors pods spread.
+  bool has_objects_only = false;
 };
+
+// What the admission plugin DefaultStorageClass gives to a claim that names no class: the newest of the default ones
+// among these; nullopt: none.
+std::optional<std::string> DefaultStorageClass(const std::vector<framework::AnyObject>& of_cluster,
+                                               const std::vector<framework::AnyObject>& added, Time now);
+// The claim with that class, where it has none and is bound to no volume.
+std::shared_ptr<const api::PersistentVolumeClaim> WithClass(std::shared_ptr<const api::PersistentVolumeClaim> claim,
+                                                            const std::optional<std::string>& storage_class);
 
 inline constexpr std::size_t kAddedPodsMax = 500'000;
 inline constexpr std::size_t kNodeCopiesMax = 100'000;

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 #include <functional>
+#include <iterator>
 #include <utility>
 
 #include <simdjson.h>
@@ -27,32 +28,66 @@ constexpr std::string_view kPlainWords[] = {
     "preemptible", "public",  "spot",  "system",    "true",    "vol",           "windows"};
 static_assert(std::ranges::is_sorted(kPlainWords));
 
-// Kubernetes' own types and reasons of conditions of pods, nodes and groups, and its kinds that own objects. Other
-// controllers' name their makers, and types often an object as well. Sorted.
-constexpr std::string_view kApiWords[] = {"AllContainersRestarting",
+// Kubernetes' own types and reasons of conditions of pods, nodes and groups, its phases and the kubelet's reasons, and
+// the kinds that own objects. Other controllers' name their makers, and types often an object as well. Sorted.
+constexpr std::string_view kApiWords[] = {"Active",
+                                          "AllContainersRestarting",
+                                          "AlwaysAllow",
+                                          "Available",
+                                          "BestEffort",
+                                          "Bound",
+                                          "Burstable",
+                                          "Completed",
                                           "CompositePodGroup",
+                                          "ContainerCannotRun",
+                                          "ContainerCreating",
+                                          "ContainerStatusUnknown",
                                           "ContainersNotInitialized",
                                           "ContainersNotReady",
                                           "ContainersReady",
                                           "ControllerRevision",
+                                          "CrashLoopBackOff",
+                                          "CreateContainerConfigError",
+                                          "CreateContainerError",
                                           "CronJob",
                                           "DaemonSet",
+                                          "DeadlineExceeded",
                                           "Deferred",
                                           "DeletionByPodGC",
                                           "DeletionByTaintManager",
                                           "Deployment",
                                           "DiskPressure",
                                           "DisruptionTarget",
+                                          "ErrImageNeverPull",
+                                          "ErrImagePull",
+                                          "ErrImagePullBackOff",
                                           "Error",
+                                          "Evicted",
                                           "EvictionByEvictionAPI",
+                                          "Failed",
+                                          "False",
+                                          "Guaranteed",
+                                          "IfHealthyBudget",
+                                          "ImageInspectError",
+                                          "ImagePullBackOff",
                                           "Infeasible",
                                           "Initialized",
+                                          "InvalidImageName",
                                           "Job",
+                                          "Lost",
                                           "MemoryPressure",
                                           "NetworkUnavailable",
                                           "Node",
+                                          "NodeAffinity",
+                                          "NodeLost",
+                                          "NodeShutdown",
+                                          "OOMKilled",
                                           "OutOfDisk",
+                                          "OutOfcpu",
+                                          "OutOfmemory",
+                                          "OutOfpods",
                                           "PIDPressure",
+                                          "Pending",
                                           "Pod",
                                           "PodCompleted",
                                           "PodFailed",
@@ -60,25 +95,42 @@ constexpr std::string_view kApiWords[] = {"AllContainersRestarting",
                                           "PodGroupInitiallyScheduled",
                                           "PodGroupScheduled",
                                           "PodHasNetwork",
+                                          "PodInitializing",
                                           "PodReadyToStartContainers",
                                           "PodResizeInProgress",
                                           "PodResizePending",
                                           "PodScheduled",
+                                          "Preempting",
                                           "PreemptionByKubeScheduler",
                                           "PreemptionByScheduler",
                                           "ReadinessGatesNotReady",
                                           "Ready",
+                                          "RegistryUnavailable",
+                                          "Released",
                                           "ReplicaSet",
                                           "ReplicationController",
                                           "ResourceClaim",
+                                          "RunContainerError",
+                                          "Running",
                                           "Scheduled",
                                           "SchedulerError",
                                           "SchedulingGated",
+                                          "Shutdown",
+                                          "StartError",
                                           "StatefulSet",
+                                          "Succeeded",
+                                          "Terminated",
+                                          "Terminating",
                                           "TerminationByKubelet",
+                                          "True",
+                                          "UnexpectedAdmissionError",
+                                          "Unknown",
                                           "UnknownContainerStatuses",
                                           "Unschedulable",
-                                          "Workload"};
+                                          "Workload",
+                                          "podgroups",
+                                          "pods",
+                                          "scheduling.k8s.io"};
 static_assert(std::ranges::is_sorted(kApiWords));
 
 // Domains whose keys are the same in every cluster: of Kubernetes, of clouds (SpotFirst, volumes' topology) and
@@ -88,6 +140,53 @@ constexpr std::string_view kKnownDomains[] = {"kubernetes.io", "k8s.io",        
                                               "csi.aws.com",   "cloud.google.com", "gke.io",           "azure.com",
                                               "openshift.io",  "oraclecloud.com",  "alibabacloud.com", "spotinst.io",
                                               "cast.ai",       "openstack.org",    "vmware.com"};
+
+// Features of nodes that scheduling asks for (plugins/node_declared_features). Sorted, as the lists of them are: others
+// become a letter between the same two, so that a search finds and misses what it did.
+constexpr std::string_view kFeatures[] = {"RestartAllContainersOnContainerExits", "UserNamespacesHostNetworkSupport"};
+constexpr std::string_view kOtherFeatures[] = {"A", "S", "Z"};
+
+// Annotations that berth reads as a number, a time or a word of the API: such a value stays. Any other is changed as a
+// name, as are the values of all other annotations, known domain or not: they hold what their tools like, a whole
+// manifest with passwords among them. Sorted.
+constexpr std::string_view kAnnotationsWithValues[] = {"berth.dev/consolidating",
+                                                       "berth.dev/cpu-usage",
+                                                       "berth.dev/max-price",
+                                                       "berth.dev/memory-usage",
+                                                       "berth.dev/min-count",
+                                                       "berth.dev/price",
+                                                       "berth.dev/reclaim-at",
+                                                       "berth.dev/run-seconds",
+                                                       "berth.dev/spot",
+                                                       "berth.dev/usage-time",
+                                                       "descheduler.alpha.kubernetes.io/evict",
+                                                       "descheduler.alpha.kubernetes.io/prefer-no-eviction",
+                                                       "hightower.com/cost",
+                                                       "kubernetes.io/config.source",
+                                                       "pv.kubernetes.io/bind-completed",
+                                                       "pv.kubernetes.io/bound-by-controller",
+                                                       "resource.kubernetes.io/extended-resource-claim",
+                                                       "storage.alpha.kubernetes.io/migrated-plugins"};
+static_assert(std::ranges::is_sorted(kAnnotationsWithValues));
+// What these may say in words. Sorted.
+constexpr std::string_view kAnnotationWords[] = {"after",
+                                                 "api",
+                                                 "false",
+                                                 "file",
+                                                 "http",
+                                                 "kubernetes.io/aws-ebs",
+                                                 "kubernetes.io/azure-disk",
+                                                 "kubernetes.io/azure-file",
+                                                 "kubernetes.io/cinder",
+                                                 "kubernetes.io/gce-pd",
+                                                 "kubernetes.io/portworx-volume",
+                                                 "kubernetes.io/vsphere-volume",
+                                                 "never",
+                                                 "preferred",
+                                                 "required",
+                                                 "true",
+                                                 "yes"};
+static_assert(std::ranges::is_sorted(kAnnotationWords));
 
 constexpr std::string_view kDeviceClassPrefix = "deviceclass.resource.kubernetes.io/";
 constexpr std::string_view kAnyAddress[] = {"", "0.0.0.0", "127.0.0.1", "::", "::1"};
@@ -115,6 +214,33 @@ bool IsApiGroup(std::string_view version) {
 bool IsWholeNumber(std::string_view text) {
   if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
   return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// "0.25", "-3", "1500m", "2Gi", "1e3".
+bool IsQuantityLike(std::string_view text) {
+  const std::size_t end = text.find_first_not_of("+-.0123456789");
+  const std::string_view suffix = end == std::string_view::npos ? std::string_view() : text.substr(end);
+  constexpr std::string_view kSuffixes[] = {"",  "n",  "u",  "m",  "k",  "M",  "G", "T",
+                                            "P", "Ki", "Mi", "Gi", "Ti", "Pi", "%"};
+  return end != 0 && !text.empty() && std::ranges::count(kSuffixes, suffix) > 0;
+}
+
+// "2026-01-01T00:00:00.5Z", "2026-01-01T00:00:00+02:00".
+bool IsTimeLike(std::string_view text) {
+  return text.size() > 10 && text[10] == 'T' && text.find_first_not_of("0123456789-:.+TZ") == std::string_view::npos;
+}
+
+// Words, apart by spaces or commas, that say nothing but what the API or berth has words for.
+bool IsAnnotationOfWords(std::string_view text) {
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find_first_of(" ,", begin), text.size());
+    const std::string_view word = text.substr(begin, end - begin);
+    if (!word.empty() && !std::ranges::binary_search(kAnnotationWords, word) && !IsQuantityLike(word) &&
+        !IsTimeLike(word))
+      return false;
+    begin = end + 1;
+  }
+  return true;
 }
 
 // SipHash-2-4 (Aumasson and Bernstein): a pseudo-random function of short texts under a key of 128 bits.
@@ -177,6 +303,8 @@ enum class Rule : std::uint8_t {
   kResource,
   kNames,  // a map of which only the keys count
   kAnnotations,
+  kFeature,  // that a node declares
+  kTime,     // stays if it looks like one
   kAddress,
   kApiWord,     // stays if it is Kubernetes' own
   kApiVersion,  // stays if the group is Kubernetes' own
@@ -199,8 +327,8 @@ constexpr PathRule kRules[] = {
     {"uid", Rule::kText},
     {"resourceVersion", Rule::kKeep},
     {"generation", Rule::kKeep},
-    {"creationTimestamp", Rule::kKeep},
-    {"deletionTimestamp", Rule::kKeep},
+    {"creationTimestamp", Rule::kTime},
+    {"deletionTimestamp", Rule::kTime},
     {"Node.metadata.labels", Rule::kNodePairs},
     // VolumeZone compares them with labels of nodes.
     {"PersistentVolume.metadata.labels", Rule::kNodePairs},
@@ -246,10 +374,10 @@ constexpr PathRule kRules[] = {
     {"Node.spec.unschedulable", Rule::kKeep},
     {"Node.status.allocatable", Rule::kResources},
     {"Node.status.conditions.type", Rule::kApiWord},
-    {"Node.status.conditions.status", Rule::kKeep},
+    {"Node.status.conditions.status", Rule::kApiWord},
     {"Node.status.images.names", Rule::kText},
     {"Node.status.images.sizeBytes", Rule::kKeep},
-    {"Node.status.declaredFeatures", Rule::kKeep},
+    {"Node.status.declaredFeatures", Rule::kFeature},
     // Pods.
     {"volumes.name", Rule::kText},
     {"volumes.csi.driver", Rule::kKeep},
@@ -286,17 +414,17 @@ constexpr PathRule kRules[] = {
     {"resourceClaims.name", Rule::kText},
     {"resourceClaimName", Rule::kText},
     {"resourceClaimTemplateName", Rule::kText},
-    {"Pod.status.phase", Rule::kKeep},
-    {"Pod.status.startTime", Rule::kKeep},
+    {"Pod.status.phase", Rule::kApiWord},
+    {"Pod.status.startTime", Rule::kTime},
     {"Pod.status.conditions.type", Rule::kApiWord},
-    {"Pod.status.conditions.status", Rule::kKeep},
+    {"Pod.status.conditions.status", Rule::kApiWord},
     {"Pod.status.conditions.reason", Rule::kApiWord},
-    {"Pod.status.conditions.lastTransitionTime", Rule::kKeep},
-    {"Pod.status.reason", Rule::kKeep},
-    {"Pod.status.qosClass", Rule::kKeep},
+    {"Pod.status.conditions.lastTransitionTime", Rule::kTime},
+    {"Pod.status.reason", Rule::kApiWord},
+    {"Pod.status.qosClass", Rule::kApiWord},
     {"ontainerStatuses.restartCount", Rule::kKeep},
-    {"state.waiting.reason", Rule::kKeep},
-    {"state.terminated.reason", Rule::kKeep},
+    {"state.waiting.reason", Rule::kApiWord},
+    {"state.terminated.reason", Rule::kApiWord},
     {"state.terminated.exitCode", Rule::kKeep},
     {"Pod.spec.priorityClassName", Rule::kText},
     {"volumes.hostPath.path", Rule::kText},
@@ -336,8 +464,8 @@ constexpr PathRule kRules[] = {
     {"persistentVolumeName", Rule::kText},
     {"PersistentVolume.spec.capacity", Rule::kKeep},
     {"inlineVolumeSpec.capacity", Rule::kKeep},
-    {"PersistentVolume.status.phase", Rule::kKeep},
-    {"PersistentVolumeClaim.status.phase", Rule::kKeep},
+    {"PersistentVolume.status.phase", Rule::kApiWord},
+    {"PersistentVolumeClaim.status.phase", Rule::kApiWord},
     {"StorageClass.provisioner", Rule::kKeep},
     {"StorageClass.volumeBindingMode", Rule::kKeep},
     {"CSINode.spec.drivers.name", Rule::kKeep},
@@ -350,6 +478,9 @@ constexpr PathRule kRules[] = {
     {"CSIStorageCapacity.maximumVolumeSize", Rule::kKeep},
     {"VolumeAttachment.spec.attacher", Rule::kKeep},
     // Workloads.
+    {"PodDisruptionBudget.spec.unhealthyPodEvictionPolicy", Rule::kApiWord},
+    {"PodDisruptionBudget.status.currentHealthy", Rule::kKeep},
+    {"PodDisruptionBudget.status.desiredHealthy", Rule::kKeep},
     {"PodDisruptionBudget.status.disruptedPods", Rule::kNames},
     {"PodDisruptionBudget.status.disruptionsAllowed", Rule::kKeep},
     // Pod groups.
@@ -358,7 +489,7 @@ constexpr PathRule kRules[] = {
     {"gang.minGroupCount", Rule::kKeep},
     {"schedulingConstraints.topology.key", Rule::kKey},
     {"PodGroup.status.conditions.type", Rule::kApiWord},
-    {"PodGroup.status.conditions.status", Rule::kKeep},
+    {"PodGroup.status.conditions.status", Rule::kApiWord},
     {"PodGroup.status.conditions.reason", Rule::kApiWord},
     {"PodGroup.status.conditions.observedGeneration", Rule::kKeep},
     // What fills pods in.
@@ -421,12 +552,12 @@ constexpr PathRule kRules[] = {
     {"results.request", Rule::kText},
     {"shareID", Rule::kText},
     {"consumedCapacity", Rule::kKeep},
-    {"allocationTimestamp", Rule::kKeep},
-    {"reservedFor.apiGroup", Rule::kKeep},
-    {"reservedFor.resource", Rule::kKeep},
+    {"allocationTimestamp", Rule::kTime},
+    {"reservedFor.apiGroup", Rule::kApiWord},
+    {"reservedFor.resource", Rule::kApiWord},
     {"reservedFor.name", Rule::kText},
     {"ResourceClaim.status.devices.conditions.type", Rule::kText},
-    {"ResourceClaim.status.devices.conditions.status", Rule::kKeep},
+    {"ResourceClaim.status.devices.conditions.status", Rule::kApiWord},
     {"ResourceClaim.status.devices.conditions.reason", Rule::kBlank},
 };
 
@@ -621,9 +752,8 @@ api::PruneOptions::Rewrite Anonymizer::RewriteOf(std::string_view kind, std::str
     case Rule::kNames: return map(text, nullptr);
     case Rule::kAnnotations:
       return map(key, [this](std::string_view name, std::string_view value) {
-        const bool is_name = name == "berth.dev/pod-group" || name == "volume.kubernetes.io/selected-node" ||
-                             name == "volume.beta.kubernetes.io/storage-class" || !IsInDomain(name);
-        return is_name ? Text(value) : std::string(value);
+        const bool stays = std::ranges::binary_search(kAnnotationsWithValues, name) && IsAnnotationOfWords(value);
+        return stays ? std::string(value) : NodeLabelValue(value);
       });
     case Rule::kAddress:
       return change([this](std::string_view value) {
@@ -633,6 +763,14 @@ api::PruneOptions::Rewrite Anonymizer::RewriteOf(std::string_view kind, std::str
       return change([this](std::string_view value) { return IsApiWord(value) ? std::string(value) : Text(value); });
     case Rule::kApiVersion:
       return change([this](std::string_view value) { return IsApiGroup(value) ? std::string(value) : Text(value); });
+    case Rule::kFeature:
+      return change([](std::string_view value) {
+        const auto* const at = std::ranges::lower_bound(kFeatures, value);
+        const bool is_known = at != std::end(kFeatures) && *at == value;
+        return std::string(is_known ? value : kOtherFeatures[at - std::begin(kFeatures)]);
+      });
+    case Rule::kTime:
+      return change([this](std::string_view value) { return IsTimeLike(value) ? std::string(value) : Text(value); });
     case Rule::kBlank: return change([](std::string_view) { return std::string(); });
     case Rule::kOpaque: return [](const element&, std::string& out) { out += "{}"; };
   }

@@ -12,16 +12,19 @@
 #include "berth/api/resource_claim.h"
 #include "berth/api/storage.h"
 #include "berth/framework/object_kinds.h"
+#include "berth/whatif/free_devices.h"
 
 namespace berth::whatif {
 namespace {
 
 constexpr std::size_t kNodesShownMax = 3;
 constexpr std::string_view kWaits = "WaitForFirstConsumer";
+constexpr std::string_view kSelectedNode = "volume.kubernetes.io/selected-node";
 
 class Finder {
  public:
-  Finder(const ClusterState& state, const api::Pod& pod) : state_(state), pod_(pod) {
+  Finder(const ClusterState& state, const api::Pod& pod, const framework::Release& release)
+      : state_(state), pod_(pod), release_(release) {
     for (const framework::AnyObject& object : state.objects) {
       std::visit([&](const auto& each) { Enter(*each, framework::KeyOf(object)); }, object);
     }
@@ -75,8 +78,20 @@ class Finder {
     } else if (!claim->volume_name.empty()) {
       SeeVolume(said, claim->volume_name);
     } else {
+      SeeSelectedNode(said, *claim);
       SeeStorageClass(said, claim->storage_class_name.value_or(""));
     }
+  }
+
+  // Only that node takes the pod until the volume is there, or its provisioner gives up.
+  void SeeSelectedNode(const std::string& claim, const api::PersistentVolumeClaim& of) {
+    const std::string* const node = of.metadata.annotations.Find(kSelectedNode);
+    if (node == nullptr || node->empty()) return;
+    const bool is_there =
+        std::ranges::any_of(state_.nodes, [&](const auto& each) { return each->metadata.name == *node; });
+    Say(claim + " waits for a volume that was asked for on node " + *node +
+        (is_there ? ": no other node takes the pod" : ", which does not exist: no node takes the pod") +
+        " until its provisioner, or somebody, removes the annotation " + std::string(kSelectedNode));
   }
 
   void SeeVolume(const std::string& claim, const std::string& name) {
@@ -133,7 +148,20 @@ class Finder {
       return SayWhere(said + " is allocated devices that", "can reach",
                       [&](const api::Node& node) { return MatchesAny(*claim->allocation->node_selector, node); });
     }
-    if (!claim->allocation) SayMissingClasses(said, *claim);
+    if (claim->allocation) return;
+    SayMissingClasses(said, *claim);
+    for (const api::DeviceRequest& request : claim->spec.requests) SayFree(said, request);
+  }
+
+  // What a request asks for, and where how much of it is free: of alternatives each.
+  void SayFree(const std::string& claim, const api::DeviceRequest& request) {
+    if (!free_) free_.emplace(state_, release_);
+    const auto say = [&](const std::string& name, const api::ExactDeviceRequest& each) {
+      if (Find(device_classes_, each.device_class_name) != nullptr)
+        Say(claim + ", request " + name + ": " + free_->Tell(each));
+    };
+    if (request.exactly) say(request.name, *request.exactly);
+    for (const api::ExactDeviceRequest& each : request.first_available) say(request.name + '/' + each.name, each);
   }
 
   void SayUnmade(const api::PodResourceClaim& entry) {
@@ -188,18 +216,21 @@ class Finder {
 
   const ClusterState& state_;
   const api::Pod& pod_;
+  const framework::Release& release_;
   ByKey<api::PersistentVolume> volumes_;
   ByKey<api::PersistentVolumeClaim> volume_claims_;
   ByKey<api::StorageClass> storage_classes_;
   ByKey<api::ResourceClaim> resource_claims_;
   ByKey<api::DeviceClass> device_classes_;
   std::vector<std::string> sentences_;
+  std::optional<FreeDevices> free_;
 };
 
 }  // namespace
 
-std::vector<std::string> BlockingObjects(const ClusterState& state, const api::Pod& pod) {
-  return Finder(state, pod).Go();
+std::vector<std::string> BlockingObjects(const ClusterState& state, const api::Pod& pod,
+                                         const framework::Release& release) {
+  return Finder(state, pod, release).Go();
 }
 
 }  // namespace berth::whatif

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "berth/api/pod.h"
+#include "berth/framework/release.h"
 #include "berth/whatif/cluster_state.h"
 
 namespace berth::whatif {
@@ -16,6 +17,7 @@ inline constexpr std::size_t kBlockingObjectsMax = 20;
 
 // A sentence for each, in the order of the pod's claims; kBlockingObjectsMax at most. Empty for a pod whose claims are
 // as they should be, and which all nodes can reach.
-std::vector<std::string> BlockingObjects(const ClusterState& state, const api::Pod& pod);
+std::vector<std::string> BlockingObjects(const ClusterState& state, const api::Pod& pod,
+                                         const framework::Release& release = {});
 
 }  // namespace berth::whatif

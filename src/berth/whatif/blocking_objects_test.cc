@@ -140,7 +140,7 @@ TEST(BlockingObjectsTest, EachIsASentence) {
             {"name":"a","deviceClassName":"none","allocationMode":"ExactCount","count":1},
             {"name":"b","deviceClassName":"gpus","allocationMode":"ExactCount","count":1}]})")}},
        Pod(kDevices),
-       {}},
+       {"ResourceClaim shop/g, request r/b: a device of DeviceClass gpus; no node has one"}},
       {"devices of one node",
        {{"ResourceClaim", DeviceClaim(kOneGpu, R"({"allocation":{"nodeSelector":{"nodeSelectorTerms":[
             {"matchFields":[{"key":"metadata.name","operator":"In","values":["a-1"]}]}]}}})")}},
@@ -200,6 +200,44 @@ TEST(BlockingObjectsTest, AnExplanationNamesThem) {
   std::string text;
   for (const std::string& line : ExplanationLines(*said, {})) text += line + "\n";
   EXPECT_THAT(text, HasSubstr("Claims in the way\n  PersistentVolumeClaim shop/data is bound"));
+}
+
+// --- What is free ---
+
+TEST(FreeDevicesTest, ARequestIsToldWithWhatIsFreeWhere) {
+  const auto slice = [](const std::string& node) {
+    return R"({"metadata":{"name":")" + node + R"("},"spec":{"driver":"d","nodeName":")" + node +
+           R"(","pool":{"name":")" + node + R"(","generation":1,"resourceSliceCount":1},"devices":[{"name":"d0"},
+           {"name":"d1"},{"name":"d2","taints":[{"key":"k","effect":"NoSchedule"}]}]}})";
+  };
+  const std::string taken =
+      R"({"metadata":{"name":"taken","namespace":"shop","uid":"t"},"spec":{"devices":{"requests":[{"name":"r",
+          "exactly":{"deviceClassName":"gpu"}}]}},"status":{"allocation":{"devices":{"results":[{"request":"r",
+          "driver":"d","pool":"b-1","device":"d0"}]}}}})";
+  const std::string wanted =
+      R"({"metadata":{"name":"g","namespace":"shop","uid":"g"},"spec":{"devices":{"requests":[{"name":"big",
+          "exactly":{"deviceClassName":"gpu","count":3}}]}}})";
+  ClusterState state = StateWith({{"DeviceClass", R"({"metadata":{"name":"gpu"},"spec":{}})"},
+                                  {"ResourceSlice", slice("a-1")},
+                                  {"ResourceSlice", slice("b-1")},
+                                  {"ResourceClaim", taken},
+                                  {"ResourceClaim", wanted},
+                                  {"Pod", Pod(kDevices)}});
+  EXPECT_THAT(BlockingObjects(state, *state.pods[0]),
+              ElementsAre("ResourceClaim shop/g, request big: 3 devices of DeviceClass gpu; free: 2 of 3 on a-1 (1 "
+                          "tainted), 1 of 3 on b-1 (1 tainted)"));
+}
+
+TEST(BlockingObjectsTest, ANodeThatIsGoneIsNamed) {
+  ClusterState state = StateWith(
+      {{"StorageClass", R"({"metadata":{"name":"late"},"provisioner":"x","volumeBindingMode":"WaitForFirstConsumer"})"},
+       {"PersistentVolumeClaim",
+        Claim(R"("storageClassName":"late")", R"(,"annotations":{"volume.kubernetes.io/selected-node":"gone"})")},
+       {"Pod", Pod(kVolume)}});
+  EXPECT_THAT(BlockingObjects(state, *state.pods[0]),
+              ElementsAre("PersistentVolumeClaim shop/data waits for a volume that was asked for on node gone, which "
+                          "does not exist: no node takes the pod until its provisioner, or somebody, removes the "
+                          "annotation volume.kubernetes.io/selected-node"));
 }
 
 }  // namespace

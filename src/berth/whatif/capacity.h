@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "berth/api/pod.h"
 #include "berth/base/expected.h"
 #include "berth/codec/json.h"
+#include "berth/framework/objects.h"
 #include "berth/whatif/offline_cluster.h"
 #include "berth/whatif/placement.h"
 
@@ -24,6 +26,16 @@ struct Shape {
   std::string name;    // "default/web"
   std::string origin;  // where it is from, for people: "web.yaml", "--like default/web-1", "flags"
   api::Pod pod;        // its name, uid, node and status do not matter
+
+  // Makes the pod of that number, 0 being the first, with the claims that are made for it; `claims` may hold some that
+  // are there already. Empty: all are copies of `pod`.
+  using MakePod = std::function<Expected<api::Pod>(std::size_t number, std::vector<framework::AnyObject>& claims)>;
+  MakePod make{};
+  // Of a DaemonSet: one pod for each node that its rules allow, but for those nodes, which have one.
+  struct Daemon {
+    std::set<std::string, std::less<>> has_one;
+  };
+  std::optional<Daemon> daemon{};
 };
 
 struct CapacityOptions {
@@ -43,6 +55,8 @@ struct ShapeCapacity {
   std::vector<std::pair<std::string, std::size_t>> nodes;
   // Why no more: what the next one met with, or nothing where `pods_max` was reached, or another shape came to its end.
   std::optional<PlacementRefusal> refusal;
+  // Of a DaemonSet: nodes that its rules allow and that have no pod of it.
+  std::optional<std::size_t> daemon_nodes{};
 };
 
 struct Capacity {

@@ -12,12 +12,13 @@ namespace berth::whatif {
 namespace {
 
 bool IsAtLimit(const Capacity& capacity, const ShapeCapacity& shape) {
-  return !shape.refusal && shape.fits == capacity.options.pods_max;
+  return !shape.refusal && !shape.daemon_nodes && shape.fits == capacity.options.pods_max;
 }
 
 // The shape whose next pod did not fit, when one of each was placed in turn; null: the limit came first.
 const ShapeCapacity* StoppedAll(const Capacity& capacity) {
-  const auto at = std::ranges::find_if(capacity.shapes, [](const auto& shape) { return shape.refusal.has_value(); });
+  const auto at = std::ranges::find_if(
+      capacity.shapes, [](const auto& shape) { return shape.refusal.has_value() && !shape.daemon_nodes; });
   return at == capacity.shapes.end() ? nullptr : &*at;
 }
 
@@ -30,6 +31,7 @@ std::string PerNode(const ShapeCapacity& shape) {
 
 std::string StoppedBy(const Capacity& capacity, const ShapeCapacity& shape) {
   if (shape.refusal) return ReasonsText(*shape.refusal);
+  if (shape.daemon_nodes) return "one a node is all that a DaemonSet has";
   if (capacity.is_interrupted) return "an interruption";
   if (IsAtLimit(capacity, shape)) return "the limit, --max " + std::to_string(capacity.options.pods_max);
   const ShapeCapacity* const stopped = StoppedAll(capacity);
@@ -85,7 +87,7 @@ std::vector<std::string> CapacityLines(const Capacity& capacity, bool is_wide, c
   };
   for (const ShapeCapacity& shape : capacity.shapes) {
     if (!shape.refusal) continue;
-    add("The next " + shape.name + ": " + shape.refusal->message);
+    add((shape.daemon_nodes ? "" : "The next ") + shape.name + ": " + shape.refusal->message);
     if (!shape.refusal->preemption_node.empty()) {
       add("It would evict " + NamesText(shape.refusal->preemption_victims, 3) + " from " +
           shape.refusal->preemption_node + ".");
@@ -111,6 +113,7 @@ codec::json::object CapacityJson(const Capacity& capacity) {
                                {"isAtLimit", IsAtLimit(capacity, shape)},
                                {"nodeCount", shape.nodes.size()},
                                {"nodes", std::move(nodes)}};
+    if (shape.daemon_nodes) object["daemonSetNodes"] = *shape.daemon_nodes;
     object["stoppedBy"] = shape.refusal ? codec::json::value(RefusalJson(*shape.refusal)) : codec::json::value();
     shapes.push_back(std::move(object));
   }

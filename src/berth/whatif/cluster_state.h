@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -39,6 +40,9 @@ struct ClusterState {
   std::vector<std::shared_ptr<const api::PodDetails>> pod_details;
   std::vector<std::shared_ptr<const api::Pod>> finished_pods;
   std::vector<std::shared_ptr<const api::PodDetails>> finished_pod_details;
+
+  // What PodDisruptionBudgets say of pods that are not ready; by "namespace/name".
+  std::map<std::string, std::shared_ptr<const api::BudgetDetails>, std::less<>> budget_details;
 
   std::string source;              // "https://10.0.0.1:6443", or the path of the file
   std::string kubernetes_version;  // of the API server: "v1.36.3"; empty: not known

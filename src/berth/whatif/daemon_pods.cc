@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "berth/devcluster/controllers/daemon_set_decision.h"
 #include "berth/plugins/helper/required_node_affinity.h"
 #include "berth/plugins/helper/tolerations.h"
 
@@ -13,20 +12,7 @@ namespace {
 
 constexpr std::string_view kNameField = "metadata.name";
 
-void Tolerate(api::Pod& pod, std::string_view key, api::TaintEffect effect) {
-  api::Toleration toleration{std::string(key), "Exists", "", effect};
-  auto& all = pod.spec.tolerations;
-  if (std::find(all.begin(), all.end(), toleration) == all.end()) all.push_back(std::move(toleration));
-}
-
 }  // namespace
-
-void AddDaemonTolerations(api::Pod& pod) {
-  for (const controllers::DaemonToleration& each : controllers::kDaemonTolerations) {
-    Tolerate(pod, each.key, each.effect);
-  }
-  if (pod.spec.host_network) Tolerate(pod, "node.kubernetes.io/network-unavailable", api::TaintEffect::kNoSchedule);
-}
 
 bool RunsDaemonPod(const api::Pod& pod, const api::Node& node) {
   if (!pod.spec.node_name.empty() && pod.spec.node_name != node.metadata.name) return false;

@@ -11,9 +11,6 @@
 
 namespace berth::whatif {
 
-// Adds the tolerations that every pod of a DaemonSet has.
-void AddDaemonTolerations(api::Pod& pod);
-
 // Whether the pod of a DaemonSet (not pinned yet, with its tolerations) is wanted on the node. Upstream:
 // daemon.NodeShouldRunDaemonPod.
 bool RunsDaemonPod(const api::Pod& pod, const api::Node& node);

@@ -32,9 +32,9 @@ DrainFate FateOf(const api::Pod& pod) {
 // Puts the pod's replacement somewhere.
 void Replace(Overlay& overlay, Placer& placer, const std::set<std::string, std::less<>>& drained, const api::Pod& pod,
              DrainedPod& told) {
-  overlay.RemovePod(pod.metadata.uid);
+  RemoveWithClaims(overlay, pod);
   if (told.fate != DrainFate::kMoves) return;
-  const Replacement replacement = MakeReplacement(overlay, pod);
+  const Replacement replacement = MakeReplacement(overlay, pod, "replacement-of-" + pod.metadata.uid);
   if (!replacement.pod) {
     told.why_unknown = replacement.why_unknown;
     return;

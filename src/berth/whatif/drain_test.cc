@@ -188,5 +188,34 @@ TEST(DrainTest, Lines) {
                 R"("budget":"allows","budgets":["web"],"goesTo":"b","comesBack":false,"obstacle":""})"));
 }
 
+// As the Eviction API has it: a pod that is not ready counts for no budget, if the budget is met by others or lets such
+// pods go at all.
+TEST(DrainTest, PodsThatAreNotReady) {
+  struct UnreadyCase {
+    const char* name;
+    api::BudgetDetails details;
+    bool is_ready;
+    std::vector<std::string> said;
+  };
+  const std::string forbids = ": PodDisruptionBudget web allows no eviction now";
+  const std::vector<UnreadyCase> cases = {
+      {"the budget is met by others", {"", 2, 2}, false, {"web-1 moves allows -> b"}},
+      {"the same by name", {"IfHealthyBudget", 2, 2}, false, {"web-1 moves allows -> b"}},
+      {"it is not met", {"IfHealthyBudget", 1, 2}, false, {"web-1 moves forbids -> b" + forbids}},
+      {"there are none that it wants", {"", 0, 0}, false, {"web-1 moves forbids -> b" + forbids}},
+      {"whatever the others do", {"AlwaysAllow", 0, 2}, false, {"web-1 moves allows -> b"}},
+      {"a ready pod is guarded", {"AlwaysAllow", 2, 2}, true, {"web-1 moves forbids -> b" + forbids}},
+  };
+  for (const UnreadyCase& c : cases) {
+    ClusterState state =
+        StateOf({MakeNode("a"), MakeNode("b")}, {RunningPod("web", "web-1", "a")}, {Budget("web", "web", 0)});
+    auto details = std::make_shared<api::PodDetails>();
+    details->status.conditions.push_back({"Ready", c.is_ready ? "True" : "False", "", {}});
+    state.pod_details.push_back(std::move(details));
+    state.budget_details["default/web"] = std::make_shared<const api::BudgetDetails>(c.details);
+    EXPECT_EQ(Said(Planned(state, {"a"})), c.said) << c.name;
+  }
+}
+
 }  // namespace
 }  // namespace berth::whatif

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,8 +27,8 @@ enum class BudgetAnswer : std::uint8_t {
 };
 std::string_view ToString(BudgetAnswer answer);
 
-// As the API server decides: pkg/registry/core/pod/storage/eviction.go of 1.36. What it asks beside that (is the pod
-// ready, has the budget's controller seen its newest object) a ClusterState does not tell.
+// As the API server decides: pkg/registry/core/pod/storage/eviction.go of 1.36. Whether the budget's controller has
+// seen its newest object is not asked. Pods count as ready where the state has no details of them.
 class EvictionBudgets {
  public:
   explicit EvictionBudgets(const ClusterState& state);
@@ -43,12 +44,17 @@ class EvictionBudgets {
  private:
   struct Left {
     std::shared_ptr<const api::PodDisruptionBudget> budget;
+    std::shared_ptr<const api::BudgetDetails> details;  // null: not known
     std::int32_t allowed = 0;
+    std::int32_t taken = 0;
   };
+  // The pod is not ready, and may go without being counted.
+  bool LetsUnreadyGo(const Left& left, const api::Pod& pod) const;
   // Indices of those in the pod's namespace that select it.
   std::vector<std::size_t> Of(const api::Pod& pod) const;
 
   std::map<std::string, std::vector<Left>, std::less<>> by_namespace_;
+  std::set<std::string, std::less<>> unready_;  // uids of pods
 };
 
 }  // namespace berth::whatif

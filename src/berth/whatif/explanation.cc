@@ -7,10 +7,12 @@
 #include <memory>
 #include <set>
 
+#include "berth/base/edit_distance.h"
 #include "berth/framework/preemption_report.h"
 #include "berth/framework/preemption_review.h"
 #include "berth/plugins/names.h"
 #include "berth/whatif/blocking_objects.h"
+#include "berth/whatif/group_explanation.h"
 #include "berth/whatif/pod_names.h"
 #include "berth/whatif/waking_events.h"
 
@@ -253,6 +255,8 @@ std::string_view ToString(PodState state) {
     case PodState::kRefused: return "Refused";
     case PodState::kGated: return "Gated";
     case PodState::kDeleted: return "Deleted";
+    case PodState::kWaits: return "Waits";
+    case PodState::kEnded: return "Ended";
     case PodState::kFailed: return "Failed";
   }
   return "";
@@ -262,19 +266,93 @@ Explanation Explain(const ExplainInputs& inputs, const ExplainLimits& limits) {
   return Explaining(inputs, limits).Go();
 }
 
+namespace {
+
+std::optional<Explanation> ExplainEnded(const ClusterState& state, const std::string& namespace_name,
+                                        const std::string& name) {
+  for (const auto& pod : state.finished_pods) {
+    if (pod->metadata.name != name || pod->metadata.namespace_name != namespace_name) continue;
+    Explanation said;
+    said.pod = namespace_name + '/' + name;
+    said.state = PodState::kEnded;
+    said.scheduler_name = pod->spec.scheduler_name;
+    said.node = pod->spec.node_name;
+    said.message = pod->status.phase == api::PodPhase::kFailed ? "it has failed" : "it has succeeded";
+    said.message += said.node.empty() ? ", and never had a node" : "; it was on " + said.node;
+    return said;
+  }
+  return std::nullopt;
+}
+
+// Which scheduler the pod waits for, and whether there is any sign of it in the cluster.
+std::string WaitsForScheduler(const OfflineCluster& cluster, const ClusterState& state, const api::Pod& pod) {
+  const std::string& name = pod.spec.scheduler_name;
+  std::set<std::string_view> others;  // schedulers that have placed pods
+  for (const auto& other : state.pods) {
+    if (!other->spec.node_name.empty()) others.insert(other->spec.scheduler_name);
+  }
+  std::string text = "it waits for the scheduler \"" + name + "\"";
+  if (others.contains(name)) return text + ", of which this configuration has no profile (--config gives one that has)";
+  if (pod.status.FindCondition("PodScheduled") != nullptr) return text + ", which has refused it";
+  text += ". No pod of the cluster was placed by a scheduler of that name";
+  const std::vector<std::string> profiles = cluster.ProfileNames();
+  others.insert(profiles.begin(), profiles.end());
+  const std::string_view nearest = SimilarName(name, std::vector(others.begin(), others.end()));
+  if (!nearest.empty()) text += "; is \"" + std::string(nearest) + "\" meant?";
+  return text;
+}
+
+// A pod that fits by itself, but is scheduled with others.
+void WaitForGroup(const OfflineCluster& cluster, const ClusterState& state, const std::string& group,
+                  const api::Pod& pod, Explanation& said) {
+  const std::string& space = pod.metadata.namespace_name;
+  const auto answer = ExplainPodGroup(state, cluster.options(), space, group);
+  const std::string name = "PodGroup " + space + '/' + group;
+  if (!answer.ok()) {
+    said.state = PodState::kWaits;
+    said.message = "it waits for its " + name + ": " + answer.error().message;
+    return;
+  }
+  const auto member = std::ranges::find(answer->members, pod.metadata.name, &GroupMemberAnswer::name);
+  const bool has_node = member != answer->members.end() && !member->node.empty();
+  if (has_node && (answer->state == GroupState::kFits || answer->state == GroupState::kPlaced)) {
+    said.node = member->node;
+    return;
+  }
+  said.state = PodState::kWaits;
+  said.message = "it is scheduled with its " + name;
+  if (answer->state == GroupState::kPreempts) {
+    said.message += ", for which " + std::to_string(answer->victims.size()) + " pods would have to go";
+  } else if (!answer->message.empty()) {
+    said.message += ", which waits: " + answer->message;
+  } else {
+    said.message += ", which is not placed now";
+  }
+}
+
+}  // namespace
+
 Expected<Explanation> ExplainPod(OfflineCluster& cluster, const ClusterState& state, const std::string& namespace_name,
                                  const std::string& name) {
   const auto at = std::find_if(state.pods.begin(), state.pods.end(), [&](const auto& pod) {
     return pod->metadata.name == name && pod->metadata.namespace_name == namespace_name;
   });
   if (at == state.pods.end()) {
+    if (auto ended = ExplainEnded(state, namespace_name, name)) return *std::move(ended);
     PodNames names(namespace_name, name);
     for (const auto& pod : state.pods) names.Add(pod->metadata.namespace_name, pod->metadata.name);
     return names.NoSuchPod();
   }
   const auto overlay = cluster.MakeOverlay();
   Explanation said = Explain({*overlay, cluster.core().queue(), **at});
-  if (AreClaimsInTheWay(said)) said.blocking_objects = BlockingObjects(state, **at);
+  if (AreClaimsInTheWay(said))
+    said.blocking_objects = BlockingObjects(state, **at, cluster.options().configuration.release);
+  if (said.asked_profile && (said.state == PodState::kFits || said.state == PodState::kRefused)) {
+    said.state = PodState::kWaits;
+    said.message = WaitsForScheduler(cluster, state, **at);
+  }
+  const std::string group = cluster.pod_groups() == nullptr ? "" : overlay->MakePod(**at)->pod_group_name;
+  if (said.state == PodState::kFits && !group.empty()) WaitForGroup(cluster, state, group, **at, said);
   return said;
 }
 

@@ -27,6 +27,8 @@ enum class PodState : std::uint8_t {
   kRefused,  // no node takes it
   kGated,    // a PreEnqueue plugin holds it back
   kDeleted,  // it is being deleted: nobody schedules it
+  kWaits,    // for its group, or for a scheduler that is not the one that was asked; a node may have room
+  kEnded,    // its containers have run: nobody schedules it any more
   kFailed,   // a plugin failed
 };
 
@@ -77,7 +79,7 @@ struct Explanation {
   // The scheduler is none of the configuration's profiles: the first of them was asked instead.
   std::optional<std::string> asked_profile;
   std::string node;     // where it is; of kFits where it would go
-  std::string message;  // kRefused: upstream's text; kGated, kFailed: why
+  std::string message;  // kRefused: upstream's text; kGated, kWaits, kFailed: why
   // What the cluster's own scheduler wrote last into the PodScheduled condition; empty: nothing.
   std::string told;
 
@@ -117,7 +119,8 @@ struct ExplainLimits {
 // Of a pod that the overlay's core has, or could have.
 Explanation Explain(const ExplainInputs& inputs, const ExplainLimits& limits = {});
 
-// The cluster must hold the pod, "namespace/name"; else the error names the nearest ones. Changes nothing.
+// The cluster must hold the pod, "namespace/name"; else the error names the nearest ones. Pods that have ended are
+// found among `finished_pods` of the state. Changes nothing.
 Expected<Explanation> ExplainPod(OfflineCluster& cluster, const ClusterState& state, const std::string& namespace_name,
                                  const std::string& name);
 

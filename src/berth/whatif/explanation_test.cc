@@ -277,5 +277,31 @@ TEST_F(ExplanationTest, LinesFitTheScreen) {
   EXPECT_NE(text.find("a toleration"), std::string::npos) << text;
 }
 
+TEST_F(ExplanationTest, APodOfAnotherSchedulerWaitsForThatOne) {
+  Add(MakeNode("a").Allocatable("cpu", "4"));
+  Add(MakePod("p").Request("cpu", "1").SchedulerName("default-schedular"));
+  const auto typo = Explain("p");
+  ASSERT_TRUE(typo.ok());
+  EXPECT_EQ(typo->state, PodState::kWaits);
+  EXPECT_EQ(typo->message,
+            "it waits for the scheduler \"default-schedular\". No pod of the cluster was placed by a scheduler of that "
+            "name; is \"default-scheduler\" meant?");
+  Add(MakePod("other").SchedulerName("volcano").Node("a"));
+  Add(MakePod("q").Request("cpu", "1").SchedulerName("volcano"));
+  EXPECT_EQ(Explain("q")->message,
+            "it waits for the scheduler \"volcano\", of which this configuration has no profile (--config gives one "
+            "that has)");
+}
+
+TEST_F(ExplanationTest, APodThatHasEndedIsThere) {
+  api::Pod pod = MakePod("done").Node("a").Build();
+  pod.status.phase = api::PodPhase::kSucceeded;
+  state_.finished_pods.push_back(std::make_shared<const api::Pod>(std::move(pod)));
+  const auto said = Explain("done");
+  ASSERT_TRUE(said.ok()) << said.error().message;
+  EXPECT_EQ(said->state, PodState::kEnded);
+  EXPECT_EQ(said->message, "it has succeeded; it was on a");
+}
+
 }  // namespace
 }  // namespace berth::whatif

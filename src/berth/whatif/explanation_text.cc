@@ -20,6 +20,7 @@ constexpr std::size_t kRunnersUpMax = 3;
 constexpr std::size_t kVictimsShownMax = 5;
 constexpr std::size_t kReasonWidth = 58;
 constexpr std::size_t kNodeWidth = 24;
+constexpr std::size_t kChangeWidth = 66;
 constexpr std::size_t kColumns = 100;
 
 std::string Joined(const std::vector<std::string>& parts, std::string_view separator, std::size_t count_max) {
@@ -47,6 +48,14 @@ std::vector<std::string> Broken(std::string_view text, std::size_t columns) {
   return lines;
 }
 
+// Upstream's message of a pod that was refused, without the sentence about preemption, which the answer has once.
+std::string WithoutPreemption(std::string_view message) {
+  const std::size_t preemption = message.find("preemption: ");
+  if (preemption == std::string_view::npos) return std::string(message);
+  const std::size_t end = message.rfind(". ", preemption);
+  return std::string(message.substr(0, end == std::string_view::npos ? preemption : end + 1));
+}
+
 class Writer {
  public:
   Writer(const Explanation& said, const ExplanationStyle& style) : said_(said), style_(style) {}
@@ -54,7 +63,8 @@ class Writer {
   std::vector<std::string> Go() {
     Head();
     if (said_.state == PodState::kPlaced || said_.state == PodState::kFits) Scores();
-    if (said_.state == PodState::kRefused) Refused();
+    const bool fits_none = said_.asked_profile && said_.node.empty();  // if the asked profile had it
+    if (said_.state == PodState::kRefused || (said_.state == PodState::kWaits && fits_none)) Refused();
     if (style_.with_nodes) Nodes();
     LeftOut();
     return std::move(lines_);
@@ -88,7 +98,7 @@ class Writer {
   void Head() {
     Field("Pod", said_.pod);
     std::string scheduler = said_.scheduler_name;
-    if (said_.asked_profile)
+    if (said_.asked_profile && said_.state != PodState::kWaits)
       scheduler += " (no profile of this configuration; answered by that of " + *said_.asked_profile + ")";
     Field("Scheduler", scheduler);
     if (said_.live) Live(*said_.live);
@@ -98,10 +108,22 @@ class Writer {
       case PodState::kRefused: Field("Refused", said_.message); break;
       case PodState::kGated: Field("Gated", said_.message); break;
       case PodState::kDeleted: Field("Deleted", said_.message); break;
+      case PodState::kWaits: Waits(); break;
+      case PodState::kEnded: Field("Ended", said_.message); break;
       case PodState::kFailed: Field("Failed", said_.message); break;
     }
-    if (!said_.told.empty() && said_.told != said_.message) Field("Condition", said_.told);
+    const bool has_said_it = said_.told == said_.message;
+    if (!said_.told.empty() && !has_said_it)
+      Field("Condition", said_.state == PodState::kRefused ? WithoutPreemption(said_.told) : said_.told);
     if (said_.state == PodState::kPlaced) Field("Today", Today());
+  }
+
+  void Waits() {
+    Field("Waits", said_.message);
+    if (said_.asked_profile && !said_.node.empty())
+      Field("Room", "it would fit " + Counts() + " if " + *said_.asked_profile + " had it, and go to " + said_.node);
+    if (said_.asked_profile && said_.node.empty())
+      Field("Room", "no node would take it if " + *said_.asked_profile + " had it, either");
   }
 
   void Live(const LiveRecord& live) {
@@ -113,7 +135,7 @@ class Writer {
   static std::string Decided(const KeptDecision& kept, Time asked_at) {
     std::string text = FormatGoDuration(std::chrono::floor<std::chrono::seconds>(asked_at - kept.time)) +
                        " ago, attempt " + std::to_string(kept.attempt) + ", seed " + std::to_string(kept.seed) + ": ";
-    if (kept.node.empty()) return text + kept.message;
+    if (kept.node.empty()) return text + WithoutPreemption(kept.message);
     text += kept.node + ", ";
     if (kept.feasible_count == 1) return text + "the only feasible node of " + std::to_string(kept.node_count);
     return text + "one of the best of " + std::to_string(kept.feasible_count) + " feasible nodes of " +
@@ -201,9 +223,15 @@ class Writer {
   void Refused() {
     if (!said_.funnel.empty()) {
       Title("Why, node by node (OF: all that it would refuse)");
-      cli::Table table({{"NODES", true}, {"OF", true}, {"PLUGIN"}, {"REASON", false, kReasonWidth}});
-      for (const FunnelStep& step : said_.funnel)
-        table.AddRow({std::to_string(step.refused), std::to_string(step.would_refuse), step.plugin, step.reason});
+      cli::Table table({{"NODES", true}, {"OF", true}, {"PLUGIN"}, {"REASON"}});
+      for (const FunnelStep& step : said_.funnel) {
+        std::vector<cli::Cell> cells = {std::to_string(step.refused), std::to_string(step.would_refuse), step.plugin};
+        for (std::string& part : Broken(step.reason, kReasonWidth)) {
+          cells.resize(3, "");
+          cells.emplace_back(std::move(part));
+          table.AddRow(std::exchange(cells, {"", "", ""}));
+        }
+      }
       Show(table);
     }
     BlockingObjects();
@@ -223,14 +251,16 @@ class Writer {
       return;
     }
     Title("It would fit after any of these changes, each the smallest of its kind");
-    cli::Table table({{"CHANGE", false, 66}, {"NODES", true}, {"SUCH AS", false, kNodeWidth}});
+    cli::Table table({{"CHANGE"}, {"NODES", true}, {"SUCH AS"}});
     for (const Change& change : said_.changes->changes) {
+      bool is_first = true;
       for (std::size_t i = 0; i < change.what.size(); ++i) {
-        const std::string what = i == 0 ? change.what[i] : "  and " + change.what[i];
-        if (i == 0) {
-          table.AddRow({what, std::to_string(change.node_count), Joined(change.nodes, ", ", 1)});
-        } else {
-          table.AddRow({what});
+        for (const std::string& part : Broken(i == 0 ? change.what[i] : "and " + change.what[i], kChangeWidth - 2)) {
+          if (std::exchange(is_first, false)) {
+            table.AddRow({part, std::to_string(change.node_count), SuchAs(change)});
+          } else {
+            table.AddRow({"  " + part});
+          }
         }
       }
     }
@@ -238,9 +268,18 @@ class Writer {
     if (!said_.changes->is_complete) Line("  There may be others: the search is bounded.");
   }
 
+  // One of the nodes; some of the others are known by name alone.
+  static std::string SuchAs(const Change& change) {
+    if (change.nodes.empty()) return "";
+    const std::size_t others = change.node_count - std::min<std::size_t>(change.node_count, 1);
+    return change.nodes.front() + (others == 0 ? "" : " and " + std::to_string(others) + " more");
+  }
+
   void Preemption() {
     if (!said_.preemption) return;
     const PreemptionAnswer& answer = *said_.preemption;
+    // The message has it.
+    if (answer.node.empty() && said_.message.find(answer.why_not) != std::string::npos) return;
     Title("Preemption");
     if (answer.node.empty()) {
       Wrapped(cli::Printable(answer.why_not));

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "berth/testing/builders.h"
+#include "berth/whatif/explanation.h"
 #include "berth/whatif/group_answer.h"
 #include "berth/whatif/whatif_testing.h"
 
@@ -92,6 +93,28 @@ TEST_F(GroupExplanationTest, AGroupWithinAnotherIsDecidedWithItsSiblings) {
   said = Explain();
   ASSERT_TRUE(said.ok()) << said.error().message;
   EXPECT_EQ(said->state, GroupState::kRefused) << "there is no room for h";
+}
+
+TEST_F(GroupExplanationTest, AMemberThatFitsByItselfWaitsForItsGang) {
+  AddNodes(1);
+  AddGang(2);
+  AddMembers(2);
+  const auto explain = [&] {
+    auto cluster = OfflineCluster::Make(OptionsOf(ConfigurationOf(release_minor_, gates_, plugins_)));
+    BERTH_CHECK(cluster.ok(), cluster.error().message);
+    (*cluster)->Load(state_);
+    auto said = ExplainPod(**cluster, state_, "default", "g-0");
+    BERTH_CHECK(said.ok(), said.error().message);
+    return std::move(*said);
+  };
+  const Explanation waits = explain();
+  EXPECT_EQ(waits.state, PodState::kWaits);
+  EXPECT_THAT(waits.message, HasSubstr("it is scheduled with its PodGroup default/g, which waits: "));
+  AddNodes(2);
+  EXPECT_EQ(explain().state, PodState::kFits);
+  gates_.clear();
+  state_.nodes.pop_back();
+  EXPECT_EQ(explain().state, PodState::kFits) << "where pods are placed one by one";
 }
 
 TEST_F(GroupExplanationTest, AGangThatWouldBePlaced) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "berth/base/edit_distance.h"
+#include "berth/whatif/own_claims.h"
 #include "berth/whatif/replacement.h"
 
 namespace berth::whatif {
@@ -62,6 +63,7 @@ class Losses {
     std::shared_ptr<const api::Pod> pod;
     PodInfoPtr replacement;  // made when it is needed
     NodeId node = kNowhere;
+    bool has_own_claims = false;  // then each replacement has others, and is made anew
   };
   struct Moved {
     std::size_t pod;
@@ -114,9 +116,16 @@ class Losses {
   // Makes the replacement, which is kept.
   std::string WhyUnknown(MovingPod& pod) {
     if (pod.replacement) return "";
-    Replacement made = MakeReplacement(*overlay_, *pod.pod);
+    const Overlay::Mark mark = overlay_->mark();
+    Replacement made = MakeReplacement(*overlay_, *pod.pod, "headroom-of-" + pod.pod->metadata.uid);
+    overlay_->UndoTo(mark);
+    pod.has_own_claims = made.has_own_claims;
     pod.replacement = std::move(made.pod);
     return made.why_unknown;
+  }
+
+  PodInfoPtr ReplacementCalled(const MovingPod& pod, const std::string& name) {
+    return pod.has_own_claims ? MakeReplacement(*overlay_, *pod.pod, name).pod : Another(*pod.replacement, name);
   }
 
   // The node with the most of its pods, of several the first by name; kNowhere: it has none left.
@@ -170,9 +179,9 @@ class Losses {
     told.lost_nodes = lost;
     if (!first->replacement) return false;
     // As things are after all replacements: those that came later took no room, or it is told who took it.
-    const PodInfoPtr again = Another(*first->replacement, "headroom-asked");
     const Overlay::Mark mark = overlay_->mark();
-    if (placer_.Place(again) == kNoNode) told.refusal = placer_.Explain(again, false);
+    const PodInfoPtr again = ReplacementCalled(*first, "headroom-asked");
+    if (again && placer_.Place(again) == kNoNode) told.refusal = placer_.Explain(again, false);
     overlay_->UndoTo(mark);
     return false;
   }
@@ -183,14 +192,15 @@ class Losses {
     std::vector<std::string> uids;
     for (const PodInfoPtr& pod : overlay_->nodes().Info(overlay_->nodes().Find(name)).pods()) uids.push_back(pod->uid);
     for (const std::string& uid : uids) overlay_->RemovePod(uid);
+    for (const std::size_t index : movers) ReleaseResourceClaims(*overlay_, *pods_[index].pod, overlay_->mark());
     overlay_->RemoveNode(name);
     std::ranges::sort(movers, {}, [this](std::size_t index) { return OrderOf(index); });
     for (const std::size_t index : movers) {
       MovingPod& pod = pods_[index];
       moved.push_back({index, std::exchange(pod.node, kNowhere)});
       if (!WhyUnknown(pod).empty()) continue;
-      const NodeIndex row =
-          placer_.Place(Another(*pod.replacement, "headroom-" + std::to_string(index) + "-" + std::to_string(depth)));
+      const PodInfoPtr made = ReplacementCalled(pod, "headroom-" + std::to_string(index) + "-" + std::to_string(depth));
+      const NodeIndex row = made ? placer_.Place(made) : kNoNode;
       if (row == kNoNode) continue;
       pod.node = ids_.at(overlay_->nodes().Info(row).name());
       pods_of_[pod.node].push_back(index);

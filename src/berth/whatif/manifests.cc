@@ -49,11 +49,7 @@ std::string VersionOf(const ResourceType& type) {
 }
 
 bool IsSimulated(std::string_view kind) {
-  if (std::find(kKinds.begin(), kKinds.end(), kind) != kKinds.end()) return true;
-  for (std::size_t k = 0; k < framework::kObjectKindCount; ++k) {
-    if (framework::InfoOf(static_cast<framework::ObjectKind>(k)).name == kind) return true;
-  }
-  return false;
+  return std::find(kKinds.begin(), kKinds.end(), kind) != kKinds.end() || framework::ObjectKindNamed(kind);
 }
 
 const ResourceType* FindType(std::string_view api_version, std::string_view kind) {

@@ -80,6 +80,14 @@ void OfflineCluster::SetObject(framework::AnyObject object) {
   core_->Handle(scheduler::ObjectSet{std::move(object)}, now_);
 }
 
+void OfflineCluster::Add(const std::vector<framework::AnyObject>& objects) {
+  for (const framework::AnyObject& object : objects) SetObject(object);
+  for (const framework::AnyObject& object : objects) {
+    if (const auto* claim = std::get_if<std::shared_ptr<const api::PersistentVolumeClaim>>(&object))
+      api_.BindNow(**claim);
+  }
+}
+
 void OfflineCluster::SetNode(std::shared_ptr<const api::Node> node) {
   NoteChange();
   core_->Handle(scheduler::NodeSet{std::move(node)}, now_);
@@ -109,6 +117,12 @@ void OfflineCluster::RemovePod(const std::string& uid) {
   refused_.erase(uid);
   NoteChange();
   core_->Handle(scheduler::PodGone{meta.namespace_name, meta.name, meta.uid}, now_);
+}
+
+std::vector<std::string> OfflineCluster::ProfileNames() const {
+  std::vector<std::string> names;
+  for (const runtime::ProfilePlugins* profile : profiles_) names.push_back(profile->scheduler_name);
+  return names;
 }
 
 framework::PodInfoPtr OfflineCluster::FindPending(const api::Pod& pod) const {

@@ -62,8 +62,8 @@ class OfflineCluster {
     NoteChange();
     core_->Handle(scheduler::ObjectGone{kind, key}, now_);
   }
-  // What the volume controller and provisioners would do for a claim that waits for no pod.
-  void BindNow(const api::PersistentVolumeClaim& claim) { api_.BindNow(claim); }
+  // Objects that are new; claims that wait for no pod are bound, as the volume controller and provisioners would do it.
+  void Add(const std::vector<framework::AnyObject>& objects);
 
   // Schedules until nothing is left to do, or that much of the cluster's time has gone by. Longer than any wait at
   // Permit, when it is not said.
@@ -76,6 +76,7 @@ class OfflineCluster {
   // For questions that change nothing; see Overlay.
   std::unique_ptr<scheduler::Overlay> MakeOverlay() { return core_->MakeOverlay(now_); }
 
+  const OfflineOptions& options() const { return options_; }
   const scheduler::Scheduler& core() const { return *core_; }
   const framework::Objects& objects() const { return handle_.objects(); }
   // Null: pods are scheduled one by one.
@@ -84,6 +85,8 @@ class OfflineCluster {
   Time now() const { return now_; }
   // The plugins of the pod's profile, which live as long as the cluster; null: nobody schedules it.
   const runtime::ProfilePlugins* ProfileOf(const api::Pod& pod) const;
+  // Of the schedulers that its profiles stand for.
+  std::vector<std::string> ProfileNames() const;
   // As the queue has it; null: it is not there.
   framework::PodInfoPtr FindPending(const api::Pod& pod) const;
   // What held the pod back before it could be scheduled; nullopt: nothing.

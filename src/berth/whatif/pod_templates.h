@@ -41,6 +41,8 @@ class PodTemplate {
   api::Pod& mutable_pod() { return pod_; }
   // ResourceClaimTemplates that nobody knows: pods wait for their claims.
   const std::vector<std::string>& unknown_templates() const { return unknown_templates_; }
+  // Each pod has claims of its own.
+  bool makes_claims() const { return !volume_claims_.empty() || !resource_claims_.empty(); }
 
   // A pod of that name, and its claims appended to `objects`.
   api::Pod MakePod(const std::string& name, std::vector<framework::AnyObject>& objects) const;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "berth/whatif/own_claims.h"
 #include "berth/whatif/placement.h"
 
 namespace berth::whatif {
@@ -42,19 +43,21 @@ std::string NoProfileCalled(const std::string& scheduler_name) {
   return "no profile is called \"" + scheduler_name + "\" (--config gives a configuration that has it)";
 }
 
-void DropOwnVolumes(api::Pod& pod) {
-  std::erase_if(pod.spec.volumes,
-                [](const api::Volume& volume) { return volume.source.kind == api::VolumeKind::kEphemeral; });
-}
-
-Replacement MakeReplacement(scheduler::Overlay& overlay, const api::Pod& pod) {
-  if (std::ranges::any_of(pod.spec.resource_claims, [](const auto& claim) { return claim.template_name.has_value(); }))
-    return {nullptr, "its resource claims are made anew for each pod"};
-  api::Pod fresh = AsNew(pod, "replacement-of-" + pod.metadata.uid);
-  DropOwnVolumes(fresh);
+Replacement MakeReplacement(scheduler::Overlay& overlay, const api::Pod& pod, const std::string& name) {
+  const OwnClaims claims(pod, overlay.objects(), false);
+  if (!claims.missing().empty()) return {nullptr, claims.missing()};
+  api::Pod fresh = AsNew(pod, name);
+  std::vector<framework::AnyObject> objects;
+  claims.Give(fresh, name, objects);
   framework::PodInfoPtr made = overlay.MakePod(fresh);
   if (overlay.ProfileOf(*made) == nullptr) return {nullptr, NoProfileCalled(pod.spec.scheduler_name)};
-  return {std::move(made), {}};
+  for (framework::AnyObject& object : objects) overlay.SetObject(std::move(object));
+  return {std::move(made), {}, !objects.empty()};
+}
+
+void RemoveWithClaims(scheduler::Overlay& overlay, const api::Pod& pod) {
+  overlay.RemovePod(pod.metadata.uid);
+  ReleaseResourceClaims(overlay, pod, overlay.mark());
 }
 
 }  // namespace berth::whatif

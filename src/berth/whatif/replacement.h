@@ -29,9 +29,6 @@ std::string OwnerOf(const api::Pod& pod);
 // Why nobody schedules a pod of that name, and what to do about it.
 std::string NoProfileCalled(const std::string& scheduler_name);
 
-// Takes away the volumes that are made for each pod anew (kEphemeral): their claims do not exist before the pod does.
-void DropOwnVolumes(api::Pod& pod);
-
 // Who decides how many such pods there are: the Deployment of a ReplicaSet whose name ends with the pod's
 // pod-template-hash, or the controller. Empty: nobody.
 struct TopOwner {
@@ -43,10 +40,16 @@ TopOwner TopOwnerOf(const api::Pod& pod);
 struct Replacement {
   framework::PodInfoPtr pod;  // null: see why_unknown
   std::string why_unknown;    // what stops berth from telling where it would go
+  bool has_own_claims = false;
 };
 
-// The pod that comes in the place of `pod`: the same labels, the same spec, and the same claims, but for the
-// volumes that DropOwnVolumes() takes away: they go wherever the pod goes, as far as their storage class lets them.
-Replacement MakeReplacement(scheduler::Overlay& overlay, const api::Pod& pod);
+// The pod that comes in the place of `pod`: the same labels, the same spec, and the same claims, but for those that are
+// made for each pod anew (own_claims.h), which it gets on the overlay. `name` is its uid, and begins the names of its
+// claims.
+Replacement MakeReplacement(scheduler::Overlay& overlay, const api::Pod& pod, const std::string& name);
+
+// Takes the pod off its node, and its resource claims with it; see ReleaseResourceClaims(). Once it is gone what it
+// held is free.
+void RemoveWithClaims(scheduler::Overlay& overlay, const api::Pod& pod);
 
 }  // namespace berth::whatif

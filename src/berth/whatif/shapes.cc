@@ -8,6 +8,7 @@
 #include "berth/api/names.h"
 #include "berth/api/quantity.h"
 #include "berth/base/edit_distance.h"
+#include "berth/whatif/own_claims.h"
 #include "berth/whatif/placement.h"
 #include "berth/whatif/replacement.h"
 
@@ -31,6 +32,36 @@ Expected<void> CheckRequest(const std::string& resource, const std::string& text
   if (!is_standard && amount.MilliValue() % 1000 != 0)
     return InvalidError("the request of \"" + resource + "\": \"" + text + "\" should be a whole number");
   return {};
+}
+
+Expected<Shape> Like(const api::Pod& pod, const ClusterState& state, const framework::Objects& objects,
+                     const std::string& key) {
+  Shape shape{key, "--like " + key, pod};
+  if (KindOf(pod) == PodKind::kDaemon) {
+    // What its template required beside the node's name cannot be known from a pod; its nodeSelector can.
+    if (shape.pod.spec.node_affinity) shape.pod.spec.node_affinity->required.reset();
+    shape.pod.spec.node_name.clear();
+    shape.daemon.emplace();
+    for (const auto& other : state.pods) {
+      if (!other->metadata.deletion_time && other->metadata.controller == pod.metadata.controller)
+        shape.daemon->has_one.insert(other->spec.node_name);
+    }
+  }
+  OwnClaims claims(pod, objects, true);
+  if (!claims.missing().empty()) return InvalidError(shape.origin + ": " + claims.missing());
+  // A claim of such a volume that is not known is left out: it would be waited for.
+  const bool has_ephemeral = std::ranges::any_of(
+      pod.spec.volumes, [](const api::Volume& volume) { return volume.source.kind == api::VolumeKind::kEphemeral; });
+  if (claims.empty() && !has_ephemeral) return shape;
+  shape.make = [claims = std::move(claims), model = shape.pod](std::size_t number,
+                                                               std::vector<framework::AnyObject>& made) {
+    api::Pod next = model;
+    next.metadata.uid = model.metadata.name + ".capacity-" + std::to_string(number);
+    claims.Give(next, next.metadata.uid, made);
+    next.status.resource_claim_statuses.clear();
+    return Expected<api::Pod>(std::move(next));
+  };
+  return shape;
 }
 
 }  // namespace
@@ -64,15 +95,13 @@ Expected<Shape> ShapeOfAmounts(const ShapeAmounts& amounts, const std::string& n
   return shape;
 }
 
-Expected<Shape> ShapeLike(const ClusterState& state, const std::string& key) {
+Expected<Shape> ShapeLike(const ClusterState& state, const framework::Objects& objects, const std::string& key) {
   std::vector<std::string> keys;
   keys.reserve(state.pods.size());
   for (const auto& pod : state.pods) {
     keys.push_back(KeyOf(*pod));
     if (keys.back() != key) continue;
-    Shape shape{key, "--like " + key, *pod};
-    DropOwnVolumes(shape.pod);
-    return shape;
+    return Like(*pod, state, objects, key);
   }
   std::ranges::sort(keys);
   const std::vector<std::string_view> views(keys.begin(), keys.end());

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "berth/base/expected.h"
+#include "berth/framework/objects.h"
 #include "berth/whatif/capacity.h"
 #include "berth/whatif/cluster_state.h"
 
@@ -23,7 +24,8 @@ struct ShapeAmounts {
 // A pod called after its amounts. The texts are checked.
 Expected<Shape> ShapeOfAmounts(const ShapeAmounts& amounts, const std::string& namespace_name);
 
-// `key` is "NAMESPACE/POD". kNotFound names the nearest pod there is.
-Expected<Shape> ShapeLike(const ClusterState& state, const std::string& key);
+// `key` is "NAMESPACE/POD". kNotFound names the nearest pod there is. Each pod of the shape gets claims of its own
+// where that one has, with `objects` for what they ask for.
+Expected<Shape> ShapeLike(const ClusterState& state, const framework::Objects& objects, const std::string& key);
 
 }  // namespace berth::whatif

@@ -159,12 +159,8 @@ class Run {
   }
 
   void Add() {
-    using ClaimPtr = std::shared_ptr<const api::PersistentVolumeClaim>;
-    for (const framework::AnyObject& object : input_.additions.objects) cluster_.SetObject(object);
     for (const auto& node : input_.additions.nodes) cluster_.SetNode(node);
-    for (const framework::AnyObject& object : input_.additions.objects) {
-      if (const auto* claim = std::get_if<ClaimPtr>(&object)) cluster_.BindNow(**claim);
-    }
+    cluster_.Add(input_.additions.objects);
     for (const PodPtr& pod : input_.additions.daemon_pods) Ask({PodOrigin::kNew, pod, {}});
     if (!input_.additions.daemon_pods.empty()) cluster_.Run();
     for (const PodPtr& pod : pending_again_) cluster_.SetPod(*pod);

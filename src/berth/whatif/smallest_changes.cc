@@ -54,11 +54,10 @@ class Search {
     ++found_.evaluation_count;
     const auto [evaluator, outcome] = overlay_.Evaluate(overlay_.MakePod(pod), Overlay::Detail::kAll);
     change.node_count = outcome.feasible.size();
-    for (const NodeIndex row : outcome.best) {
-      if (change.nodes.size() == kNodesNamedMax) break;
-      change.nodes.push_back(overlay_.nodes().Info(row).name());
-    }
+    for (const NodeIndex row : outcome.best) change.nodes.push_back(overlay_.nodes().Info(row).name());
+    // The first by name, whichever was heard of first.
     std::sort(change.nodes.begin(), change.nodes.end());
+    if (change.nodes.size() > kNodesNamedMax) change.nodes.resize(kNodesNamedMax);
   }
 
   // Once it is over nothing fits any more, so that each loop ends soon.

@@ -25,8 +25,10 @@ std::string BerthVersion() {
 
 std::vector<std::string> AnnotationsThatPluginsRead() {
   return {"berth.dev/*",
+          "cluster-autoscaler.kubernetes.io/safe-to-evict",
           "descheduler.alpha.kubernetes.io/*",
           "hightower.com/cost",
+          "karpenter.sh/do-not-disrupt",
           "kubernetes.io/config.mirror",
           "kubernetes.io/config.source",
           "pv.kubernetes.io/bind-completed",

@@ -100,6 +100,18 @@ TEST_F(SnapshotFileTest, WhatIsWrittenIsRead) {
   EXPECT_EQ(state->left_out, End().left_out);
 }
 
+TEST_F(SnapshotFileTest, MuchTextInALittleFileIsRefused) {
+  const auto read = [this](std::size_t lines) {
+    WriteLines(std::vector<std::string>(lines, std::string(std::size_t{7} << 20, ' ')));
+    return ReadZstdFile(path, {kSnapshotLineBytesMax, kSnapshotBytesMax},
+                        [](std::string_view) -> Expected<void> { return {}; });
+  };
+  EXPECT_TRUE(read(5).ok());
+  const auto refused = read(20);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message, HasSubstr("MiB of text in")) << refused.error().message;
+}
+
 TEST_F(SnapshotFileTest, FinishedPodsAndDetailsAreForThoseWhoAskForThem) {
   SnapshotWriteOptions options;
   options.path = path;

@@ -85,6 +85,10 @@ Expected<void> StateBuilder::Keep(std::size_t kind, const simdjson::dom::element
     return KeepAdmission(kind, object);
   } else {
     BERTH_ASSIGN_OR_RETURN(auto decoded, framework::DecodeObject(ObjectKindOf(kind), object));
+    if (keeps_.objects && ObjectKindOf(kind) == framework::ObjectKind::kPodDisruptionBudget) {
+      BERTH_ASSIGN_OR_RETURN(auto details, api::DecodeBudgetDetails(object));
+      state_.budget_details[framework::KeyOf(decoded)] = std::move(details);
+    }
     if (keeps_.objects) kinds_.at(kind).objects.push_back(std::move(decoded));
   }
   return {};

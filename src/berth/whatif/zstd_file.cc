@@ -123,6 +123,7 @@ Expected<void> ReadZstdLines(const std::function<Expected<std::size_t>(char* buf
   std::vector<char> text(ZSTD_DStreamOutSize());
   std::string line;
   std::uint64_t total = 0;
+  std::uint64_t compressed = 0;
   bool is_whole = true;
   const auto too_long = [&] {
     return Error{ErrorCode::kTooLarge, "has a line of more than " + std::to_string(limits.line_bytes_max) + " bytes"};
@@ -130,6 +131,7 @@ Expected<void> ReadZstdLines(const std::function<Expected<std::size_t>(char* buf
   for (;;) {
     BERTH_ASSIGN_OR_RETURN(const std::size_t size, read(input.data(), input.size()));
     if (size == 0) break;
+    compressed += size;
     ZSTD_inBuffer in{input.data(), size, 0};
     // A full output may have more behind it.
     for (bool is_full = false; in.pos < in.size || is_full;) {
@@ -145,6 +147,10 @@ Expected<void> ReadZstdLines(const std::function<Expected<std::size_t>(char* buf
       total += out.pos;
       if (total > limits.bytes_max)
         return Error{ErrorCode::kTooLarge, "has more than " + std::to_string(limits.bytes_max) + " bytes of text"};
+      if (total > LineLimits::kTextBytesFree + compressed * LineLimits::kTextPerByteMax) {
+        return Error{ErrorCode::kTooLarge, "has more than " + std::to_string(total >> 20) + " MiB of text in " +
+                                               std::to_string(compressed >> 10) + " KiB: it is no snapshot"};
+      }
       std::string_view rest(text.data(), out.pos);
       for (std::size_t end = rest.find('\n'); end != std::string_view::npos; end = rest.find('\n')) {
         line.append(rest.substr(0, end));

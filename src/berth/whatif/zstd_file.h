@@ -46,6 +46,9 @@ class ZstdFileWriter {
 struct LineLimits {
   std::size_t line_bytes_max = 0;
   std::uint64_t bytes_max = 0;  // of the text
+  // Of a compressed byte's text beyond kTextBytesFree: text that says so much less than it is long is none of berth's.
+  static constexpr std::uint64_t kTextPerByteMax = 1000;
+  static constexpr std::uint64_t kTextBytesFree = std::uint64_t{64} << 20;
 };
 
 // Calls `take` with each line, without its end; its error ends the reading. What is wrong with the compression is an

@@ -59,6 +59,7 @@ type Cluster struct {
 	port      int
 	apiArgs   []string
 	apiServer *Process
+	etcd      *Process
 }
 
 // TempDir makes a folder whose logs run.sh can find after a failure; the data in it goes with the test.
@@ -88,7 +89,7 @@ func StartCluster(t testing.TB, options Options) *Cluster {
 	c.serving = c.authority.Server(t, names...)
 
 	etcdURL, peerURL := fmt.Sprintf("http://127.0.0.1:%d", FreePort(t)), fmt.Sprintf("http://127.0.0.1:%d", FreePort(t))
-	Start(t, Command{Name: "etcd", Dir: c.Dir, Args: []string{
+	c.etcd = Start(t, Command{Name: "etcd", Dir: c.Dir, Args: []string{
 		ControlPlane(t, "etcd"), "--name=e2e", "--data-dir=" + data, "--unsafe-no-fsync", "--log-level=warn",
 		"--quota-backend-bytes=8589934592", // etcd keeps what was deleted until kube-apiserver compacts it
 		"--listen-client-urls=" + etcdURL, "--advertise-client-urls=" + etcdURL,
@@ -159,6 +160,12 @@ func (c *Cluster) StartAPIServer(t testing.TB) {
 		return err == nil, fmt.Sprintf("%v %s", err, b)
 	})
 }
+
+// APIServer is the process of kube-apiserver.
+func (c *Cluster) APIServer() *Process { return c.apiServer }
+
+// Etcd is the process of etcd.
+func (c *Cluster) Etcd() *Process { return c.etcd }
 
 // KillAPIServer ends kube-apiserver as a crash would.
 func (c *Cluster) KillAPIServer() { c.apiServer.Kill() }

@@ -4,6 +4,7 @@ package harness
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -120,6 +121,34 @@ func (p *Process) Signal(s os.Signal) {
 	p.expected = true
 	p.mu.Unlock()
 	_ = p.cmd.Process.Signal(s) // it may have ended already
+}
+
+// Throttle stops the process and lets it go on by turns, until the returned function or the end of the test. The
+// process runs then.
+func (p *Process) Throttle(t testing.TB, stopped, running time.Duration) (release func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		signal := func(s os.Signal, until time.Duration) {
+			_ = p.cmd.Process.Signal(s) // it may have ended
+			select {
+			case <-ctx.Done():
+			case <-time.After(until):
+			}
+		}
+		for ctx.Err() == nil {
+			signal(syscall.SIGSTOP, stopped)
+			signal(syscall.SIGCONT, running)
+		}
+	}()
+	release = func() {
+		cancel()
+		<-ended
+	}
+	t.Cleanup(release)
+	return release
 }
 
 // Kill ends the process at once, as a crash would, and waits for it.

@@ -107,8 +107,14 @@ func (c *Cluster) StartProxy(t testing.TB, options ProxyOptions, rule func(*Exch
 // KubeconfigVia is the kubeconfig of a scheduler that reaches the cluster through the proxy.
 func (c *Cluster) KubeconfigVia(t testing.TB, p *Proxy) string {
 	t.Helper()
+	return c.KubeconfigAt(t, p.URL)
+}
+
+// KubeconfigAt is the kubeconfig of a scheduler that finds the API server at this URL.
+func (c *Cluster) KubeconfigAt(t testing.TB, server string) string {
+	t.Helper()
 	pair := c.authority.Client(t, SchedulerUser, nil, 24*time.Hour)
-	return WriteKubeconfig(t, c.Dir, clientcmdapi.Cluster{Server: p.URL, CertificateAuthorityData: c.authority.PEM},
+	return WriteKubeconfig(t, c.Dir, clientcmdapi.Cluster{Server: server, CertificateAuthorityData: c.authority.PEM},
 		clientcmdapi.AuthInfo{ClientCertificateData: pair.Cert, ClientKeyData: pair.Key})
 }
 
@@ -204,13 +210,18 @@ func (x *Exchange) forwardTo(w http.ResponseWriter, ctx context.Context) {
 
 // ForwardLate passes the request on at once and every piece of the answer back after a delay, in order: a watch that lags.
 func (x *Exchange) ForwardLate(delay time.Duration) {
+	x.ForwardLateBy(func() time.Duration { return delay })
+}
+
+// ForwardLateBy is ForwardLate with a delay of its own for each piece; none overtakes another.
+func (x *Exchange) ForwardLateBy(delay func() time.Duration) {
 	type piece struct {
 		due   time.Time
 		bytes []byte
 	}
 	late := &lateWriter{ResponseWriter: x.writer}
 	pieces := make(chan piece, 100_000)
-	late.write = func(b []byte) { pieces <- piece{time.Now().Add(delay), bytes.Clone(b)} }
+	late.write = func(b []byte) { pieces <- piece{time.Now().Add(delay()), bytes.Clone(b)} }
 	var sender sync.WaitGroup
 	sender.Go(func() {
 		flusher := http.NewResponseController(x.writer)

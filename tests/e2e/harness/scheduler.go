@@ -48,6 +48,16 @@ type Scheduler struct {
 	AllNodes   bool   // kube-scheduler only: no sampling, as berth never samples
 	Gates      string // feature gates, as --feature-gates takes them
 	Lease      bool   // takes part in leader election, for kube-system/kube-scheduler, with the times below
+	UsualLease bool   // the same with the times that a scheduler has when nobody gives it any
+	Metrics    int    // the port of its metrics (MetricsURL); none when 0
+}
+
+// MetricsURL is where a scheduler's metrics are, given the port.
+func MetricsURL(port int, isKubeScheduler bool) string {
+	if isKubeScheduler {
+		return fmt.Sprintf("https://127.0.0.1:%d/metrics", port)
+	}
+	return fmt.Sprintf("http://127.0.0.1:%d/metrics", port)
 }
 
 // Times of leader election where a test asks for it.
@@ -80,8 +90,11 @@ func StartScheduler(t testing.TB, s Scheduler) *Process {
 	if s.Lease {
 		args = append(args, fmt.Sprintf("--leader-elect-lease-duration=%v", LeaseDuration),
 			fmt.Sprintf("--leader-elect-renew-deadline=%v", RenewDeadline), fmt.Sprintf("--leader-elect-retry-period=%v", RetryPeriod))
-	} else {
+	} else if !s.UsualLease {
 		args = append(args, "--leader-elect=false")
+	}
+	if s.Metrics != 0 {
+		args = append(args, fmt.Sprintf("--metrics-bind-address=127.0.0.1:%d", s.Metrics))
 	}
 	if s.Gates != "" {
 		args = append(args, "--feature-gates="+s.Gates)
@@ -101,6 +114,9 @@ func StartKubeScheduler(t testing.TB, s Scheduler) *Process {
 	if s.Lease {
 		election = fmt.Sprintf("{leaderElect: true, leaseDuration: %v, renewDeadline: %v, retryPeriod: %v}", LeaseDuration, RenewDeadline, RetryPeriod)
 	}
+	if s.UsualLease {
+		election = "{leaderElect: true}"
+	}
 	config := fmt.Sprintf(`apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 clientConnection: {kubeconfig: %q, qps: 5000, burst: 10000, contentType: %s}
@@ -112,7 +128,11 @@ profiles: [{schedulerName: %s}]
 	}
 	file := must(os.CreateTemp(s.Dir, "kube-scheduler-*.yaml"))(t)
 	file.Close()
-	args := []string{ControlPlane(t, "kube-scheduler"), "--config", writeFile(t, file.Name(), []byte(config)), "--secure-port=0", "-v=2"}
+	args := []string{ControlPlane(t, "kube-scheduler"), "--config", writeFile(t, file.Name(), []byte(config)), fmt.Sprintf("--secure-port=%d", s.Metrics), "-v=2"}
+	if s.Metrics != 0 {
+		args = append(args, "--bind-address=127.0.0.1", "--cert-dir="+s.Dir, "--authorization-always-allow-paths=/metrics",
+			"--authentication-kubeconfig="+s.Kubeconfig, "--authorization-kubeconfig="+s.Kubeconfig)
+	}
 	if s.Master != "" {
 		args = append(args, "--master", s.Master)
 	}

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 )
@@ -40,4 +41,21 @@ func CPUSeconds(pid int) float64 {
 	user, _ := strconv.ParseFloat(fields[11], 64)
 	system, _ := strconv.ParseFloat(fields[12], 64)
 	return (user + system) / ticks
+}
+
+// WakeUps is how often the threads of a process have gone to sleep by themselves, to be woken by an event or a timer.
+// Threads that have ended are not in it.
+func WakeUps(pid int) int64 {
+	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
+	sum := int64(0)
+	for _, file := range files {
+		b, _ := os.ReadFile(file)
+		for line := range strings.SplitSeq(string(b), "\n") {
+			if value, ok := strings.CutPrefix(line, "voluntary_ctxt_switches:"); ok {
+				n, _ := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
+				sum += n
+			}
+		}
+	}
+	return sum
 }

@@ -13,6 +13,7 @@ import (
 	"berth-e2e/harness"
 
 	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -325,6 +326,48 @@ func volumesAttack(r *run) {
 		}
 	})
 	r.result.Tenant = r.untilTold(r.tenant, names, false, 20*time.Second)
+	r.cleared()
+}
+
+// Pods wait for devices by selectors that the API server just admits, one evaluation of which takes a tenth of a second.
+// 17 nodes have 128 devices each, no two alike.
+func selectorsAttack(r *run) {
+	r.begin(options{})
+	ctx, api := context.Background(), r.c.Admin.ResourceV1()
+	if _, err := api.DeviceClasses().Create(ctx, &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "any"}}, metav1.CreateOptions{}); err != nil {
+		r.Fatal(err)
+	}
+	const driver = "devices.example.com"
+	for n := range 17 {
+		node := fmt.Sprintf("node-%d", n)
+		devices := make([]resourcev1.Device, 128)
+		for i := range devices {
+			id := int64(n*len(devices) + i)
+			devices[i] = resourcev1.Device{Name: fmt.Sprintf("d%d", i), Attributes: map[resourcev1.QualifiedName]resourcev1.DeviceAttribute{"id": {IntValue: &id}}}
+		}
+		slice := &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: node}, Spec: resourcev1.ResourceSliceSpec{
+			Driver: driver, NodeName: &node, Devices: devices, Pool: resourcev1.ResourcePool{Name: node, Generation: 1, ResourceSliceCount: 1}}}
+		if _, err := api.ResourceSlices().Create(ctx, slice, metav1.CreateOptions{}); err != nil {
+			r.Fatal(err)
+		}
+	}
+	const digits = "[0,1,2,3,4,5,6,7,8,9]"
+	pods, names := r.tenantPods("selectors", r.strength, "10m")
+	for i, pod := range pods {
+		expression := fmt.Sprintf("%[1]s.all(a, %[1]s.all(b, %[1]s.all(c, %[1]s.all(d, a + b + c + d < 99)))) && device.attributes['%[2]s'].id < -%[3]d", digits, driver, i)
+		claim := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Name: names[i]}, Spec: resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{
+			Requests: []resourcev1.DeviceRequest{{Name: "r", Exactly: &resourcev1.ExactDeviceRequest{
+				DeviceClassName: "any", AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: 1,
+				Selectors: []resourcev1.DeviceSelector{{CEL: &resourcev1.CELDeviceSelector{Expression: expression}}}}}}}}}
+		if _, err := api.ResourceClaims(r.tenant).Create(ctx, claim, metav1.CreateOptions{}); err != nil {
+			r.Fatal(err)
+		}
+		pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "r", ResourceClaimName: &names[i]}}
+	}
+	r.under(func(context.Context) {
+		r.c.CreatePods(r, 0, pods...)
+		time.Sleep(10 * time.Second)
+	})
 	r.cleared()
 }
 

@@ -51,6 +51,7 @@ var attacks = []attack{
 	{name: "deletion", strengths: []int{1000}, unit: "pods", run: deletionAttack},
 	{name: "flapping", strengths: []int{50}, unit: "a second", run: flappingAttack},
 	{name: "volumes", strengths: []int{200}, unit: "claims", run: volumesAttack},
+	{name: "selectors", strengths: []int{1, 4}, unit: "claims of dear selectors", drain: 60 * time.Second, run: selectorsAttack},
 	{name: "gates", strengths: []int{500}, unit: "pods", run: gatesAttack},
 	{name: "flood", strengths: []int{20_000}, unit: "pods", alone: true, run: floodAttack},
 }

@@ -130,11 +130,13 @@ class Expansion {
         if (found == implemented_.end() || !found->second.test(static_cast<std::size_t>(point))) continue;
         const std::int64_t weight = plugin.weight == 0 ? 1 : plugin.weight;
         if (!weights.emplace(plugin.name, weight).second) continue;
+        // As in Go, where a difference that is too large wraps: behind a sum below zero every plugin is refused.
         std::int64_t score_max = 0;
-        if (__builtin_mul_overflow(weight, kNodeScoreMax, &score_max) ||
-            __builtin_add_overflow(total, score_max, &total)) {
+        std::int64_t room = 0;
+        static_cast<void>(__builtin_sub_overflow(std::numeric_limits<std::int64_t>::max(), total, &room));
+        if (__builtin_mul_overflow(weight, kNodeScoreMax, &score_max) || score_max > room)
           return InvalidError(std::string(what) + ": total score of Score plugins could overflow");
-        }
+        static_cast<void>(__builtin_add_overflow(total, score_max, &total));
       }
     }
     return weights;

@@ -151,6 +151,17 @@ TEST(ExpandTest, OrderAndWeights) {
   }
 }
 
+// As upstream, whose check for an overflow wraps there.
+TEST(ExpandTest, BehindASumBelowZeroNoScorePluginIsTaken) {
+  const auto error = [](const std::vector<PluginRef>& multi_point, const PluginSet& score) {
+    const auto expanded = ExpandProfile(Bare(multi_point, score), LookUp);
+    return expanded.ok() ? std::string() : expanded.error().message;
+  };
+  EXPECT_EQ(error({{"ImageLocality"}}, {{{"Scorer", -2}}, {}}),
+            "score plugins: total score of Score plugins could overflow");
+  EXPECT_EQ(error({{"ImageLocality", 3}, {"Scorer", -2}, {"TaintToleration"}}, {}), "");
+}
+
 TEST(ExpandTest, PlacementScoresHaveWeightsOfTheirOwn) {
   Profile profile = Bare({{"GroupScorer", 2}, {"Scorer", 3}, {"Placer"}}, {{{"GroupScorer", 7}}, {}});
   const auto weights = [&] {

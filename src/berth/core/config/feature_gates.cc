@@ -94,6 +94,11 @@ const Effect* FindEffect(std::string_view gate) {
   return found == kEffects.end() ? nullptr : &*found;
 }
 
+// Whether both of its values can be had.
+bool IsHad(const Effect& effect, int release_minor) {
+  return effect.effect != GateEffect::kOnly && effect.first_release <= release_minor;
+}
+
 const GateRow* FindRow(std::string_view gate) {
   const std::span<const GateRow> table = FeatureGateTable();
   const auto found = std::lower_bound(table.begin(), table.end(), gate,
@@ -261,6 +266,17 @@ Expected<FeatureGates> FeatureGates::Parse(const FeatureGateSettings& settings) 
   BERTH_ASSIGN_OR_RETURN(const auto typed, ReadAssignments(settings.gates));
   BERTH_RETURN_IF_ERROR(gates.ReadGates(typed));
   BERTH_RETURN_IF_ERROR(Result(gates.MissingDependencies()));
+  // Of the gates that AllAlpha and AllBeta switch nobody has asked for any one by name.
+  std::string kept;
+  for (const Effect& effect : kEffects) {
+    const auto set = gates.set_.find(effect.gate);
+    if (IsHad(effect, gates.release_minor_) || set == gates.set_.end() || set->second == effect.only) continue;
+    if (typed.contains(effect.gate)) continue;
+    set->second = effect.only;
+    kept += (kept.empty() ? "" : ", ") + Assigned(effect.gate, effect.only);
+  }
+  if (!kept.empty())
+    gates.warnings_.push_back("--feature-gates: berth has these gates in one way alone, in which they stay: " + kept);
   BERTH_RETURN_IF_ERROR(Result(gates.NotInBerth()));
   return gates;
 }
@@ -303,7 +319,7 @@ Expected<void> FeatureGates::ReadGates(const std::map<std::string, bool, std::le
         if (each.IsIn(release_minor_)) known.push_back(each.name);
       }
       std::string text = "unrecognized feature gate: " + name.substr(0, 100);
-      if (const std::string_view nearest = NearestName(name, known); !nearest.empty())
+      if (const std::string_view nearest = SimilarName(name, known); !nearest.empty())
         text += "; the nearest is " + std::string(nearest);
       errors.push_back(std::move(text));
       continue;
@@ -356,8 +372,7 @@ std::vector<std::string> FeatureGates::NotInBerth() const {
   std::vector<std::string> errors;
   for (const Effect& effect : kEffects) {
     const auto set = set_.find(effect.gate);
-    const bool is_had = effect.effect != GateEffect::kOnly && effect.first_release <= release_minor_;
-    if (is_had || set == set_.end() || set->second == effect.only) continue;
+    if (IsHad(effect, release_minor_) || set == set_.end() || set->second == effect.only) continue;
     errors.push_back(Assigned(effect.gate, set->second) + " cannot be had: " + std::string(effect.why));
   }
   return errors;

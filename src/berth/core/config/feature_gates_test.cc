@@ -54,6 +54,10 @@ TEST(FeatureGates, AcceptsWhatUpstreamAccepts) {
            {"CPUManagerPolicyAlphaOptions=true,WindowsHostNetwork=true"},  // another component's
            {"OpportunisticBatching=false", "OpportunisticBatching=true"},
            {"AllAlpha=false"},
+           {"AllBeta=true"},
+           {"AllBeta=false"},
+           {"AllAlpha=true"},
+           {"AllBeta=true,AllAlpha=true"},
            {"AllBeta=true,CoordinatedLeaderElection=false,DRADeviceTaintRules=false"},
            {"GangScheduling=false,DRADeviceTaints=true"},
        })
@@ -108,7 +112,24 @@ TEST(FeatureGates, AllBetaLeavesWhatWasSet) {
       GatesOf({"AllBeta=true,OpportunisticBatching=false,CoordinatedLeaderElection=false,DRADeviceTaintRules=false"});
   EXPECT_FALSE(gates.Enabled("OpportunisticBatching"));
   EXPECT_TRUE(gates.Enabled("SELinuxMount"));
-  EXPECT_NE(ErrorOf({.gates = {"AllAlpha=true"}}).find("GangScheduling=true cannot be had"), std::string::npos);
+}
+
+TEST(FeatureGates, AllGatesKeepWhatIsHadInOneWayAlone) {
+  const FeatureGates beta = GatesOf({"AllBeta=true"});
+  EXPECT_FALSE(beta.Enabled("CoordinatedLeaderElection"));
+  EXPECT_TRUE(beta.Enabled("SELinuxMount"));
+  EXPECT_EQ(beta.warnings(), (Words{"--feature-gates: berth has these gates in one way alone, in which they stay: "
+                                    "CoordinatedLeaderElection=false"}));
+  const FeatureGates off = GatesOf({"AllBeta=false"});
+  EXPECT_TRUE(off.Enabled("DRAPrioritizedList"));
+  EXPECT_FALSE(off.Enabled("OpportunisticBatching"));
+  // By name it is refused, whatever else the list has.
+  EXPECT_EQ(ErrorOf({.gates = {"AllBeta=true,CoordinatedLeaderElection=true"}}),
+            "--feature-gates: CoordinatedLeaderElection=true cannot be had: berth does not have this feature");
+  // Upstream's dependencies hold for what upstream would switch.
+  EXPECT_NE(ErrorOf({.release_minor = 37, .gates = {"AllAlpha=true"}})
+                .find("CompositePodGroup is enabled, but depends on features that are disabled: [GenericWorkload]"),
+            std::string::npos);
 }
 
 TEST(FeatureGates, WarnsOfGatesThatWillGo) {
@@ -131,6 +152,7 @@ TEST(FeatureGates, EachReleaseHasItsOwn) {
   EXPECT_EQ(
       error("SchedulerQueueingHints=true").find("--feature-gates: unrecognized feature gate: SchedulerQueueingHints"),
       0u);
+  EXPECT_EQ(error("Foo=true"), "--feature-gates: unrecognized feature gate: Foo") << "nothing is near";
   EXPECT_EQ(error("GangScheduling=false").find("--feature-gates: unrecognized feature gate: GangScheduling"), 0u);
   EXPECT_EQ(error("CompositePodGroup=false"), "");
   EXPECT_EQ(error("CompositePodGroup=true"),

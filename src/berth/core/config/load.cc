@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/core/config/load.h"
 
+#include <utility>
+#include <vector>
+
 #include "berth/codec/yaml.h"
 #include "berth/core/config/default.h"
 #include "berth/core/config/reader.h"
@@ -271,10 +274,17 @@ void ReadConfiguration(const json::value& document, const FeatureGates& gates, F
   ReadExtenders(reader, out.extenders);
 }
 
+// As kube-scheduler, whose YAML parser takes no notice of further documents.
+Expected<json::value> FirstDocument(std::string_view text) {
+  BERTH_ASSIGN_OR_RETURN(std::vector<json::value> documents, codec::ParseYamlStream(text));
+  if (documents.empty()) return codec::ParseYaml(text);  // says what is missing
+  return std::move(documents.front());
+}
+
 }  // namespace
 
 Expected<KubeSchedulerConfiguration> LoadConfiguration(std::string_view text, const FeatureGates& gates) {
-  BERTH_ASSIGN_OR_RETURN(const json::value document, codec::ParseYaml(text));
+  BERTH_ASSIGN_OR_RETURN(const json::value document, FirstDocument(text));
   KubeSchedulerConfiguration configuration;
   configuration.release = gates.FollowedRelease();
   FieldErrors errors;

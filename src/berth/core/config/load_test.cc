@@ -41,6 +41,10 @@ std::vector<std::string> Names(const std::vector<PluginRef>& plugins) {
   return names;
 }
 
+TEST(LoadTest, TheFirstDocumentCounts) {
+  EXPECT_EQ(Load("parallelism: 3\n---\nparallelism: 4\n---\nkind: Nonsense\n").parallelism, 3);
+}
+
 TEST(LoadTest, DefaultsOfAnEmptyFile) {
   const auto configuration = Load("");
   EXPECT_EQ(configuration.parallelism, 16);

@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "berth/base/shown_url.h"
 #include "berth/codec/json.h"
 #include "berth/codec/yaml_writer.h"
 #include "berth/core/config/extenders.h"
@@ -262,11 +263,45 @@ json::object ExtenderFields(const Extender& extender) {
   return out;
 }
 
-}  // namespace
+constexpr std::string_view kHidden = "xxxxx";
 
-std::string WriteConfiguration(KubeSchedulerConfiguration configuration, const FeatureGates& gates) {
-  // What cannot be ignored has been refused before.
-  if (!IgnoreResources(configuration.extenders, configuration.profiles).ok()) return "";
+// Of a field with such a name a text is not shown. The name of a file is.
+bool IsSecret(std::string_view name) {
+  std::string lower(name);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c); });
+  constexpr std::string_view kEnds[] = {"token", "password", "passphrase", "secret", "apikey", "privatekey"};
+  return lower == "keydata" ||
+         std::any_of(std::begin(kEnds), std::end(kEnds), [&](std::string_view end) { return lower.ends_with(end); });
+}
+
+// The text is an URL as a whole; one within a script is left alone.
+bool IsUrl(std::string_view text) {
+  const std::size_t end = text.find("://");
+  return end != std::string_view::npos && end > 0 && text.find_first_of(" \t\r\n") == std::string_view::npos &&
+         std::all_of(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(end), [](unsigned char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '+' || c == '-';
+         });
+}
+
+void HideSecrets(json::value& value) {
+  if (json::object* const object = value.if_object()) {
+    for (auto& member : *object) {
+      const json::string* const text = member.value().if_string();
+      if (text != nullptr && !text->empty() && IsSecret(member.key())) member.value() = kHidden;
+      HideSecrets(member.value());
+    }
+  } else if (json::array* const array = value.if_array()) {
+    for (json::value& item : *array) HideSecrets(item);
+  } else if (const json::string* const text = value.if_string()) {
+    const std::string_view shown(text->data(), text->size());
+    if (IsUrl(shown)) value = ShownUrl(shown);
+  }
+}
+
+// Empty where resources cannot be ignored, which has been refused before.
+json::object Fields(KubeSchedulerConfiguration configuration, const FeatureGates& gates) {
+  if (!IgnoreResources(configuration.extenders, configuration.profiles).ok()) return {};
   const LeaderElection& election = configuration.leader_election;
   const ClientConnection& connection = configuration.client_connection;
   const double qps = connection.qps.value_or(kNoLimit);
@@ -274,8 +309,8 @@ std::string WriteConfiguration(KubeSchedulerConfiguration configuration, const F
                       {"acceptContentTypes", connection.accept_content_types},
                       {"contentType", connection.content_type},
                       {"qps", Number(qps)}};
-  // Without a limit a burst has no effect, and berth warns of it when it reads this back.
-  if (qps > 0) client["burst"] = connection.burst.value_or(kBurst);
+  // Without a limit a burst has no effect: only one that was asked for is written.
+  if (qps > 0 || connection.burst) client["burst"] = connection.burst.value_or(kBurst);
   json::object out{
       {"apiVersion", kApiVersion},
       {"kind", kKind},
@@ -302,7 +337,21 @@ std::string WriteConfiguration(KubeSchedulerConfiguration configuration, const F
   json::array extenders;
   for (const Extender& extender : configuration.extenders) extenders.push_back(ExtenderFields(extender));
   if (!extenders.empty()) out["extenders"] = std::move(extenders);
-  return codec::WriteYaml(out);
+  return out;
+}
+
+std::string Yaml(const json::object& fields) { return fields.empty() ? "" : codec::WriteYaml(fields); }
+
+}  // namespace
+
+std::string WriteConfiguration(KubeSchedulerConfiguration configuration, const FeatureGates& gates) {
+  return Yaml(Fields(std::move(configuration), gates));
+}
+
+std::string ShowConfiguration(KubeSchedulerConfiguration configuration, const FeatureGates& gates) {
+  json::value fields = Fields(std::move(configuration), gates);
+  HideSecrets(fields);
+  return Yaml(fields.get_object());
 }
 
 }  // namespace berth::config

@@ -14,4 +14,8 @@ namespace berth::config {
 // `configuration` has been loaded (defaults are in place) and validated.
 std::string WriteConfiguration(KubeSchedulerConfiguration configuration, const FeatureGates& gates = {});
 
+// The same for logs, pages and recordings, which more people read than the file: without private keys, without user and
+// password of URLs, and with "xxxxx" for what plugins' arguments call a password, a secret or a token.
+std::string ShowConfiguration(KubeSchedulerConfiguration configuration, const FeatureGates& gates = {});
+
 }  // namespace berth::config

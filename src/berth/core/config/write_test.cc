@@ -75,13 +75,36 @@ TEST(WriteConfiguration, ReadBackItIsTheSame) {
 TEST(WriteConfiguration, ABurstGoesWithALimit) {
   EXPECT_TRUE(Has(Written("clientConnection: {qps: 5}\n"), "  burst: 100\n"));
   EXPECT_TRUE(Has(Written("clientConnection: {qps: 5, burst: 7}\n"), "  burst: 7\n"));
-  EXPECT_FALSE(Has(Written("clientConnection: {qps: -1, burst: 7}\n"), "burst"));
+  EXPECT_TRUE(Has(Written("clientConnection: {qps: -1, burst: 7}\n"), "  burst: 7\n"));
+  EXPECT_FALSE(Has(Written("clientConnection: {qps: -1}\n"), "burst"));
 }
 
 TEST(WriteConfiguration, ResourcesThatExtendersTakeAwayAreIgnored) {
   const std::string text =
       Written("extenders: [{urlPrefix: 'http://e', managedResources: [{name: a.b/c, ignoredByScheduler: true}]}]\n");
   EXPECT_TRUE(Has(text, "      ignoredResources:\n      - a.b/c\n")) << text;
+}
+
+TEST(WriteConfiguration, WhatIsShownHasNoSecrets) {
+  constexpr std::string_view kText =
+      "extenders: [{urlPrefix: 'https://jane:hunter2@e/x?k=hunter2', filterVerb: f, tlsConfig: {certData: Y2VydA==, "
+      "keyData: aHVudGVyMg==}}]\nprofiles:\n- pluginConfig:\n  - name: ExternalHealth\n    args: {source: nagios, url: "
+      "'http://jane:hunter2@nagios/', bearerTokenFile: /token}\n  plugins: {filter: {enabled: [{name: "
+      "ExternalHealth}]}}\n";
+  const auto loaded = LoadConfiguration(std::string(kHead) + std::string(kText));
+  ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+  const std::string shown = ShowConfiguration(*loaded);
+  for (const std::string_view secret : {"hunter2", "aHVudGVyMg==", "jane"}) EXPECT_FALSE(Has(shown, secret)) << shown;
+  for (const std::string_view plain : {"https://e/x?k=xxxxx", "keyData: xxxxx", "Y2VydA==", "http://nagios/", "/token"})
+    EXPECT_TRUE(Has(shown, plain)) << shown;
+  constexpr std::string_view kScript =
+      "profiles:\n- pluginConfig:\n  - name: Script\n    args: {source: \"return ('a://b@c?d=e'):find('x')\", apiKey: "
+      "hunter2}\n  plugins: {filter: {enabled: [{name: Script}]}}\n";
+  const auto with_script = LoadConfiguration(std::string(kHead) + std::string(kScript));
+  ASSERT_TRUE(with_script.ok()) << with_script.error().message;
+  EXPECT_TRUE(Has(ShowConfiguration(*with_script), "a://b@c?d=e")) << "a script is shown as it is";
+  EXPECT_FALSE(Has(ShowConfiguration(*with_script), "hunter2"));
+  EXPECT_TRUE(Has(WriteConfiguration(*loaded), "aHVudGVyMg==")) << "a file that is to be read again has them";
 }
 
 TEST(WriteConfiguration, FollowsTheGates) {

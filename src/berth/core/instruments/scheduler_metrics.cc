@@ -71,9 +71,11 @@ CycleCells::CycleCells(MetricRegistry& registry)
       attempts(Histogram(registry, "scheduler_pod_scheduling_attempts").With({})),
       sli_duration(Histogram(registry, "scheduler_pod_scheduling_sli_duration_seconds")),
       bound_after_flush(Counter(registry, "scheduler_pod_scheduled_after_flush_total").With({})),
-      preemption_victims(Histogram(registry, "scheduler_preemption_victims").With({})),
       preemption_attempts(Counter(registry, "scheduler_preemption_attempts_total").With({})),
-      permit_wait(Histogram(registry, "scheduler_permit_wait_duration_seconds")) {}
+      permit_wait(Histogram(registry, "scheduler_permit_wait_duration_seconds")) {
+  // There from the start; DefaultPreemption counts in it, when its evictions have ended.
+  Histogram(registry, "scheduler_preemption_victims").With({});
+}
 
 void CycleCells::NoteBound(int of_attempts, Duration since_first) {
   attempts.Observe(of_attempts);

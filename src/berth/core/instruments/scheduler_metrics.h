@@ -71,7 +71,6 @@ struct CycleCells {
   HistogramCell& attempts;
   HistogramFamily& sli_duration;
   CounterCell& bound_after_flush;
-  HistogramCell& preemption_victims;
   CounterCell& preemption_attempts;
   HistogramFamily& permit_wait;
 

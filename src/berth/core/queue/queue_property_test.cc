@@ -61,6 +61,7 @@ struct TwinPod {
   std::string gating;
   Time expiration{};
   Time flushed{};
+  bool was_flushed = false;
   std::uint64_t arrival = 0;
   std::vector<std::pair<ClusterEvent, EventSource>> seen;  // in flight: what happened since
 };
@@ -144,7 +145,6 @@ class Twin {
       info.consecutive_errors_count = 0;
     }
     info.timestamp = now;
-    info.was_flushed_from_unschedulable = false;
     p = TwinPod{.info = info, .place = Place::kUnschedulable, .unschedulable = unschedulable, .pending = pending};
     p.arrival = ++arrivals_;
     int worth = 1;
@@ -190,7 +190,7 @@ class Twin {
       const bool waits =
           p.place == Place::kUnschedulable || (p.place == Place::kGated && GateWants(p.gating, ClusterEvent()));
       if (!waits || now - std::max(p.info.timestamp, p.flushed) <= 5min) continue;
-      p.info.was_flushed_from_unschedulable = true;
+      p.was_flushed = true;
       if (wildcards_reach_gates_) p.flushed = now;
       Requeue(p, 1, now);
       has_moved = true;
@@ -415,7 +415,7 @@ TEST_P(QueueProperty, AgreesWithItsTwin) {
       if (mine) {
         ASSERT_EQ(mine->attempts, twin.pods[mine->pod->uid].info.attempts);
         ASSERT_EQ(mine->initial_attempt_timestamp, twin.pods[mine->pod->uid].info.initial_attempt_timestamp);
-        ASSERT_EQ(mine->was_flushed_from_unschedulable, twin.pods[mine->pod->uid].info.was_flushed_from_unschedulable);
+        ASSERT_EQ(mine->flushed_from != nullptr, twin.pods[mine->pod->uid].was_flushed);
         popped.push_back(*mine);
       }
     } else if (action < 56 && !popped.empty()) {

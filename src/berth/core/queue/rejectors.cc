@@ -2,6 +2,7 @@
 #include "berth/core/queue/rejectors.h"
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -223,6 +224,26 @@ Strategy Rejectors::IsWorthRequeuing(const framework::PodInfo& pod, RejectorSet&
     return match.is_pending ? Strategy::kImmediately : Strategy::kAfterBackoff;
   }
   return Strategy::kSkip;
+}
+
+std::string Rejectors::TellRescue(RejectorSet& set, Time now) const {
+  constexpr Duration kInterval = std::chrono::minutes(1);
+  if (set.rescue_told && now - *set.rescue_told < kInterval) return {};
+  set.rescue_told = now;
+  std::string text;
+  for (const std::vector<PluginId>* const ids : {&set.unschedulable, &set.pending}) {
+    for (const PluginId id : *ids) {
+      text.append(text.empty() ? "" : "; ").append(PluginName(id)).append(": ");
+      const auto events = events_by_plugin_.find(id);
+      if (events == events_by_plugin_.end() || events->second.empty()) {
+        text += "no event";
+        continue;
+      }
+      for (std::size_t i = 0; i < events->second.size(); ++i)
+        text.append(i == 0 ? "" : ", ").append(events->second[i].Label(true));
+    }
+  }
+  return text;
 }
 
 }  // namespace berth::queue

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -84,6 +85,7 @@ struct RejectorSet {
   absl::flat_hash_map<const framework::PodClass*, std::size_t> waiting_of_class;  // positions in `waiting`
   std::size_t nonempty_position = 0;
   std::vector<std::unique_ptr<Relevance>> relevance;  // by event; null: not asked yet
+  std::optional<Time> rescue_told;                    // Rejectors::TellRescue
   std::vector<GaugeCell*> waiting_gauges;             // of pods by who refused them; QueueMetrics makes them
 
   bool is_gated() const { return gating != kNoPlugin; }
@@ -127,6 +129,8 @@ class Rejectors {
   Time hints_began() const { return hints_began_; }
 
   const std::string& PluginName(PluginId id) const { return plugin_names_[id]; }
+  // SchedulingQueue::TellRescue.
+  std::string TellRescue(RejectorSet& set, Time now) const;
 
  private:
   struct EventEntry {

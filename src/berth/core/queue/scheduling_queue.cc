@@ -415,7 +415,7 @@ class SchedulingQueue::Impl final : private EntityPlaces {
     if (!is_error) ++info.unschedulable_count;
     const bool is_member = IsMember(*info.pod);
     info.timestamp = now;
-    info.was_flushed_from_unschedulable = false;
+    info.flushed_from = nullptr;
 
     Strategy strategy = Strategy::kAfterBackoff;
     const Profile* const profile = rejectors.FindProfile(info.pod->spec().scheduler_name);
@@ -469,6 +469,7 @@ class SchedulingQueue::Impl final : private EntityPlaces {
     if (!rejectors.IsOfInterest(id)) return;
     // Moving a pod changes the lists that are walked here, so the moves come after.
     to_move.clear();
+    nominated_there.reset();
     const Happening happening{id, source, limit, OwnerOf(source.old_pod), OwnerOf(source.new_pod)};
     for (RejectorSet* const set : parked.sets()) {
       const Relevance& relevance = rejectors.RelevanceOf(*set, id);
@@ -478,10 +479,14 @@ class SchedulingQueue::Impl final : private EntityPlaces {
       const bool is_of_class = relevance.is_of_class && !event.IsWildcard();
       for (const WaitingClass& waiting : set->waiting) {
         if (limit.priority_max && waiting.pod_class->priority() > *limit.priority_max) continue;
-        if (is_of_class && waiting.first->group == nullptr && !MayHelp(waiting, happening)) continue;
-        for (Entry* entry = waiting.first; entry != nullptr; entry = entry->later) {
-          if (!happening.IsExcluded(*entry)) ChooseOne(entry, happening);
+        if (is_of_class && waiting.first->group == nullptr && !MayHelpClass(waiting, happening)) {
+          for (Entry* const entry : NominatedThere(happening)) {
+            if (IsParked(*entry) && entry->rejector_set == set && entry->info.pod->pod_class.get() == waiting.pod_class)
+              ChooseOne(entry, happening);
+          }
+          continue;
         }
+        for (Entry* entry = waiting.first; entry != nullptr; entry = entry->later) ChooseOne(entry, happening);
       }
     }
     if (groups != nullptr) ChooseGroup(id, source);
@@ -507,20 +512,38 @@ class SchedulingQueue::Impl final : private EntityPlaces {
     return pod == nullptr || parked.empty() ? nullptr : by_uid.Find(pod->uid);
   }
 
+  // The pods that are nominated for the node of the event's pod and have a record here.
+  const std::vector<Entry*>& NominatedThere(const Happening& happening) {
+    if (nominated_there) return *nominated_there;
+    nominated_there.emplace();
+    const PodInfo* const pod =
+        happening.source.new_pod != nullptr ? happening.source.new_pod.get() : happening.source.old_pod.get();
+    if (pod == nullptr || nominator.empty()) return *nominated_there;
+    for (const PodInfoPtr& nominated : nominator.PodsForNode(pod->node_or_nomination())) {
+      if (Entry* const entry = by_uid.Find(nominated->uid)) nominated_there->push_back(entry);
+    }
+    return *nominated_there;
+  }
+
   void ChooseOne(Entry* entry, const Happening& happening) {
+    if (happening.IsExcluded(*entry)) return;
     const Strategy strategy = WorthOf(*entry, happening.id, happening.source);
     if (strategy != Strategy::kSkip) to_move.emplace_back(entry, strategy);
   }
 
-  // False when no pod of the class is helped. Hints of the class tell only the event's own pods from the others.
-  bool MayHelp(const WaitingClass& waiting, const Happening& happening) {
+  // False when no pod of the class is helped, but for those that are nominated for the event's node. Hints of the class
+  // tell only these, and the event's own pods, from the others.
+  bool MayHelpClass(const WaitingClass& waiting, const Happening& happening) {
     const Entry* const first = waiting.first;
     for (const Entry* owner : {happening.old_owner, happening.new_owner}) {
       if (owner == nullptr || owner->rejector_set != first->rejector_set) continue;
       if (owner->info.pod->pod_class == first->info.pod->pod_class) return true;
     }
-    return rejectors.IsWorthRequeuing(*first->info.pod, *first->rejector_set, happening.id, happening.source) !=
-           Strategy::kSkip;
+    const std::vector<Entry*>& nominated = NominatedThere(happening);
+    const Entry* other = first;
+    while (other != nullptr && std::ranges::find(nominated, other) != nominated.end()) other = other->later;
+    return other != nullptr && rejectors.IsWorthRequeuing(*other->info.pod, *other->rejector_set, happening.id,
+                                                          happening.source) != Strategy::kSkip;
   }
 
   void Activate(std::string_view uid, Time now) {
@@ -548,7 +571,7 @@ class SchedulingQueue::Impl final : private EntityPlaces {
     to_move.clear();
     parked.Flush(now, to_move);
     for (const auto& [entry, strategy] : to_move) {
-      entry->info.was_flushed_from_unschedulable = true;
+      entry->info.flushed_from = entry->rejector_set;
       if (counts_from_flush) entry->flushed = now;
       Requeue(entry, strategy, now, Cause::kUnschedulableTimeout);
     }
@@ -590,7 +613,8 @@ class SchedulingQueue::Impl final : private EntityPlaces {
   Nominator nominator;
 
   UnschedulablePods parked;
-  std::vector<std::pair<Entry*, Strategy>> to_move;  // of one call; kept for its memory
+  std::vector<std::pair<Entry*, Strategy>> to_move;    // of one call; kept for its memory
+  std::optional<std::vector<Entry*>> nominated_there;  // of one call of Move, once it has been asked for
 
   std::unique_ptr<PodGroupQueue> groups;  // null: pods are scheduled one by one
   QueuedPodGroup popped_group;            // until TakePoppedGroup()
@@ -634,6 +658,9 @@ void SchedulingQueue::Move(const ClusterEvent& event, const EventSource& source,
 }
 void SchedulingQueue::Activate(std::span<const std::string> uids, Time now) {
   for (const std::string& uid : uids) impl_->Activate(uid, now);
+}
+std::string SchedulingQueue::TellRescue(const QueuedPodInfo& bound, Time now) {
+  return bound.flushed_from == nullptr ? std::string() : impl_->rejectors.TellRescue(*bound.flushed_from, now);
 }
 void SchedulingQueue::Tick(Time now) {
   impl_->FlushBackoff(now);

@@ -34,6 +34,8 @@ class Stopwatch;
 
 namespace berth::queue {
 
+struct RejectorSet;
+
 // What the queue asks of one profile's plugins. The plugins must outlive the queue.
 struct ProfileHooks {
   std::vector<const framework::PreEnqueuePlugin*> pre_enqueue;
@@ -45,6 +47,8 @@ struct StatusTold {
   std::size_t condition = 0;
   std::size_t nomination = 0;  // nominatedNodeName
   bool was_repeated = false;   // since the last attempt, because something else came behind it
+  // A more important pod took its nomination away, and its object has not said so yet.
+  bool has_lost_nomination = false;
 };
 
 // A pod on its way through the queue. Pop hands it out; a failed attempt gives it back to AddUnschedulable.
@@ -55,8 +59,9 @@ struct QueuedPodInfo {
   std::int32_t unschedulable_count = 0;           // attempts that ended with a plugin's refusal
   std::int32_t consecutive_errors_count = 0;      // attempts that ended with an error, since the last refusal
   std::optional<Time> initial_attempt_timestamp;  // when it first entered activeQ
-  bool was_flushed_from_unschedulable = false;    // it comes from the unschedulable time-out, not from an event
-  bool is_pod_group = false;                      // it stands for a group: TakePoppedGroup() has its members
+  // It comes from the unschedulable time-out, not from an event: who had refused it. Null: it does not.
+  RejectorSet* flushed_from = nullptr;
+  bool is_pod_group = false;  // it stands for a group: TakePoppedGroup() has its members
   StatusTold told;
   // For metrics alone: when it was last popped, by the stopwatch, and whether single plugins are timed in this attempt.
   Time attempt_began{};
@@ -89,7 +94,8 @@ struct EventSource {
   std::shared_ptr<const api::Node> new_node;
   std::optional<framework::AnyObject> old_object;  // of another kind
   std::optional<framework::AnyObject> new_object;
-  std::string outside_plugin{};  // whose data from outside changed
+  std::string outside_plugin{};                        // whose data from outside changed
+  std::vector<framework::PodInfoPtr> old_node_pods{};  // that were on a deleted node
 
   framework::EventObjects View() const {
     return {old_pod.get(),
@@ -98,7 +104,8 @@ struct EventSource {
             new_node.get(),
             old_object ? &*old_object : nullptr,
             new_object ? &*new_object : nullptr,
-            outside_plugin};
+            outside_plugin,
+            old_node_pods};
   }
 };
 
@@ -205,6 +212,10 @@ class SchedulingQueue {
 
   // These pods go to activeQ at once (where PreEnqueue lets them); those in flight are tried again if they fail.
   void Activate(std::span<const std::string> uids, Time now);
+
+  // Of a bound pod that the unschedulable time-out brought back: who had refused it and which events they wait for, for
+  // the log. Empty when the same was said in the last minute.
+  std::string TellRescue(const QueuedPodInfo& bound, Time now);
 
   // Does what is due: ends back-offs (in windows of one second), and moves pods that have been unschedulable for too
   // long (looked at every 30 seconds).

@@ -536,7 +536,8 @@ class WaitingClassesTest : public ::testing::Test {
     const auto hint = [this](const PodInfo& pod, const EventObjects& event) {
       ++asked;
       const bool is_own = event.new_pod != nullptr && event.new_pod->uid == pod.uid;
-      return is_own || pod.priority() == helped ? QueueingHint::kQueue : QueueingHint::kSkip;
+      const bool is_helped = is_own || pod.uid == helped_uid || pod.priority() == helped;
+      return is_helped ? QueueingHint::kQueue : QueueingHint::kSkip;
     };
     ProfileHooks hooks;
     hooks.events = {{"Fit", {events::kNodeAdd, hint, true}},
@@ -568,6 +569,7 @@ class WaitingClassesTest : public ::testing::Test {
 
   PriorityThenTime sort;
   int helped = -1;
+  std::string helped_uid;
   int asked = 0;
   std::vector<PodInfoPtr> pods;
   std::unique_ptr<SchedulingQueue> queue;
@@ -604,6 +606,24 @@ TEST_F(WaitingClassesTest, ThePodOfTheEventIsAskedItself) {
   changed->pod_class = pods.back()->pod_class;
   EXPECT_EQ(Move(events::kAssignedPodAdd, {.new_pod = changed}), 2U);
   EXPECT_EQ(queue->Find(other->uid)->place, Place::kActive);
+}
+
+// Room that others may not have is kept for them.
+TEST_F(WaitingClassesTest, PodsThatAreNominatedForTheEventsNodeAreAskedThemselves) {
+  // The newest of its class, and so the first that would be asked for all.
+  const PodInfoPtr nominated = pods[2 * kPodsAClass - 1];
+  queue->nominator().AddNominatedPod(nominated, "n");
+  queue->nominator().AddNominatedPod(pods[0], "elsewhere");
+  const PodInfoPtr gone = MakePodInfo({.name = "gone", .node_name = "n"});
+  helped_uid = nominated->uid;
+  EXPECT_EQ(Move(events::kAssignedPodAdd, {.old_pod = gone}), 1U);
+  EXPECT_EQ(queue->Find(nominated->uid)->place, Place::kActive);
+  EXPECT_EQ(asked, kClasses + 1);
+  helped_uid = pods[0]->uid;
+  EXPECT_EQ(Move(events::kAssignedPodAdd, {.old_pod = gone}), 1U) << "nobody else";
+  EXPECT_EQ(
+      Move(events::kAssignedPodAdd, {.old_pod = MakePodInfo({.name = "gone", .nominated_node_name = "elsewhere"})}),
+      2U);
 }
 
 TEST_F(WaitingClassesTest, AnUpdateTakesThePodToItsNewClass) {
@@ -729,7 +749,11 @@ TEST_F(SchedulingQueueTest, PodsThatWaitTooLongAreTriedAgain) {
   EXPECT_EQ(PlaceOf("a"), Place::kActive);
   EXPECT_EQ(PlaceOf("gated"), Place::kGated);
   EXPECT_EQ(queue->NextWake(), std::nullopt);
-  EXPECT_TRUE(queue->Pop(kStart + 5min + 30s)->was_flushed_from_unschedulable);
+  const auto flushed = queue->Pop(kStart + 5min + 30s);
+  ASSERT_NE(flushed->flushed_from, nullptr);
+  EXPECT_EQ(queue->TellRescue(*flushed, kStart + 6min).rfind("Affinity: ", 0), 0U);
+  EXPECT_EQ(queue->TellRescue(*flushed, kStart + 6min), "") << "said already";
+  EXPECT_NE(queue->TellRescue(*flushed, kStart + 8min), "");
 }
 
 TEST_F(SchedulingQueueTest, AReleaseAsksTheGateAgainAfterALongTime) {

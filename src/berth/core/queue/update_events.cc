@@ -48,6 +48,8 @@ std::vector<ClusterEvent> PodUpdateEvents(const framework::PodInfo& old_pod, con
     add_if(from.spec.tolerations.size() != to.spec.tolerations.size(), action::kUpdatePodToleration);
   }
   add_if(!HaveSameResourceClaims(old_pod, new_pod), action::kUpdatePodGeneratedResourceClaim);
+  add_if(resource == EventResource::kAssignedPod && !old_pod.deletion_time && new_pod.deletion_time,
+         action::kUpdatePodDeletion);
   if (events.empty()) events.push_back({resource, action::kUpdate});
   return events;
 }

@@ -55,21 +55,16 @@ void EvaluationMetrics::NotePostFilter(const framework::PostFilterResult& result
   NotePoint(Point::kPostFilter, result.status.code());
 }
 
-// Counts as upstream: all victims, where one at least is not on its way out already.
 void EvaluationMetrics::NotePreemption(const framework::PostFilterResult& result, Time began) {
   instruments::CycleCells& cells = profile_.all().cycles;
   cells.preemption_attempts.Add();
   std::optional<instruments::GroupMetrics>& groups = profile_.all().groups;
   if (groups) groups->NoteEvaluation("pod", result.status.code(), stopwatch_.Read() - began);
   const framework::PreemptionReport* report = result.preemption.get();
-  if (report == nullptr || report->chosen == framework::kNoNode) return;
+  if (!groups || report == nullptr || report->chosen == framework::kNoNode) return;
   const auto chosen = std::find_if(report->candidates.begin(), report->candidates.end(),
                                    [&](const auto& candidate) { return candidate.row == report->chosen; });
-  if (chosen == report->candidates.end()) return;
-  if (groups) groups->NotePodToll(chosen->pdb_violations);
-  const bool evicts = std::any_of(chosen->victims.begin(), chosen->victims.end(),
-                                  [](const framework::PodInfoPtr& victim) { return !victim->deletion_time; });
-  if (evicts) cells.preemption_victims.Observe(static_cast<double>(chosen->victims.size()));
+  if (chosen != report->candidates.end()) groups->NotePodToll(chosen->pdb_violations);
 }
 
 void EvaluationMetrics::CountEvaluations(const EvaluationCycle& cycle, bool has_filtered) {

@@ -37,7 +37,7 @@ std::vector<std::pair<Status, std::size_t>> CountRefusals(const EvaluationCycle&
 
 std::string FitErrorText(const EvaluationCycle& cycle) {
   const Outcome& outcome = cycle.outcome;
-  if (outcome.result == Result::kNoNodes) return "no nodes available to schedule pods";
+  if (outcome.result == Result::kNoNodes) return std::string(kNoNodesText);
   std::string text = "0/" + std::to_string(outcome.node_count) + " nodes are available:";
   if (!outcome.pre_filter_status.IsSuccess()) {
     text += " " + outcome.pre_filter_status.Message() + ".";

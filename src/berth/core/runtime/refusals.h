@@ -5,12 +5,16 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "berth/core/runtime/evaluation_cycle.h"
 
 namespace berth::runtime {
+
+// FitErrorText() where there is no node at all.
+inline constexpr std::string_view kNoNodesText = "no nodes available to schedule pods";
 
 // What the filters said of a row; success for a feasible one.
 framework::Status StatusOfRow(const EvaluationCycle& cycle, framework::NodeIndex row);

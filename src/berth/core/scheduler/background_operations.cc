@@ -25,21 +25,27 @@ bool BackgroundOperations::StepEnded(std::uint64_t number, const framework::Step
   auto node = under_way_.extract(number);
   if (node.empty()) return false;
   OperationStep step = std::move(node.mapped());
+  outputs_.SetAddsSequels(!step.writes.empty());
+  GoOn(std::move(step), result);
+  outputs_.SetAddsSequels(false);
+  return true;
+}
+
+void BackgroundOperations::GoOn(OperationStep&& step, const framework::StepResult& result) {
   if (step.HasNextWrite(result)) {
     ++step.next_write;
     const std::uint64_t next_number = outputs_.NewOperation();
     runner_.PostWrite(step, next_number);
     under_way_.emplace(next_number, std::move(step));
-    return true;
+    return;
   }
   if (!step.next) {
     if (result.error) log::Warning("scheduler", "A background write failed", {{"error", result.error->message}});
     if (!result.status.IsSuccess())
       log::Warning("scheduler", "Background work failed", {{"error", result.status.Message()}});
-    return true;
+    return;
   }
   Start(runtime::GuardedOperation([&] { return step.next(result); }), result.now);
-  return true;
 }
 
 }  // namespace berth::scheduler

@@ -31,6 +31,8 @@ class BackgroundOperations {
   std::size_t size() const { return under_way_.size(); }
 
  private:
+  void GoOn(OperationStep&& step, const framework::StepResult& result);
+
   Outputs& outputs_;
   OperationRunner& runner_;
   // By number. Their bound is that of who starts them: each pod that preempts has one at most.

@@ -43,6 +43,12 @@ struct PermitWait {
 // the write is unknown: the pod keeps its room, as nobody but the scheduler prevents that it is given away twice.
 enum class BindingPhase : std::uint8_t { kPermit, kPreBind, kBind, kRead };
 
+// For the log: of the evaluation that found the node.
+struct NodeCounts {
+  std::uint32_t evaluated = 0;
+  std::uint32_t feasible = 0;
+};
+
 struct BindingCycle {
   Profile* profile = nullptr;
   queue::QueuedPodInfo queued;    // queued.pod: the newest object without a node, to put back on failure
@@ -62,6 +68,8 @@ struct BindingCycle {
   bool is_unsettled = false;  // a write of the cycle has had no answer for long, or an outcome that is not known
   std::string_view plugin;    // whose operation it is; empty: an extender's
   OperationStep step;         // of that operation
+
+  NodeCounts nodes;
 
   // For metrics, by the stopwatch; Time{}: not timed.
   Time wait_began{};   // at Permit

@@ -680,5 +680,19 @@ TEST_F(BindingTest, FailureMakesRoomForOthers) {
   EXPECT_NE(h.core.queue().Find("uid-default-q")->place, queue::Place::kUnschedulable);
 }
 
+// As the pod's deletion would.
+TEST_F(BindingTest, FailureWakesNobodyWhoWouldNotFit) {
+  Harness& h = Start();
+  h.Take();
+  h.Set(MakePod("large").Request("cpu", "8"));
+  h.Run();
+  h.Take();
+  const std::uint64_t cycles = h.core.counts().cycles;
+  h.Answer(Error{ErrorCode::kInvalid, "no"});
+  h.Run();
+  EXPECT_EQ(h.core.queue().Find("uid-default-large")->place, queue::Place::kUnschedulable);
+  EXPECT_EQ(h.core.counts().cycles, cycles);
+}
+
 }  // namespace
 }  // namespace berth::scheduler

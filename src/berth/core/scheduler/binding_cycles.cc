@@ -10,6 +10,7 @@
 
 #include "berth/base/log.h"
 #include "berth/core/runtime/guarded.h"
+#include "berth/core/scheduler/attempt_log.h"
 #include "berth/core/scheduler/attempt_timing.h"
 #include "berth/core/scheduler/plugin_errors.h"
 #include "berth/core/scheduler/scheduling_failure.h"
@@ -39,6 +40,11 @@ constexpr int kRefusalsMax = 5;
 constexpr std::size_t kUnsettledMin = 16;
 constexpr std::size_t kUnsettledMax = 256;
 constexpr std::size_t kBoundForOneMore = 4;
+constexpr std::size_t kLetGoAtOnce = 2;
+// When those that wait for them are told: later where bindings take effect meanwhile, as then the API server is slow,
+// and has enough to do.
+constexpr Duration kToldAfter = std::chrono::seconds(3);
+constexpr Duration kToldAfterWhereSlow = std::chrono::seconds(30);
 
 constexpr framework::ClusterEvent kAssignedPodDeleted{framework::EventResource::kAssignedPod,
                                                       framework::action::kDelete};
@@ -91,6 +97,9 @@ void BindingCycles::StartBinding(Profile& profile, queue::QueuedPodInfo&& queued
                                  framework::NodeIndex row, std::vector<PermitWait>&& permits) {
   BindingCycle& cycle = table_.Add(profile, std::move(queued), assumed);
   cycle.row = row;
+  if (state_.decisions.size() > 0) {
+    cycle.nodes = {state_.decisions.Newest().node_count, state_.decisions.Newest().feasible_count};
+  }
   cycle.permits = std::move(permits);
   for (const PermitWait& wait : cycle.permits) table_.AddDeadline(wait.deadline, cycle);
   if (!FindPreBindPlugins(cycle)) return;
@@ -394,13 +403,34 @@ void BindingCycles::TellTrouble(BindingCycle& cycle, std::string message) {
                           std::move(message));
 }
 
-std::optional<std::string> BindingCycles::HoldsBack(const PodInfo& pod) const {
-  const BindingTable::Unsettled unsettled = table_.UnsettledIn(pod.namespace_name());
-  if (unsettled.cycles < std::min(kUnsettledMax, kUnsettledMin + unsettled.bound / kBoundForOneMore)) {
-    return std::nullopt;
-  }
-  return "bindings of namespace \"" + pod.namespace_name() +
-         "\" have no answer or no known outcome (the events of their pods say why): this pod waits for them";
+std::size_t BindingCycles::RoomForUnsettled(std::string_view namespace_name) const {
+  const BindingTable::Unsettled unsettled = table_.UnsettledIn(namespace_name);
+  const std::size_t most = std::min(kUnsettledMax, kUnsettledMin + unsettled.bound / kBoundForOneMore);
+  return unsettled.cycles < most ? most - unsettled.cycles : 0;
+}
+
+// A binding of the namespace has ended: who was held back may go on where there is room again. Few for each, or they
+// would take the others' turn while their namespace's bindings are slow still; these let go of others when they end.
+void BindingCycles::LetGo(const std::string& namespace_name) {
+  if (held_back_.empty()) return;
+  const auto held = held_back_.find(namespace_name);
+  if (held == held_back_.end()) return;
+  const std::size_t room = std::min(kLetGoAtOnce, RoomForUnsettled(namespace_name));
+  std::vector<std::string> uids;
+  while (uids.size() < room && !held->second.empty())
+    uids.push_back(std::move(held->second.extract(held->second.begin()).value()));
+  if (held->second.empty()) held_back_.erase(held);
+  state_.queue.Activate(uids, state_.now);
+}
+
+std::optional<HeldBack> BindingCycles::HoldBack(const PodInfo& pod) {
+  if (RoomForUnsettled(pod.namespace_name()) > 0) return std::nullopt;
+  held_back_[pod.namespace_name()].insert(pod.uid);
+  const bool is_answered = table_.UnsettledIn(pod.namespace_name()).bound > 0;
+  return HeldBack{
+      "bindings of namespace \"" + pod.namespace_name() +
+          "\" have no answer or no known outcome (the events of their pods say why): this pod waits for them",
+      is_answered ? kToldAfterWhereSlow : kToldAfter};
 }
 
 // Reads the pod to learn what became of its binding; the assumption stays until it is known. The first time at once,
@@ -409,6 +439,8 @@ void BindingCycles::ReadPodLater(BindingCycle& cycle) {
   const int reads = cycle.read_count++;
   const Duration delay =
       reads == 0 ? Duration{0} : std::min(kReadBackoffInitial * (1 << std::min(reads - 1, 6)), kReadBackoffMax);
+  // Until it is read again no operation is under way, and the binding may take effect all the same.
+  if (reads > 0) table_.SetUnsettled(cycle);
   cycle.phase = BindingPhase::kRead;
   cycle.is_waiting_to_read = true;
   cycle.read_at = state_.now + delay;
@@ -434,7 +466,9 @@ void BindingCycles::PostBindingAgain(BindingCycle& cycle) {
 
 void BindingCycles::Tick() {
   while (BindingCycle* const late = table_.TakeLate(state_.now)) {
-    if (!late->step.writes.empty() || late->phase == BindingPhase::kRead) table_.SetUnsettled(*late);
+    // What has no writes in the last two phases is an extender that binds, or a read.
+    const bool may_take_effect = !late->step.writes.empty() || late->phase >= BindingPhase::kBind;
+    if (may_take_effect) table_.SetUnsettled(*late);
   }
   while (BindingCycle* const late = table_.TakeVeryLate(state_.now)) {
     const std::string what = late->phase == BindingPhase::kPreBind
@@ -495,7 +529,19 @@ void BindingCycles::NoteSuccess(const BindingCycle& cycle) {
   if (!cycle.plugin.empty()) metrics.NotePoint(Point::kBind, framework::Code::kSuccess, now - cycle.point_began);
   metrics.NoteAttempt(instruments::AttemptResult::kScheduled, now - queued.attempt_began);
   cycles.NoteBound(queued.attempts, now - queued.initial_attempt_timestamp.value_or(now));
-  if (queued.was_flushed_from_unschedulable) cycles.bound_after_flush.Add();
+  if (queued.flushed_from != nullptr) {
+    cycles.bound_after_flush.Add();
+    NoteRescue(queued);
+  }
+}
+
+// Some change made the pod schedulable, and none of the events that its refusers had registered for said so.
+void BindingCycles::NoteRescue(const queue::QueuedPodInfo& queued) {
+  ++state_.counts.rescued_by_flush;
+  const std::string refusers = state_.queue.TellRescue(queued, state_.now);
+  if (refusers.empty()) return;
+  log::Warning("scheduler", "Pod fits, and waited for the flush after five minutes: no event had woken it",
+               {{"pod", queued.pod->Key()}, {"refusedBy", refusers}});
 }
 
 void BindingCycles::Finish(BindingCycle& cycle) {
@@ -503,6 +549,7 @@ void BindingCycles::Finish(BindingCycle& cycle) {
   const Profile& profile = *cycle.profile;
   ++state_.counts.scheduled;
   NoteSuccess(cycle);
+  LogBound(state_, cycle);
   const bool is_sampled = cycle.queued.is_sampled;
   table_.NoteBound(cycle);
   std::string note;
@@ -520,6 +567,7 @@ void BindingCycles::Finish(BindingCycle& cycle) {
                  {{"pod", pod->Key()}, {"node", pod->node_name}});
   }
   table_.Recycle(table_.Take(cycle));
+  LetGo(pod->namespace_name());
   PointTiming timing(state_, profile);
   for (framework::PostBindPlugin* plugin : profile.plugins->post_bind) {
     // Informational: nothing waits for it and a failure changes nothing.
@@ -556,6 +604,7 @@ void BindingCycles::Fail(BindingCycle& cycle, const Status& status, std::string_
   if (!failure.is_refusal) state_.queue.Move(kAssignedPodDeleted, source, state_.now);
   const bool is_refusal = failure.is_refusal;
   HandleSchedulingFailure(state_, profile, std::move(cycle.queued), std::move(failure));
+  LetGo(assumed->namespace_name());
   if (is_refusal) state_.queue.Move(kAssignedPodDeleted, source, state_.now, {std::nullopt, assumed->uid});
 }
 
@@ -572,6 +621,7 @@ void BindingCycles::Drop(BindingCycle& cycle) {
   table_.Recycle(table_.Take(cycle));
   Unreserve(state_, profile, *pod);
   state_.queue.Move(kAssignedPodDeleted, {.old_pod = pod}, state_.now);
+  LetGo(pod->namespace_name());
 }
 
 // Whether the chosen node is still there: in the row that it had, mostly.

@@ -7,10 +7,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "berth/base/expected.h"
+#include "berth/base/hash_map.h"
 #include "berth/base/time.h"
 #include "berth/core/scheduler/background_operations.h"
 #include "berth/core/scheduler/binding_table.h"
@@ -44,7 +47,7 @@ class BindingCycles final : public BindingStarter, public BindingCycleInputs {
   bool Cancel(std::string_view uid, std::string_view plugin, std::string_view message);
 
   // So many of the namespace's bindings have no answer, or no known outcome, that its other pods should wait; why.
-  std::optional<std::string> HoldsBack(const framework::PodInfo& pod) const override;
+  std::optional<HeldBack> HoldBack(const framework::PodInfo& pod) override;
 
   void AllowPermitted(const std::string& uid, const std::string& plugin) override {
     PermitDecided({uid, plugin, true, {}});
@@ -81,15 +84,19 @@ class BindingCycles final : public BindingStarter, public BindingCycleInputs {
   void NoteCall(BindingCycle& cycle, framework::Code code);
   void NoteFailure(const BindingCycle& cycle, framework::Code code);
   void NoteSuccess(const BindingCycle& cycle);
+  void NoteRescue(const queue::QueuedPodInfo& queued);
   void Finish(BindingCycle& cycle);
   void Fail(BindingCycle& cycle, const framework::Status& status, std::string_view point, std::string_view plugin);
   void FailForLostNode(BindingCycle& cycle);
   void Drop(BindingCycle& cycle);
   bool HasItsNode(const BindingCycle& cycle) const;
+  std::size_t RoomForUnsettled(std::string_view namespace_name) const;
+  void LetGo(const std::string& namespace_name);
 
   CoreState& state_;
   BackgroundOperations& background_;
   BindingTable table_;
+  StringHashMap<std::set<std::string>> held_back_;  // uids of pods by namespace; some may be gone
 };
 
 }  // namespace berth::scheduler

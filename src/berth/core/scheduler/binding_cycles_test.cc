@@ -100,12 +100,12 @@ TEST_F(BindingCyclesTest, WhatIsNotAnsweredIsNotBusyAndHoldsItsNamespaceBackOnly
   SetNode("a");
   for (int i = 0; i < 16; ++i) StartOn("a", "p" + std::to_string(i));
   EXPECT_EQ(bindings().busy_count(), 16u);
-  EXPECT_FALSE(bindings().HoldsBack(*Info(MakePod("next"))));
+  EXPECT_FALSE(bindings().HoldBack(*Info(MakePod("next"))));
   Take();
   Pass(1s);
   EXPECT_EQ(bindings().busy_count(), 0u);
-  EXPECT_TRUE(bindings().HoldsBack(*Info(MakePod("next"))));
-  EXPECT_FALSE(bindings().HoldsBack(*Info(MakePod("next").Namespace("other"))));
+  EXPECT_TRUE(bindings().HoldBack(*Info(MakePod("next"))));
+  EXPECT_FALSE(bindings().HoldBack(*Info(MakePod("next").Namespace("other"))));
   EXPECT_TRUE(Take().empty()) << "nothing is said of what may still come";
   Pass(9s);
   const Lines told = Take();
@@ -115,7 +115,31 @@ TEST_F(BindingCyclesTest, WhatIsNotAnsweredIsNotBusyAndHoldsItsNamespaceBackOnly
   Pass(100s);
   EXPECT_TRUE(Take().empty()) << "once";
   EndWrite();  // the last one's
-  EXPECT_FALSE(bindings().HoldsBack(*Info(MakePod("next"))));
+  EXPECT_FALSE(bindings().HoldBack(*Info(MakePod("next"))));
+}
+
+// As soon as its namespace's bindings are answered.
+TEST_F(BindingCyclesTest, WhoIsHeldBackIsLetGoWhenThereIsRoom) {
+  SetNode("a");
+  for (int i = 0; i < 16; ++i) StartOn("a", "p" + std::to_string(i));
+  Take();
+  const std::uint64_t last = operation_;
+  Pass(1s);
+  for (const char* name : {"x", "y", "z"}) {
+    queue::QueuedPodInfo popped = Pop(MakePod(name));
+    ASSERT_TRUE(bindings().HoldBack(*popped.pod));
+    state().queue.AddUnschedulable(std::move(popped), {}, {}, state().now);
+    EXPECT_EQ(PlaceOf(name), queue::Place::kErrorBackoff);
+  }
+  operation_ = last;
+  EndWrite();
+  EXPECT_EQ(PlaceOf("x"), queue::Place::kActive);
+  EXPECT_EQ(PlaceOf("y"), queue::Place::kErrorBackoff) << "one has ended";
+  for (std::uint64_t operation = last - 1; operation + 16 > last; --operation) {
+    operation_ = operation;
+    EndWrite();
+  }
+  EXPECT_EQ(PlaceOf("z"), queue::Place::kActive);
 }
 
 // Where answers are lost now and then, others of the namespace are bound all the time.
@@ -123,14 +147,44 @@ TEST_F(BindingCyclesTest, WhatTakesEffectLetsMoreBeUnsettled) {
   SetNode("a");
   for (int i = 0; i < 16; ++i) StartOn("a", "p" + std::to_string(i));
   Pass(1s);
-  ASSERT_TRUE(bindings().HoldsBack(*Info(MakePod("next"))));
+  ASSERT_TRUE(bindings().HoldBack(*Info(MakePod("next"))));
   EXPECT_EQ(bindings().unsettled_count(), 16u);
   for (int i = 0; i < 4; ++i) {
     StartOn("a", "quick-" + std::to_string(i));
     Take();
     EndWrite();
   }
-  EXPECT_FALSE(bindings().HoldsBack(*Info(MakePod("next"))));
+  EXPECT_FALSE(bindings().HoldBack(*Info(MakePod("next"))));
+}
+
+// Who ends the process asks: all that may take effect is unsettled once it is no longer busy.
+TEST_F(BindingCyclesTest, WhatMayTakeEffectIsUnsettledHoweverItGoesOn) {
+  Start();
+  Take();
+  EXPECT_EQ(bindings().unsettled_count(), 0u);
+  EndWrite(Error{ErrorCode::kUnavailable, "lost", true});
+  Pass(0s);
+  EXPECT_EQ(Take(), Lines{"read p"});
+  bindings().PodWasRead({operation_, nullptr, Error{ErrorCode::kUnavailable, "down"}});
+  EXPECT_EQ(bindings().busy_count(), 0u) << "it is read again a little later";
+  EXPECT_EQ(bindings().unsettled_count(), 1u);
+  Pass(200ms);
+  Take();
+  EXPECT_EQ(Read("a"), nullptr);
+  EXPECT_EQ(bindings().unsettled_count(), 0u);
+}
+
+TEST_F(BindingCyclesTest, AnExtenderThatBindsSlowlyIsUnsettled) {
+  config::Extender extender;
+  extender.url_prefix = "x";
+  extender.bind_verb = "bind";
+  options_.extenders = {extender};
+  Start();
+  Take();
+  EXPECT_EQ(bindings().busy_count(), 1u);
+  Pass(1s);
+  EXPECT_EQ(bindings().busy_count(), 0u);
+  EXPECT_EQ(bindings().unsettled_count(), 1u);
 }
 
 TEST_F(BindingCyclesTest, ABindingThatIsTriedAgainAndAgainSaysWhy) {

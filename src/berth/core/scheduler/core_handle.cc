@@ -50,6 +50,10 @@ std::vector<PodInfoPtr> CoreHandle::NominatedPods(std::string_view node_name) co
   return {pods.begin(), pods.end()};
 }
 
+std::string CoreHandle::NominatedNode(std::string_view uid) const {
+  return core_ ? std::string(core_->state.queue.nominator().NominatedNode(uid)) : std::string();
+}
+
 PodInfoPtr CoreHandle::FindAssignedPod(std::string_view uid) const {
   const PodInfoPtr* pod = core_ ? core_->state.cache.FindPod(uid) : nullptr;
   return pod == nullptr ? nullptr : *pod;
@@ -63,6 +67,9 @@ void CoreHandle::ClearNomination(const framework::PodInfo& pod) {
   write.has_nomination = true;
   Outputs& outputs = core_->state.outputs;
   outputs.AddWrite(outputs.NewOperation(), std::move(write));
+  // It has to look for another node: at once, or when its object says no more that it has one.
+  if (pod.nominated_node_name.empty()) return Activate(pod.uid);
+  if (queue::StatusTold* const told = core_->state.queue.FindTold(pod.uid)) told->has_lost_nomination = true;
 }
 
 bool CoreHandle::CancelBinding(std::string_view uid, std::string_view plugin, std::string_view message) {

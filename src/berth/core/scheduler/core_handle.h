@@ -40,6 +40,7 @@ class CoreHandle final : public framework::Handle {
   void Start(framework::Operation operation) override;
   void Emit(framework::PodEvent event) override;
   std::vector<framework::PodInfoPtr> NominatedPods(std::string_view node_name) const override;
+  std::string NominatedNode(std::string_view uid) const override;
   framework::PodInfoPtr FindAssignedPod(std::string_view uid) const override;
   void ClearNomination(const framework::PodInfo& pod) override;
   bool CancelBinding(std::string_view uid, std::string_view plugin, std::string_view message) override;

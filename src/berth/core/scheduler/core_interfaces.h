@@ -22,6 +22,12 @@
 
 namespace berth::scheduler {
 
+// Why a pod has to wait for others, and for how long before it is told.
+struct HeldBack {
+  std::string why;
+  Duration told_after{};
+};
+
 // Takes over a pod that the scheduling cycle has assumed on the node in `row`, reserved, and asked the Permit plugins
 // about: `permits` are those that want to wait.
 class BindingStarter {
@@ -30,8 +36,8 @@ class BindingStarter {
   virtual void StartBinding(Profile& profile, queue::QueuedPodInfo&& queued, const framework::PodInfoPtr& assumed,
                             framework::NodeIndex row, std::vector<PermitWait>&& permits) = 0;
   // Why the pod should not be assumed now: too many others of its namespace have bindings whose outcome is not known.
-  // nullopt: it may be.
-  virtual std::optional<std::string> HoldsBack(const framework::PodInfo& pod) const = 0;
+  // It is activated when there are fewer. nullopt: it may be.
+  virtual std::optional<HeldBack> HoldBack(const framework::PodInfo& pod) = 0;
   // A pod that waits at Permit for the plugin waits for it no longer. Without effect on any other pod.
   virtual void AllowPermitted(const std::string& uid, const std::string& plugin) = 0;
 };

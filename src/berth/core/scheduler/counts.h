@@ -9,11 +9,12 @@ namespace berth::scheduler {
 
 struct Counts {
   std::uint64_t cycles = 0;
-  std::uint64_t scheduled = 0;             // bindings that took effect
-  std::uint64_t unschedulable = 0;         // attempts that ended with a refusal
-  std::uint64_t errors = 0;                // attempts that ended with an error
-  std::uint64_t bindings_unknown = 0;      // bindings whose outcome had to be read
-  std::uint64_t held_back = 0;             // attempts put off because too many bindings of the namespace were unsettled
+  std::uint64_t scheduled = 0;         // bindings that took effect
+  std::uint64_t unschedulable = 0;     // attempts that ended with a refusal
+  std::uint64_t errors = 0;            // attempts that ended with an error
+  std::uint64_t bindings_unknown = 0;  // bindings whose outcome had to be read
+  std::uint64_t held_back = 0;         // attempts put off because too many bindings of the namespace were unsettled
+  std::uint64_t rescued_by_flush = 0;  // pods that were bound after the unschedulable time-out had brought them back
   std::uint64_t sweeps_of_large_pods = 0;  // how often what was kept of large pods was dropped
   std::size_t unsettled = 0;               // bindings that are unsettled now (binding_table.h)
 };

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "berth/base/shown_url.h"
+
 namespace berth::scheduler {
 namespace {
 
@@ -52,7 +54,7 @@ Expected<void> ExtenderPreemption::Check(const config::Extender& extender, std::
     for (const std::string& uid : each.pod_uids) {
       if (offered != offered_.end() && offered->second.contains(uid)) continue;
       if (FindOnNode(nodes, row, uid) != nullptr) continue;
-      return InvalidError("extender: " + extender.url_prefix + " claims to preempt pod (UID: " + uid +
+      return InvalidError("extender: " + ShownUrl(extender.url_prefix) + " claims to preempt pod (UID: " + uid +
                           ") on node: " + each.node_name + ", but the pod is not found on that node");
     }
   }

@@ -3,14 +3,17 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "berth/base/log.h"
 #include "berth/core/queue/large_pods.h"
 #include "berth/core/queue/update_events.h"
 #include "berth/core/scheduler/nomination_moves.h"
 #include "berth/core/scheduler/scheduling_failure.h"
+#include "berth/framework/object_kinds.h"
 
 namespace berth::scheduler {
 
@@ -42,12 +45,12 @@ std::optional<EventResource> EventResourceOf(framework::ObjectKind kind) {
     case kResourceClaim: return EventResource::kResourceClaim;
     case kPodGroup: return EventResource::kPodGroup;
     case kCompositePodGroup: return EventResource::kCompositePodGroup;
-    case kPodDisruptionBudget:
-    case kNamespace:
-    case kService:
-    case kReplicationController:
-    case kReplicaSet:
-    case kStatefulSet: return std::nullopt;
+    case kNamespace: return EventResource::kNamespace;
+    case kService: return EventResource::kService;
+    case kReplicationController: return EventResource::kReplicationController;
+    case kReplicaSet: return EventResource::kReplicaSet;
+    case kStatefulSet: return EventResource::kStatefulSet;
+    case kPodDisruptionBudget: return std::nullopt;
   }
   return std::nullopt;
 }
@@ -63,10 +66,6 @@ bool ChangesNothing(const framework::AnyObject& before, const framework::AnyObje
 // What a change of the object is as an event: that of a rule is one of slices that are there.
 framework::ActionType ActionOf(framework::ObjectKind kind, framework::ActionType of_object) {
   return kind == framework::ObjectKind::kDeviceTaintRule ? action::kUpdate : of_object;
-}
-
-bool IsNull(const framework::AnyObject& object) {
-  return std::visit([](const auto& value) { return value == nullptr; }, object);
 }
 
 }  // namespace
@@ -134,6 +133,7 @@ void InputIntake::SetAssignedPod(const PodInfoPtr& pod) {
   if (change == PodChange::kMoved) {
     log::Warning("scheduler", "Pod runs on another node than assumed",
                  {{"pod", pod->Key()}, {"assumed", old->node_name}, {"node", pod->node_name}});
+    state_.queue.Move({EventResource::kAssignedPod, action::kDelete}, {.old_pod = old}, state_.now);
   }
   // An assumed pod is in no queue: it was taken out to be decided, and is put back only when the assumption ends.
   EndNomination(state_, *pod);
@@ -154,7 +154,9 @@ void InputIntake::SetPendingPod(const PodInfoPtr& pod) {
   if (!is_ours || !state_.options.pods.Serves(pod->namespace_name())) {
     if (!is_ours) unclaimed_.Note(pod, state_.now);
     groups_.PodGone(pod->uid);
+    const std::string nominated_node(state_.queue.nominator().NominatedNode(pod->uid));
     state_.queue.Delete(pod->uid);
+    if (!nominated_node.empty()) MoveForNomination(state_, *pod, nominated_node);
     return;
   }
   if (!state_.options.pods.set_aside.empty() && state_.options.pods.set_aside.contains(pod->uid)) {
@@ -175,6 +177,11 @@ void InputIntake::SetPendingPod(const PodInfoPtr& pod) {
   RepeatOverwrittenStatus(state_, *old, *pod);
   if (!old->nominated_node_name.empty() && old->nominated_node_name != pod->nominated_node_name) {
     MoveForNomination(state_, *old, old->nominated_node_name);
+    queue::StatusTold* const told = state_.queue.FindTold(pod->uid);
+    if (told != nullptr && std::exchange(told->has_lost_nomination, false)) {
+      const std::string uids[] = {pod->uid};
+      state_.queue.Activate(uids, state_.now);
+    }
   }
   Handled({EventResource::kUnschedulablePod, action::kUpdate});
 }
@@ -271,10 +278,16 @@ void InputIntake::On(NodeSet&& input) {
 void InputIntake::On(NodeGone&& input) {
   const framework::NodeIndex row = state_.cache.nodes().Find(input.name);
   if (row == framework::kNoNode) return;
-  const std::shared_ptr<const api::Node> old = state_.cache.nodes().Info(row).node_ptr();
+  const framework::NodeInfo& info = state_.cache.nodes().Info(row);
+  const queue::EventSource source{.old_node = info.node_ptr(),
+                                  .old_node_pods = {info.pods().begin(), info.pods().end()}};
   state_.cache.RemoveNode(input.name);
   constexpr ClusterEvent kDeleted{EventResource::kNode, action::kDelete};
-  state_.queue.Move(kDeleted, {.old_node = old}, state_.now);
+  state_.queue.Move(kDeleted, source, state_.now);
+  // Who was to have room there has to look for another node, and no event would say so.
+  std::vector<std::string> homeless;
+  for (const PodInfoPtr& pod : state_.queue.nominator().PodsForNode(input.name)) homeless.push_back(pod->uid);
+  state_.queue.Activate(homeless, state_.now);
   Handled(kDeleted);
 }
 
@@ -286,7 +299,7 @@ void InputIntake::On(ObjectSet&& input) {
   const auto resource = EventResourceOf(kind);
   if (!resource || ChangesNothing(before, input.object)) return;
   queue::EventSource source;
-  if (!IsNull(before)) source.old_object = before;
+  if (!framework::IsNull(before)) source.old_object = before;
   source.new_object = std::move(input.object);
   const ClusterEvent event{*resource, ActionOf(kind, source.old_object ? action::kUpdate : action::kAdd)};
   state_.queue.Move(event, source, state_.now);
@@ -298,7 +311,7 @@ void InputIntake::On(ObjectGone&& input) {
   framework::AnyObject before = state_.objects.Remove(input.kind, input.key);
   groups_.AfterGone(before);
   const auto resource = EventResourceOf(input.kind);
-  if (!resource || IsNull(before)) return;
+  if (!resource || framework::IsNull(before)) return;
   queue::EventSource source;
   source.old_object = std::move(before);
   const ClusterEvent event{*resource, ActionOf(input.kind, action::kDelete)};

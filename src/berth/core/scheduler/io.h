@@ -104,6 +104,7 @@ using Input = std::variant<PodSet, PodGone, NodeSet, NodeGone, ObjectSet, Object
 struct Write {
   std::uint64_t operation = 0;
   framework::ApiWrite write;
+  bool is_sequel = false;  // it goes on with what an earlier write began, and should not wait for what begins anew
 };
 struct Work {
   std::uint64_t operation = 0;

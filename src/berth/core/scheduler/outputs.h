@@ -22,8 +22,10 @@ class Outputs {
 
   template <typename ApiWrite>
   void AddWrite(std::uint64_t operation, ApiWrite&& write) {
-    outputs_.emplace_back(std::in_place_type<Write>, operation, std::forward<ApiWrite>(write));
+    outputs_.emplace_back(std::in_place_type<Write>, operation, std::forward<ApiWrite>(write), adds_sequels_);
   }
+  // Writes that are added from now on are sequels, or are not.
+  void SetAddsSequels(bool adds_sequels) { adds_sequels_ = adds_sequels; }
   void AddWork(std::uint64_t operation, framework::Operation::Work&& work) {
     outputs_.emplace_back(std::in_place_type<Work>, operation, std::move(work));
   }
@@ -41,6 +43,7 @@ class Outputs {
  private:
   std::vector<Output> outputs_;
   std::uint64_t next_operation_ = 1;
+  bool adds_sequels_ = false;
 };
 
 // The pod as a write or a question names it.

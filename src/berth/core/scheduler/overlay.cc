@@ -7,6 +7,7 @@
 #include "berth/core/runtime/guarded.h"
 #include "berth/core/scheduler/reserve_and_permit.h"
 #include "berth/core/scheduler/scheduling_failure.h"
+#include "berth/framework/object_kinds.h"
 
 namespace berth::scheduler {
 
@@ -14,6 +15,15 @@ using framework::NodeIndex;
 using framework::PodInfo;
 using framework::PodInfoPtr;
 using framework::Status;
+
+namespace {
+
+// Their members are counted outside of the store.
+bool IsGroup(framework::ObjectKind kind) {
+  return kind == framework::ObjectKind::kPodGroup || kind == framework::ObjectKind::kCompositePodGroup;
+}
+
+}  // namespace
 
 Overlay::Answer Overlay::Evaluate(const PodInfoPtr& pod, Detail detail, std::uint64_t seed) {
   profile_ = state_.profiles.Find(*pod);
@@ -90,6 +100,20 @@ bool Overlay::RemoveNode(std::string_view name) {
   return true;
 }
 
+void Overlay::SetObject(framework::AnyObject object) {
+  const framework::ObjectKind kind = framework::KindOf(object);
+  BERTH_CHECK(!IsGroup(kind));
+  changes_.emplace_back(ObjectChanged{kind, framework::KeyOf(object), state_.objects.Set(object)});
+}
+
+bool Overlay::RemoveObject(framework::ObjectKind kind, const std::string& key) {
+  BERTH_CHECK(!IsGroup(kind));
+  framework::AnyObject before = state_.objects.Remove(kind, key);
+  if (framework::IsNull(before)) return false;
+  changes_.emplace_back(ObjectChanged{kind, key, std::move(before)});
+  return true;
+}
+
 void Overlay::UndoTo(Mark mark) {
   BERTH_CHECK(mark <= changes_.size(), mark, changes_.size());
   const cache::PodGroupStates::Trial groups(state_.pod_groups.get());
@@ -118,6 +142,14 @@ void Overlay::Undo(const NodeChanged& change) {
     for (const auto& [image, size_bytes] : change.image_sizes) state_.cache.SetImageSizeBytes(image, size_bytes);
   } else {
     state_.cache.RemoveNode(change.name);
+  }
+}
+
+void Overlay::Undo(const ObjectChanged& change) {
+  if (framework::IsNull(change.before)) {
+    state_.objects.Remove(change.kind, change.key);
+  } else {
+    state_.objects.Set(change.before);
   }
 }
 

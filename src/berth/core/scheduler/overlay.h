@@ -43,6 +43,7 @@ class Overlay {
   Overlay& operator=(const Overlay&) = delete;
 
   const framework::NodeTable& nodes() const { return state_.cache.nodes(); }
+  const framework::Objects& objects() const { return state_.objects; }
   // Null: no profile schedules the pod.
   const Profile* ProfileOf(const framework::PodInfo& pod) const { return state_.profiles.Find(pod); }
   // The name of the configuration's first profile.
@@ -65,6 +66,10 @@ class Overlay {
   void SetNode(std::shared_ptr<const api::Node> node);
   // Pods on it stay where they are; remove them first. False when there is no such node.
   bool RemoveNode(std::string_view name);
+  // An object that is new, or another version of one that there is; of no kind of pod group, whose members are counted.
+  void SetObject(framework::AnyObject object);
+  // False when there is no such object.
+  bool RemoveObject(framework::ObjectKind kind, const std::string& key);
 
   Mark mark() const { return changes_.size(); }
   // Takes back all changes since `mark`, the newest first.
@@ -92,7 +97,12 @@ class Overlay {
     // Of its images: all nodes share the size that the first of them told.
     std::vector<std::pair<std::string, std::int64_t>> image_sizes;
   };
-  using Change = std::variant<Placed, PodAdded, PodRemoved, NodeChanged>;
+  struct ObjectChanged {
+    framework::ObjectKind kind;
+    std::string key;
+    framework::AnyObject before;  // a null pointer: there was none
+  };
+  using Change = std::variant<Placed, PodAdded, PodRemoved, NodeChanged, ObjectChanged>;
   struct Evaluators {
     std::unique_ptr<runtime::Evaluator> choice;
     std::unique_ptr<runtime::Evaluator> all;
@@ -103,6 +113,7 @@ class Overlay {
   void Undo(const PodAdded& change);
   void Undo(const PodRemoved& change);
   void Undo(const NodeChanged& change);
+  void Undo(const ObjectChanged& change);
 
   CoreState& state_;
   // Of its own, so that questions leave no trace in what the scheduler's evaluators keep for later pods.

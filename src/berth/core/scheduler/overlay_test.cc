@@ -63,6 +63,35 @@ TEST(OverlayTest, PlacesAsTheSchedulerWouldAndTakesBack) {
   EXPECT_EQ(h.core.cache().pod_count(), 0U);
 }
 
+TEST(OverlayTest, ObjectsComeAndGoAndAreTakenBack) {
+  Harness h;
+  const auto named = [](const char* name, const char* label) {
+    auto object = std::make_shared<api::Namespace>();
+    object->metadata.name = name;
+    object->metadata.labels.Set("team", label);
+    return object;
+  };
+  const auto overlay = h.core.MakeOverlay(h.now);
+  const auto said = [&] {
+    std::string text;
+    for (const auto& [key, object] : overlay->objects().Of<api::Namespace>())
+      text += key + '=' + *object->metadata.labels.Find("team") + ' ';
+    return text;
+  };
+  overlay->SetObject(std::shared_ptr<const api::Namespace>(named("shop", "a")));
+  const Overlay::Mark mark = overlay->mark();
+  overlay->SetObject(std::shared_ptr<const api::Namespace>(named("shop", "b")));
+  overlay->SetObject(std::shared_ptr<const api::Namespace>(named("mail", "c")));
+  EXPECT_EQ(said(), "mail=c shop=b ");
+  EXPECT_TRUE(overlay->RemoveObject(framework::ObjectKind::kNamespace, "shop"));
+  EXPECT_FALSE(overlay->RemoveObject(framework::ObjectKind::kNamespace, "shop"));
+  EXPECT_EQ(said(), "mail=c ");
+  overlay->UndoTo(mark);
+  EXPECT_EQ(said(), "shop=a ");
+  overlay->UndoTo(0);
+  EXPECT_EQ(said(), "");
+}
+
 TEST(OverlayTest, LivesOnWhileTheClusterChanges) {
   Harness h;
   h.Set(MakeNode("a").Allocatable("cpu", "2"));

@@ -258,14 +258,14 @@ std::string PodGroupCycle::WhyInvalid(const PodGroupKey& root, std::span<const G
 
 // Why not now; empty: now. An extender's answer would have to be waited for, once for each member in turn, while the
 // rest of the group holds its room.
-std::string PodGroupCycle::WhyLater(std::span<const GroupMember> members) const {
+std::string PodGroupCycle::WhyLater(std::span<const GroupMember> members) {
   for (const GroupMember& member : members) {
     const PodInfo& pod = *member.queued.pod;
     if (ExtenderCycle::IsWantedFor(pod, state_.options.extenders))
       return "pod " + pod.Key() + " is managed by an extender, and extenders are not asked about pods of a pod group";
-    if (std::optional<std::string> why = bindings_.HoldsBack(pod)) {
+    if (std::optional<HeldBack> held = bindings_.HoldBack(pod)) {
       ++state_.counts.held_back;
-      return *std::move(why);
+      return std::move(held->why);
     }
   }
   return "";

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Preemption from end to end in the core: an attempt that finds victims, their eviction, and the preemptor's way back.
+#include <deque>
+#include <iterator>
+#include <map>
+#include <string>
+
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "berth/core/scheduler/scheduler_testing.h"
@@ -143,6 +149,21 @@ TEST_F(PreemptionTest, LooksForAnotherNodeWhenItsVictimsHaveLeft) {
   EXPECT_EQ(h().handle->NominatedPods("b").size(), 1u);
 }
 
+// NodePorts refuses the pod. That the node is too small as well is only seen in the dry run without the port's owner,
+// and NodePorts does not care about larger nodes.
+TEST_F(PreemptionTest, IsTriedAfterAnEventOfWhoRefusedItInTheDryRunAlone) {
+  harness_ = std::make_unique<Harness>(std::move(profiles_));
+  h().Set(MakeNode("a").Allocatable("cpu", "4"));
+  h().Set(MakePod("v").Request("cpu", "1").HostPort(80).Node("a"));
+  h().Set(MakePod("w").Request("cpu", "2").Priority(100).Node("a"));
+  h().Set(MakePod("p").Request("cpu", "3").HostPort(80).Priority(10));
+  h().Run();
+  EXPECT_THAT(h().Take().back(), ::testing::HasSubstr("preemption: 0/1 nodes are available: 1 Insufficient cpu."));
+  h().Set(MakeNode("a").Allocatable("cpu", "6"));
+  h().Run(11s);
+  EXPECT_EQ(h().Take().back(), "patch v");
+}
+
 TEST_F(PreemptionTest, ClearsNominationsOfLessImportantPods) {
   Start();
   h().Set(MakePod("low").Request("cpu", "4").Priority(5).NeverPreempts().Nominated("a"));
@@ -154,6 +175,103 @@ TEST_F(PreemptionTest, ClearsNominationsOfLessImportantPods) {
   EXPECT_NE(std::find(lines.begin(), lines.end(), "status low nominates "), lines.end());
   EXPECT_EQ(h().handle->NominatedPods("a").size(), 1u);
 }
+
+// A full cluster, and as many preemptors as nodes, each of which has to evict three pods. The API server answers one
+// write at a time, in their order, and watches show what came of it before the answer or some answers later.
+class ManyPreemptorsTest : public ::testing::TestWithParam<int> {
+ protected:
+  static constexpr int kNodes = 30;
+
+  ManyPreemptorsTest() {
+    for (int n = 0; n < kNodes; ++n) {
+      const std::string node = "n" + std::to_string(n);
+      h.Set(MakeNode(node).Allocatable("cpu", "4"));
+      for (int i = 0; i < 4; ++i) h.Set(Low(node + "-" + std::to_string(i)).Node(node));
+    }
+  }
+  static testing::PodBuilder Low(const std::string& name) { return MakePod(name).Request("cpu", "900m"); }
+  static testing::PodBuilder High(int i) {
+    return MakePod("high-" + std::to_string(i)).Request("cpu", "3").Priority(10);
+  }
+
+  void TakeOutputs() {
+    std::vector<Output> outputs;
+    h.core.TakeOutputs(outputs);
+    for (Output& output : outputs) {
+      if (auto* write = std::get_if<Write>(&output)) {
+        writes.push_back(std::move(*write));
+      } else if (const auto* event = std::get_if<EmitEvent>(&output)) {
+        ++events[event->reason];
+      }
+    }
+  }
+  // What watches show of a write.
+  void Show(const Write& write) {
+    if (const auto* removal = std::get_if<framework::ObjectDelete>(&write.write)) {
+      h.Remove(Low(removal->object.name));
+    } else if (const auto* status = std::get_if<framework::PodStatusWrite>(&write.write)) {
+      const int i = std::stoi(status->pod.name.substr(5));
+      if (!bound.contains(status->pod.name)) h.Set(High(i).Nominated(status->nominated_node_name));
+    } else if (const auto* bind = std::get_if<framework::BindWrite>(&write.write)) {
+      bound[bind->pod.name] = bind->node_name;
+      h.Set(High(std::stoi(bind->pod.name.substr(5))).Node(bind->node_name));
+    }
+  }
+  void Answer(const Write& write) {
+    std::optional<Error> error;
+    if (const auto* removal = std::get_if<framework::ObjectDelete>(&write.write)) {
+      ++deleted[removal->object.name];
+    } else if (const auto* patch = std::get_if<framework::ObjectPatch>(&write.write)) {
+      ++patched[patch->object.name];
+    }
+    h.core.Handle(WriteDone{write.operation, std::move(error)}, h.now);
+  }
+
+  Harness h;
+  std::deque<Write> writes;
+  std::deque<Write> unseen;  // answered, and still to be shown
+  std::map<std::string, int> events, deleted, patched;
+  std::map<std::string, std::string> bound;
+};
+
+TEST_P(ManyPreemptorsTest, AreTriedWhenTheirOwnVictimsHaveLeft) {
+  const int lag = GetParam();  // of watches, in answers; -1: they are ahead of them
+  for (int i = 0; i < kNodes; ++i) h.Set(High(i));
+  const auto cycles = [this] { return h.core.counts().cycles; };
+  for (int step = 0; step < 20'000 && std::ssize(bound) < kNodes; ++step) {
+    h.Run(1ms);
+    TakeOutputs();
+    if (!writes.empty()) {
+      const Write write = std::move(writes.front());
+      writes.pop_front();
+      if (lag < 0) {
+        Show(write);
+        h.Run();
+        Answer(write);
+      } else {
+        Answer(write);
+        unseen.push_back(write);
+      }
+    }
+    if (std::ssize(unseen) > lag || writes.empty()) {
+      if (!unseen.empty()) {
+        Show(unseen.front());
+        unseen.pop_front();
+      }
+    }
+  }
+  TakeOutputs();
+  EXPECT_EQ(std::ssize(bound), kNodes);
+  EXPECT_EQ(cycles(), 2U * kNodes) << "one attempt that nominates, and one that places";
+  EXPECT_EQ(std::ssize(deleted), 3 * kNodes);
+  for (const auto& [name, times] : deleted) EXPECT_EQ(times, 1) << name;
+  for (const auto& [name, times] : patched) EXPECT_EQ(times, 1) << name;
+  EXPECT_EQ(events["Preempted"], 3 * kNodes);
+  std::map<std::string, int> on_node;
+  for (const auto& [pod, node] : bound) EXPECT_EQ(++on_node[node], 1) << node;
+}
+
+INSTANTIATE_TEST_SUITE_P(Watches, ManyPreemptorsTest, ::testing::Values(-1, 0, 1, 7, 40));
 
 TEST_F(PreemptionTest, TakesBackAPodThatWaits) {
   Enable(*profiles_.front(), std::make_shared<Actor>("X", calls_)).permit = [](const framework::PodInfo& pod) {

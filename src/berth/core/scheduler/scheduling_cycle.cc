@@ -9,6 +9,7 @@
 
 #include "berth/base/check.h"
 #include "berth/base/subject.h"
+#include "berth/core/scheduler/attempt_log.h"
 #include "berth/core/scheduler/nomination_moves.h"
 #include "berth/core/scheduler/reserve_and_permit.h"
 #include "berth/core/scheduler/scheduling_failure.h"
@@ -25,7 +26,8 @@ using runtime::Result;
 
 namespace {
 
-// A large pod that waits for its turn for so long is told why.
+// A large pod that waits for its turn for so long is told why: a patch of a pod of a megabyte costs the API server more
+// than its binding.
 constexpr Duration kLargePodToldAfter = std::chrono::seconds(5);
 
 }  // namespace
@@ -48,6 +50,7 @@ bool SchedulingCycle::ScheduleOne() {
   const std::size_t count_asked = queue::CountAsked(*pod.pod_class);
   if (DropStale(attempt) || PutOff(attempt, count_asked)) return true;
   state_.UpdateNominations();
+  LogAttempt(state_, pod);
   attempt.seed = decision.seed = random_.Next();
   attempt.queued.is_sampled = runtime::IsSampled(attempt.seed);
   idle_sweep_.NoteCycle(count_asked >= queue::kLargePodMin);
@@ -70,20 +73,22 @@ bool SchedulingCycle::ScheduleOne() {
   return true;
 }
 
-// A pod whose turn it is not: it is tried again after its back-off.
+// A pod whose turn it is not: it comes again after its back-off, or sooner.
 bool SchedulingCycle::PutOff(SchedulingAttempt& attempt, std::size_t count_asked) {
   const PodInfo& pod = *attempt.queued.pod;
   SchedulingFailure failure;
-  std::optional<std::string> why = bindings_.HoldsBack(pod);
-  if (why) {
+  failure.is_put_off = true;
+  std::optional<HeldBack> held = bindings_.HoldBack(pod);
+  if (held) {
     ++state_.counts.held_back;
+  } else if (std::optional<std::string> why = large_pods_.WhyLater(count_asked, state_.now)) {
+    held = HeldBack{*std::move(why), kLargePodToldAfter};
   } else {
-    why = large_pods_.WhyLater(count_asked, state_.now);
-    // A patch of a pod of a megabyte costs the API server more than its binding.
-    failure.is_silent = state_.now < attempt.queued.initial_attempt_timestamp.value_or(state_.now) + kLargePodToldAfter;
+    return false;
   }
-  if (!why) return false;
-  failure.message = attempt.decision->message = *std::move(why);
+  failure.is_silent = state_.now < attempt.queued.initial_attempt_timestamp.value_or(state_.now) + held->told_after;
+  --attempt.queued.attempts;
+  failure.message = attempt.decision->message = std::move(held->why);
   HandleSchedulingFailure(state_, *attempt.profile, std::move(attempt.queued), std::move(failure));
   return true;
 }
@@ -138,6 +143,7 @@ void SchedulingCycle::Conclude(SchedulingAttempt&& attempt, const Outcome& outco
     FailAttempt(std::move(attempt), outcome);
     return;
   }
+  LogScores(state_, *attempt.profile, *attempt.queued.pod, outcome);
   state_.cache.nodes().Prefetch(outcome.node);
   decision.node_name = state_.cache.nodes().Name(outcome.node);
   decision.total = outcome.total;
@@ -158,7 +164,18 @@ void SchedulingCycle::FailAttempt(SchedulingAttempt&& attempt, const Outcome& ou
       const framework::PostFilterResult result =
           attempt.post_filter ? *std::move(attempt.post_filter) : evaluator.RunPostFilter();
       failure.nomination = {result.has_nomination, result.nominated_node_name};
-      if (result.preemption != nullptr && result.preemption->waits_for_victims)
+      // Without a node because of an extender or an error it may find one with the next change of what can be evicted.
+      const bool has_found = result.has_nomination && !result.nominated_node_name.empty();
+      const bool is_unsure = attempt.post_filter || result.status.code() == framework::Code::kError;
+      if (!has_found && is_unsure && !failure.unschedulable_plugins.empty())
+        failure.unschedulable_plugins.emplace(plugins::names::kDefaultPreemption);
+      // Without their refusals preemption would have made room: an event that they alone have registered for may help.
+      if (result.preemption != nullptr && !failure.unschedulable_plugins.empty())
+        failure.unschedulable_plugins.insert(result.preemption->refused_by.begin(),
+                                             result.preemption->refused_by.end());
+      // What it waits for from now on. Its filters' hints would not tell when something else has taken the room.
+      if (result.preemption != nullptr &&
+          (result.preemption->waits_for_victims || result.preemption->chosen != framework::kNoNode))
         failure.pending_plugins.emplace(plugins::names::kDefaultPreemption);
     }
     failure.message = evaluator.Message();

@@ -8,6 +8,7 @@
 #include "berth/base/text_hash.h"
 #include "berth/base/utf8.h"
 #include "berth/core/runtime/guarded.h"
+#include "berth/core/scheduler/attempt_log.h"
 #include "berth/core/scheduler/attempt_timing.h"
 #include "berth/core/scheduler/nomination_moves.h"
 #include "berth/core/scheduler/plugin_errors.h"
@@ -120,10 +121,13 @@ void HandleSchedulingFailure(CoreState& state, const Profile& profile, queue::Qu
                              SchedulingFailure&& failure) {
   const PodInfoPtr pod = queued.pod;
   CutMessage(failure.message);
-  ++(failure.is_refusal ? state.counts.unschedulable : state.counts.errors);
-  using enum instruments::AttemptResult;
-  profile.metrics->NoteAttempt(failure.is_refusal ? kUnschedulable : kError,
-                               state.stopwatch.Read() - queued.attempt_began);
+  LogFailedAttempt(state, *pod, failure);
+  if (!failure.is_put_off) {
+    ++(failure.is_refusal ? state.counts.unschedulable : state.counts.errors);
+    using enum instruments::AttemptResult;
+    profile.metrics->NoteAttempt(failure.is_refusal ? kUnschedulable : kError,
+                                 state.stopwatch.Read() - queued.attempt_began);
+  }
   const std::string_view reason = failure.is_refusal ? "Unschedulable" : "SchedulerError";
   framework::PodStatusWrite write;
   if (!failure.is_silent) write = StatusWriteOf(*pod, failure, reason, queued);

@@ -23,6 +23,7 @@ struct NominationChange {
 struct SchedulingFailure {
   bool is_refusal = false;  // reason Unschedulable; else SchedulerError
   bool is_silent = false;   // neither condition nor event
+  bool is_put_off = false;  // nothing was tried: this counts as no attempt
   std::string message;
   std::set<std::string> unschedulable_plugins;
   std::set<std::string> pending_plugins;

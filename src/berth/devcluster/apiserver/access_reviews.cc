@@ -107,10 +107,10 @@ UserInfo Admin() {
 // Whom the request wants to be taken for (Impersonate-User), else `sender`.
 UserInfo Impersonated(const net::Request& request, UserInfo sender) {
   UserInfo user;
-  user.name = HeaderValue(request, "Impersonate-User");
+  user.name = request.Get("Impersonate-User");
   if (user.name.empty()) return sender;
   if (user.name == kAnonymous) return Anonymous();
-  user.uid = HeaderValue(request, "Impersonate-Uid");
+  user.uid = request.Get("Impersonate-Uid");
   for (const net::Header& header : request.headers) {
     if (net::EqualsIgnoreCase(header.name, "Impersonate-Group")) user.groups.push_back(header.value);
   }
@@ -149,7 +149,7 @@ json::object UserInfo::ToObject() const {
 std::optional<UserInfo> AccessReviews::Authenticate(const net::Request& request) const {
   if (admin_token_.empty()) return Impersonated(request, Anonymous());
   constexpr std::string_view kBearer = "Bearer ";
-  std::string_view token = HeaderValue(request, "Authorization");
+  std::string_view token = request.Get("Authorization");
   if (!token.starts_with(kBearer)) return std::nullopt;
   token.remove_prefix(kBearer.size());
   Identified identified = Identify(token, json::array{json::string(kTokenIssuer)});

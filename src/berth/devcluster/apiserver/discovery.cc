@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "berth/devcluster/apiserver/metrics_api.h"
 #include "berth/devcluster/apiserver/object.h"
 #include "berth/devcluster/apiserver/openapi.h"
 #include "berth/devcluster/apiserver/openapi_protobuf.h"
@@ -26,6 +27,7 @@ struct Subresource {
 };
 
 std::vector<std::string> Verbs(const ResourceType& type) {
+  if (IsMeasured(type)) return {"get", "list"};
   if (!type.is_stored) return {"create"};
   std::vector<std::string> verbs = {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"};
   // Nobody deletes all namespaces at once.
@@ -295,11 +297,11 @@ DiscoveryAnswer AggregatedAnswer(const CustomCatalog& custom, bool is_core, std:
   return answer;
 }
 
-json::object VersionDocument() {
+json::object VersionDocument(int release_minor) {
   json::object document;
   document["major"] = "1";
-  document["minor"] = "36";
-  document["gitVersion"] = kGitVersion;
+  document["minor"] = std::to_string(release_minor);
+  document["gitVersion"] = "v1." + std::to_string(release_minor) + ".0+berth";
   document["gitCommit"] = "";
   document["gitTreeState"] = "clean";
   document["buildDate"] = "1970-01-01T00:00:00Z";
@@ -339,13 +341,11 @@ std::optional<DiscoveryAnswer> GroupAnswer(const CustomCatalog& custom, std::str
 }  // namespace
 
 std::optional<DiscoveryAnswer> ServeDiscovery(std::string_view path, std::string_view accept,
-                                              std::string_view server_address, const CustomCatalog& custom) {
+                                              std::string_view server_address, const CustomCatalog& custom,
+                                              int release_minor) {
   while (path.size() > 1 && path.back() == '/') path.remove_suffix(1);
   if (path == "/" || path.empty()) return Json(RootPaths(custom));
-  if (path == "/version") return Json(VersionDocument());
-  for (const std::string_view health : {"/healthz", "/livez", "/readyz"}) {
-    if (path == health || (path.starts_with(health) && path[health.size()] == '/')) return PlainText("ok");
-  }
+  if (path == "/version") return Json(VersionDocument(release_minor));
   if (path == "/api" || path == "/apis") {
     const bool is_core = path == "/api";
     if (const std::string_view version = AggregatedVersionOf(accept); !version.empty()) {

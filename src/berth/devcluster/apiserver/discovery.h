@@ -20,13 +20,14 @@ struct DiscoveryAnswer {
 };
 
 // The answer to a GET of `path` (without query; a trailing slash is fine); nullopt when the path is none of: /, /api,
-// /apis, /api/v1, /apis/<group>, /apis/<group>/<version>, /version, /healthz, /livez, /readyz (and /healthz/..),
-// /openapi/v2, /openapi/v3, /openapi/v3/... The REST code asks here first, for GET (and HEAD).
-// `accept` is the Accept header; `server_address` ("127.0.0.1:8001") goes into /api.
+// /apis, /api/v1, /apis/<group>, /apis/<group>/<version>, /version, /openapi/v2, /openapi/v3, /openapi/v3/... The REST
+// code asks here first, for GET (and HEAD).
+// `accept` is the Accept header; `server_address` ("127.0.0.1:8001") goes into /api, `release_minor` into /version.
 std::optional<DiscoveryAnswer> ServeDiscovery(std::string_view path, std::string_view accept,
-                                              std::string_view server_address, const CustomCatalog& custom = {});
+                                              std::string_view server_address, const CustomCatalog& custom = {},
+                                              int release_minor = 36);
 
-// What /version says of us: gitVersion.
+// The release whose kinds OpenAPI describes.
 inline constexpr std::string_view kGitVersion = "v1.36.0+berth";
 
 }  // namespace berth::apiserver

@@ -141,12 +141,6 @@ StoredObject MakeDraft(const ResourceType& type, const json::object& document) {
     }
     draft.labels = api::StringMap(std::move(entries));
   }
-  if (const json::array* owners = ArrayMember(*metadata, "ownerReferences")) {
-    for (const json::value& owner : *owners) {
-      const std::string_view uid = owner.is_object() ? StringMember(owner.get_object(), "uid") : std::string_view();
-      if (!uid.empty()) draft.owner_uids.emplace_back(uid);
-    }
-  }
   draft.is_being_deleted = !StringMember(*metadata, "deletionTimestamp").empty();
   for (const std::string& field : type.selectable_fields) {
     draft.fields.push_back(FieldText(type.field ? type.field(document, field) : nullptr));
@@ -196,7 +190,6 @@ StoredObject WithSpecAndStatus(const StoredObject& pod, std::string_view spec, s
   draft.uid = pod.uid;
   draft.labels = pod.labels;
   draft.fields = pod.fields;
-  draft.owner_uids = pod.owner_uids;
   draft.version_begin = pod.version_begin;
   draft.version_length = pod.version_length;
   const std::string_view bytes = pod.bytes;

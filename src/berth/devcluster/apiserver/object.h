@@ -20,7 +20,6 @@ struct StoredObject {
   std::string uid;
   api::StringMap labels;
   std::vector<std::string> fields;      // values of the type's selectable_fields, in their order
-  std::vector<std::string> owner_uids;  // of metadata.ownerReferences, without empty ones
   bool is_being_deleted = false;        // has a deletionTimestamp
   std::int64_t resource_version = 0;
 

@@ -12,6 +12,7 @@
 
 #include "berth/devcluster/apiserver/custom_openapi.h"
 #include "berth/devcluster/apiserver/discovery.h"
+#include "berth/devcluster/apiserver/metrics_api.h"
 #include "berth/devcluster/apiserver/object.h"
 #include "berth/devcluster/apiserver/openapi_protobuf.h"
 #include "berth/devcluster/apiserver/resource.h"
@@ -163,7 +164,7 @@ void AddKind(const Dialect& dialect, const ResourceType& type, json::object& sch
   }
   schemas[name].as_object()["x-kubernetes-group-version-kind"] =
       json::array{KindTag(type.group, type.version, type.kind)};
-  if (!type.is_stored) return;
+  if (!type.is_stored && !IsMeasured(type)) return;
   json::object items;
   items["type"] = "array";
   items["items"] = FieldReference(dialect, name);
@@ -289,6 +290,12 @@ void AddPaths(const Dialect& dialect, const ResourceType& type, json::object& pa
       {"get", "get"}, {"put", "put"}, {"patch", "patch"}, {"delete", "delete", false, true}};
   const std::vector<Verb> part = {{"get", "get"}, {"put", "put"}, {"patch", "patch"}};
   const std::string base = root + (type.namespaced ? "/namespaces/{namespace}/" : "/") + type.plural;
+  if (IsMeasured(type)) {
+    if (type.namespaced) AddPath(dialect, type, root + "/" + type.plural, {list}, paths);
+    AddPath(dialect, type, base, {list}, paths);
+    AddPath(dialect, type, base + "/{name}", {{"get", "get"}}, paths);
+    return;
+  }
   if (!type.is_stored) {
     AddPath(dialect, type, base, {{"post", "post"}}, paths);
     return;

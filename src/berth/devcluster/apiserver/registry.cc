@@ -16,6 +16,13 @@
 #include "berth/devcluster/apiserver/runtime_class.h"
 
 namespace berth::apiserver {
+
+bool OrphansByDefault(const ResourceType& type) {
+  if (type.structural != nullptr) return false;
+  return (type.group == "batch" && type.plural == "jobs") ||
+         (type.group.empty() && type.plural == "replicationcontrollers");
+}
+
 namespace {
 
 std::string StorageKey(const ResourceType& type) {
@@ -69,6 +76,14 @@ void BumpGeneration(json::object& metadata) {
   if (generation > 0) metadata["generation"] = generation + 1;
 }
 
+bool IsText(const json::value& value, std::string_view text) {
+  return value.is_string() && View(value.get_string()) == text;
+}
+
+// What the garbage collector waits for, or has to do, before an object that has it may go.
+constexpr std::string_view kForegroundFinalizer = "foregroundDeletion";
+constexpr std::string_view kOrphanFinalizer = "orphan";
+
 // Seconds; some thirty years. What is beyond cannot be added to a time.
 constexpr std::int64_t kGracePeriodMax = 1'000'000'000;
 
@@ -92,23 +107,71 @@ bool IsSameTracked(const json::object& old, const json::object& document) {
 
 enum class Removal : std::uint8_t { kNow, kLater, kAlreadyPending };
 
+// The garbage collector's finalizer that the object is to have from now on; empty: none. As upstream's store decides:
+// what the request says, else what the object has, else what is usual for its type.
+std::string_view DependentsFinalizer(const ResourceType& type, const json::object& metadata,
+                                     const DeleteOptions& options) {
+  if (type.plural == "events") return {};
+  if (options.orphan_dependents) return *options.orphan_dependents ? kOrphanFinalizer : std::string_view();
+  if (options.propagation_policy == "Orphan") return kOrphanFinalizer;
+  if (options.propagation_policy == "Foreground") return kForegroundFinalizer;
+  if (!options.propagation_policy.empty()) return {};
+  if (const json::array* finalizers = ArrayMember(metadata, "finalizers")) {
+    for (const json::value& each : *finalizers) {
+      for (const std::string_view own : {kOrphanFinalizer, kForegroundFinalizer}) {
+        if (IsText(each, own)) return own;
+      }
+    }
+  }
+  return OrphansByDefault(type) ? kOrphanFinalizer : std::string_view();
+}
+
+// True when the finalizers are others now.
+bool SetDependentsFinalizer(json::object& metadata, std::string_view wanted) {
+  json::array others(metadata.storage());
+  std::size_t own = 0;
+  bool has_wanted = wanted.empty();
+  if (const json::array* finalizers = ArrayMember(metadata, "finalizers")) {
+    for (const json::value& each : *finalizers) {
+      if (!IsText(each, kOrphanFinalizer) && !IsText(each, kForegroundFinalizer)) {
+        others.push_back(each);
+      } else {
+        ++own;
+        has_wanted = has_wanted || IsText(each, wanted);
+      }
+    }
+  }
+  if (has_wanted && own == (wanted.empty() ? 0 : 1)) return false;
+  if (!wanted.empty()) others.emplace_back(json::string_view(wanted.data(), wanted.size()));
+  metadata.erase("finalizers");
+  if (!others.empty()) metadata["finalizers"] = std::move(others);
+  return true;
+}
+
+// A deletion whose grace period is under way, which may only become shorter.
+Removal ShortenGrace(json::object& metadata, Time until, const DeleteOptions& options) {
+  const std::int64_t pending = IntegerMember(metadata, "deletionGracePeriodSeconds", 0);
+  if (!options.grace_period_seconds || *options.grace_period_seconds >= pending) return Removal::kAlreadyPending;
+  const std::int64_t period = std::max<std::int64_t>(*options.grace_period_seconds, 0);
+  metadata["deletionTimestamp"] = FormatRfc3339(until + std::chrono::seconds(period - pending));
+  metadata["deletionGracePeriodSeconds"] = period;
+  return period == 0 && !HasFinalizers(metadata) ? Removal::kNow : Removal::kLater;
+}
+
 // Marks `document` as being deleted, as upstream's BeforeDelete and its graceful update do.
-Removal MarkDeleted(bool is_pod, json::object& document, const DeleteOptions& options, Time now) {
+Removal MarkDeleted(const ResourceType& type, json::object& document, const DeleteOptions& options, Time now) {
+  const bool is_pod = type.group.empty() && type.plural == "pods";
   json::object& metadata = MutableObject(document, "metadata");
   const auto previous = ParseRfc3339(StringMember(metadata, "deletionTimestamp"));
-  const bool has_finalizers = HasFinalizers(metadata);
-  if (previous && is_pod && FindMember(metadata, "deletionGracePeriodSeconds") != nullptr) {
-    // A deletion is pending: its grace period may only become shorter.
-    const std::int64_t pending = IntegerMember(metadata, "deletionGracePeriodSeconds", 0);
-    if (!options.grace_period_seconds || *options.grace_period_seconds >= pending) {
-      return pending == 0 && !has_finalizers ? Removal::kNow : Removal::kAlreadyPending;
-    }
-    const std::int64_t period = std::max<std::int64_t>(*options.grace_period_seconds, 0);
-    metadata["deletionTimestamp"] = FormatRfc3339(*previous + std::chrono::seconds(period - pending));
-    metadata["deletionGracePeriodSeconds"] = period;
-    return period == 0 && !has_finalizers ? Removal::kNow : Removal::kLater;
+  if (previous && IntegerMember(metadata, "deletionGracePeriodSeconds", 0) > 0) {
+    return ShortenGrace(metadata, *previous, options);
   }
-  if (previous) return has_finalizers ? Removal::kAlreadyPending : Removal::kNow;
+  const bool has_changed = SetDependentsFinalizer(metadata, DependentsFinalizer(type, metadata, options));
+  const bool has_finalizers = HasFinalizers(metadata);
+  if (previous) {
+    if (!has_finalizers) return Removal::kNow;
+    return has_changed ? Removal::kLater : Removal::kAlreadyPending;
+  }
   const std::int64_t period = is_pod ? PodGracePeriod(document, options) : 0;
   metadata["deletionTimestamp"] = FormatRfc3339(now + std::chrono::seconds(period));
   metadata["deletionGracePeriodSeconds"] = period;
@@ -548,19 +611,12 @@ bool Registry::UpdateText(const ServedType& served, std::string_view namespace_n
   return true;
 }
 
-Outcome<Deleted> Registry::Delete(const ServedType& served, std::string_view namespace_name, std::string_view name,
-                                  const DeleteOptions& options) {
-  std::optional<Dependents> dependents;
-  return DeleteOne(served, namespace_name, name, options, dependents);
-}
-
 Outcome<std::vector<ObjectPtr>> Registry::DeleteCollection(const ServedType& served, const Store::ListQuery& query,
                                                            DeleteOptions options) {
   std::vector<ObjectPtr> gone;
-  std::optional<Dependents> dependents;
   for (const ObjectPtr& object : store_.List(served.table, query).objects) {
     options.preconditions.uid = object->uid;
-    auto deleted = DeleteOne(served, object->namespace_name(), object->name(), options, dependents);
+    auto deleted = Delete(served, object->namespace_name(), object->name(), options);
     // One that someone else has deleted meanwhile is what the client wanted.
     if (deleted.ok()) {
       gone.push_back(deleted->object);
@@ -571,8 +627,8 @@ Outcome<std::vector<ObjectPtr>> Registry::DeleteCollection(const ServedType& ser
   return gone;
 }
 
-Outcome<Deleted> Registry::DeleteOne(const ServedType& served, std::string_view namespace_name, std::string_view name,
-                                     const DeleteOptions& options, std::optional<Dependents>& dependents) {
+Outcome<Deleted> Registry::Delete(const ServedType& served, std::string_view namespace_name, std::string_view name,
+                                  const DeleteOptions& options) {
   const std::string key = ObjectKey(namespace_name, name);
   if (served.IsNamespaces() && (name == "default" || name == "kube-system" || name == "kube-public")) {
     return Forbidden(*served.type, name, "this namespace may not be deleted");
@@ -582,13 +638,11 @@ Outcome<Deleted> Registry::DeleteOne(const ServedType& served, std::string_view 
     if (current == nullptr) return NotFound(*served.type, name);
     BERTH_RETURN_IF_ERROR(CheckPreconditions(*served.type, *current, options.preconditions));
     json::object document = ParseServed(served, *current, RequestStorage());
-    const Removal removal = MarkDeleted(served.IsPods(), document, options, clock_.WallNow());
+    const Removal removal = MarkDeleted(*served.type, document, options, clock_.WallNow());
     if (removal == Removal::kAlreadyPending) return Deleted{current, false};
     if (served.IsNamespaces()) MutableObject(document, "status")["phase"] = "Terminating";
     BERTH_ASSIGN_OR_RETURN(StoredObject draft, Draft(served, document));
     if (options.is_dry_run) return Deleted{Seal(std::move(draft), current->resource_version), removal == Removal::kNow};
-    if (options.propagation_policy == "Orphan") OrphanDependents(current->uid);
-    if (options.propagation_policy == "Foreground") DeleteDependents(current->uid, dependents);
     const bool is_gone = removal == Removal::kNow;
     BERTH_ASSIGN_OR_RETURN(ObjectPtr written, Replace(served, current, std::move(draft), is_gone));
     if (written == nullptr) continue;
@@ -640,49 +694,6 @@ Outcome<Done> Registry::RemoveContents(const Store::Contents& contents) {
     }
   }
   return Done();
-}
-
-void Registry::ForEachObject(
-    const std::function<void(const std::shared_ptr<const ServedType>&, const ObjectPtr&)>& visit) {
-  for (const auto& stored : StoringTypes()) {
-    for (const ObjectPtr& object : store_.List(stored->table, {}).objects) visit(stored, object);
-  }
-}
-
-void Registry::OrphanDependents(std::string_view owner_uid) {
-  ForEachObject([&](const std::shared_ptr<const ServedType>& served, const ObjectPtr& object) {
-    const std::vector<std::string>& uids = object->owner_uids;
-    if (std::find(uids.begin(), uids.end(), owner_uid) == uids.end()) return;
-    const auto strip = [&](const json::object* current, const json::storage_ptr& storage) -> Outcome<json::object> {
-      json::object document(*current, storage);
-      json::object& metadata = MutableObject(document, "metadata");
-      json::array kept(storage);
-      if (const json::array* owners = ArrayMember(metadata, "ownerReferences")) {
-        for (const json::value& owner : *owners) {
-          if (!owner.is_object() || StringMember(owner.get_object(), "uid") != owner_uid) kept.push_back(owner);
-        }
-      }
-      metadata.erase("ownerReferences");
-      if (!kept.empty()) metadata["ownerReferences"] = std::move(kept);
-      return document;
-    };
-    // One that has gone meanwhile needs no orphaning.
-    (void)Update(*served, object->namespace_name(), object->name(), strip, {.mode = UpdateMode::kInternal});
-  });
-}
-
-// The dependents begin their deletion before the owner goes; their own grace periods are not waited for. Those found
-// last go first.
-void Registry::DeleteDependents(std::string_view owner_uid, std::optional<Dependents>& dependents) {
-  if (!dependents) {
-    ForEachObject([&made = dependents.emplace()](const std::shared_ptr<const ServedType>& served,
-                                                 const ObjectPtr& object) { made.Add(served, object); });
-  }
-  const std::vector<Dependents::Dependent> found = dependents->Take(owner_uid);
-  for (auto each = found.rbegin(); each != found.rend(); ++each) {
-    (void)Delete(*each->served, each->object->namespace_name(), each->object->name(),
-                 {.preconditions = {.uid = each->object->uid}});
-  }
 }
 
 std::string Registry::NewUid() {

@@ -18,7 +18,6 @@
 #include "berth/base/random.h"
 #include "berth/base/time.h"
 #include "berth/devcluster/apiserver/custom_resources.h"
-#include "berth/devcluster/apiserver/dependents.h"
 #include "berth/devcluster/apiserver/object.h"
 #include "berth/devcluster/apiserver/resource.h"
 #include "berth/devcluster/apiserver/served_type.h"
@@ -43,7 +42,8 @@ struct Preconditions {
 struct DeleteOptions {
   std::optional<std::int64_t> grace_period_seconds;
   Preconditions preconditions;
-  std::string propagation_policy;  // "", "Background", "Foreground", "Orphan"
+  std::string propagation_policy;         // "", "Background", "Foreground", "Orphan"
+  std::optional<bool> orphan_dependents;  // the older way to say it, not together with a policy
   bool is_dry_run = false;
 };
 
@@ -63,6 +63,10 @@ struct Deleted {
   ObjectPtr object;
   bool is_gone = false;  // false: it waits for its grace period or finalizers
 };
+
+// Whose dependents stay when a deletion does not say otherwise: Jobs and ReplicationControllers, as upstream, for the
+// sake of clients from before there was a choice.
+bool OrphansByDefault(const ResourceType& type);
 
 class Registry {
  public:
@@ -114,10 +118,11 @@ class Registry {
   // A uid that no other object has.
   std::string NewUid();
 
+  // What depends on it is the garbage collector's concern (controllers): the deletion sets the finalizers by which that
+  // one knows what was asked for.
   Outcome<Deleted> Delete(const ServedType& served, std::string_view namespace_name, std::string_view name,
                           const DeleteOptions& options);
-  // Each that the query finds, as it was last. In the foreground their dependents go as well, as they are when the
-  // first is deleted: one look for all of them. The garbage collector (controllers) removes those that come later.
+  // Each that the query finds, as it was last.
   Outcome<std::vector<ObjectPtr>> DeleteCollection(const ServedType& served, const Store::ListQuery& query,
                                                    DeleteOptions options);
 
@@ -152,12 +157,6 @@ class Registry {
   Store::Contents ContentsOf(const ServedType& served, std::string_view name) const;
   // An error when the log keeps one of them.
   Outcome<Done> RemoveContents(const Store::Contents& contents);
-  // `dependents` are those of one request, found when they are first asked for.
-  Outcome<Deleted> DeleteOne(const ServedType& served, std::string_view namespace_name, std::string_view name,
-                             const DeleteOptions& options, std::optional<Dependents>& dependents);
-  void DeleteDependents(std::string_view owner_uid, std::optional<Dependents>& dependents);
-  void OrphanDependents(std::string_view owner_uid);
-  void ForEachObject(const std::function<void(const std::shared_ptr<const ServedType>&, const ObjectPtr&)>& visit);
 
   std::string NewNameSuffix();
 

@@ -86,38 +86,6 @@ TEST_F(RegistryTest, ANamespaceStaysWhileTheLogKeepsItsObjects) {
   EXPECT_FALSE(Has(maps, "team", "c"));
 }
 
-std::string Owned(std::string_view name, std::string_view owner, std::string_view uid) {
-  return R"({"metadata":{"name":")" + std::string(name) +
-         R"(","ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":")" + std::string(owner) +
-         R"(","uid":")" + std::string(uid) + R"("}]}})";
-}
-
-// A look for each would make the time grow with the square of the objects. A dependent that comes after the first
-// deletion shows how many looks there were.
-TEST_F(RegistryTest, ACollectionsDependentsAreLookedForOnce) {
-  const ServedType& maps = Type("configmaps");
-  const ServedType& secrets = Type("secrets");
-  for (const std::string name : {"a", "b", "c"}) {
-    ASSERT_EQ(Create(maps, "default", R"({"metadata":{"name":")" + name + R"("}})"), 201);
-    const std::string uid = (*registry_.Get(maps, "default", name))->uid;
-    ASSERT_EQ(Create(secrets, "default", Owned("of-" + name, name, uid)), 201);
-  }
-  const std::string uid = (*registry_.Get(maps, "default", "c"))->uid;
-  bool is_there = false;
-  on_change_ = [&](TableId table) {
-    if (table != maps.table || std::exchange(is_there, true)) return;
-    ASSERT_EQ(Create(secrets, "default", Owned("late", "c", uid)), 201);
-  };
-  const auto gone = registry_.DeleteCollection(maps, {}, {.propagation_policy = "Foreground"});
-  ASSERT_TRUE(gone.ok());
-  EXPECT_EQ(gone->size(), 3U);
-  for (const std::string name : {"a", "b", "c"}) {
-    EXPECT_FALSE(Has(maps, "default", name));
-    EXPECT_FALSE(Has(secrets, "default", "of-" + name));
-  }
-  EXPECT_TRUE(Has(secrets, "default", "late"));
-}
-
 constexpr const char* kTeam = R"({"metadata":{"name":"team"}})";
 constexpr const char* kLate = R"({"metadata":{"name":"late"}})";
 

@@ -148,7 +148,6 @@ std::string PrettyJson(std::string_view text) {
       out += c;
     }
   }
-  out += '\n';
   return out;
 }
 

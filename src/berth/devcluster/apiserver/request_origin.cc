@@ -27,13 +27,15 @@ bool IsOurs(const std::string& host, std::span<const std::string> host_names) {
 }  // namespace
 
 std::optional<StatusError> RefuseForeignOrigin(const net::Request& request, std::span<const std::string> host_names) {
-  const std::string_view host = HeaderValue(request, "Host");
+  const std::string_view host = request.Get("Host");
   if (!host.empty() && !IsOurs(HostOf(host), host_names)) {
     return Refusal("this server is not known as \"" + HostOf(host) +
                    "\": use its address, or start it with --host-name " + HostOf(host));
   }
-  const std::string_view origin = HeaderValue(request, "Origin");
-  if (origin.empty() || origin == "http://" + std::string(host)) return std::nullopt;
+  const std::string_view origin = request.Get("Origin");
+  if (origin.empty() || origin == "http://" + std::string(host) || origin == "https://" + std::string(host)) {
+    return std::nullopt;
+  }
   return Refusal("requests from pages of another origin (\"" + std::string(origin) + "\") are not answered");
 }
 

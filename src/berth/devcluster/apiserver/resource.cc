@@ -580,6 +580,18 @@ std::vector<Entry> PodGroupEntries() {
   return {group, workload, composite};
 }
 
+// As metrics-server serves them. They are measured when they are asked for (metrics_api.h).
+std::vector<Entry> Measurements() {
+  Entry node{"metrics.k8s.io", "NodeMetrics", "nodes", {}, kCluster};
+  node.version = "v1beta1";
+  node.is_stored = false;
+  Entry pod = node;
+  pod.kind = "PodMetrics";
+  pod.plural = "pods";
+  pod.namespaced = true;
+  return {node, pod};
+}
+
 // The member that a field selector's field stands for; null counts as "".
 const json::value* SelectableField(const json::object& object, std::string_view field) {
   static const json::value kFalse = false;
@@ -694,6 +706,7 @@ const std::vector<ResourceType>& ResourceTypes() {
     for (const Entry& entry : MoreEntries()) types.push_back(MakeType(entry));
     for (const Entry& entry : Reviews()) types.push_back(MakeType(entry));
     for (const Entry& entry : PodGroupEntries()) types.push_back(MakeType(entry));
+    for (const Entry& entry : Measurements()) types.push_back(MakeType(entry));
     return types;
   }();
   return kTypes;

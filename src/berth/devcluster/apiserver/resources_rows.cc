@@ -274,6 +274,14 @@ std::vector<KindPrinting> OtherPrintings() {
       {"Workload",
        {{NameColumn(), AgeColumn()},
         [](const json::object& object, std::int64_t now) -> json::array { return {Name(object), Age(object, now)}; }}},
+      {"NodeMetrics",
+       {{NameColumn(), Column("cpu", "string", "The CPU in use."), Column("memory", "string", "The memory in use."),
+         Column("Window", "string", "The time that it was measured in.")},
+        [](const json::object& object, std::int64_t) -> json::array {
+          const json::object& usage = Part(object, "usage");
+          return {Name(object), Text(StringMember(usage, "cpu")), Text(StringMember(usage, "memory")),
+                  Text(StringMember(object, "window"))};
+        }}},
       {"PriorityClass",
        {{NameColumn(), Column("Value", "integer", "The priority of its pods."),
          Column("Global-Default", "boolean", "Whether pods without a class get it."), AgeColumn(),

@@ -2,23 +2,23 @@
 #include "berth/devcluster/apiserver/rest.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "berth/base/utf8.h"
+#include "berth/devcluster/apiserver/answer_format.h"
 #include "berth/devcluster/apiserver/discovery.h"
+#include "berth/devcluster/apiserver/health.h"
 #include "berth/devcluster/apiserver/rest_list.h"
 #include "berth/devcluster/apiserver/subresources.h"
+#include "berth/devcluster/apiserver/watch_socket.h"
+#include "berth/shell/net/websocket.h"
 
 namespace berth::apiserver {
 namespace {
-
-bool WantsPretty(const net::Target& target) {
-  const std::string_view pretty = target.Query("pretty");
-  return target.Has("pretty") && pretty != "false" && pretty != "0";
-}
 
 bool IsText(const net::Target& target) {
   return std::all_of(target.segments.begin(), target.segments.end(), IsValidUtf8) &&
@@ -27,6 +27,43 @@ bool IsText(const net::Target& target) {
 }
 
 bool IsRead(const net::Request& request) { return request.method == "GET" || request.method == "HEAD"; }
+
+// Takes the deprecated "watch" out of /api/v1/watch/... and /apis/GROUP/VERSION/watch/...; true when it was there.
+bool TakeWatchPrefix(net::Target& target) {
+  const std::size_t at = !target.segments.empty() && target.segments[0] == "api" ? 2 : 3;
+  if (target.segments.size() < at + 2 || target.segments[at] != "watch") return false;
+  target.segments.erase(target.segments.begin() + static_cast<std::ptrdiff_t>(at));
+  std::erase_if(target.query, [](const auto& each) { return each.first == "watch"; });
+  target.query.emplace_back("watch", "true");
+  return true;
+}
+
+// What follows "watch" is a collection, or one object of it: then the collection with a selector for its name. As
+// upstream, another selector has to ask for that name, too.
+Outcome<Done> WatchByName(RestRoute& route, net::Target& target) {
+  if (!route.subresource.empty()) return NoSuchPath();
+  if (route.name.empty()) return Done();
+  const std::string_view wanted = target.Query("fieldSelector");
+  if (!wanted.empty()) {
+    Selector selector;
+    BERTH_ASSIGN_OR_RETURN(selector.fields,
+                           ParseFieldSelector(wanted, *route.served->stored, route.served->field_to_stored));
+    const std::string* name = selector.SingleName();
+    if (name == nullptr || *name != route.name) {
+      return BadRequest("fieldSelector metadata.name doesn't match requested name");
+    }
+  } else {
+    std::string text = "metadata.name=";
+    for (const char c : route.name) {
+      if (c == '\\' || c == ',' || c == '=') text += '\\';
+      text += c;
+    }
+    std::erase_if(target.query, [](const auto& each) { return each.first == "fieldSelector"; });
+    target.query.emplace_back("fieldSelector", std::move(text));
+  }
+  route.name.clear();
+  return Done();
+}
 
 // What a kubelet answers, of containers that run.
 bool IsOfContainers(std::string_view subresource) {
@@ -37,7 +74,7 @@ bool IsOfContainers(std::string_view subresource) {
 }  // namespace
 
 void Rest::Handle(const net::Request& request, const std::shared_ptr<net::ResponseWriter>& writer) {
-  const auto target = net::ParseTarget(request.target);
+  auto target = net::ParseTarget(request.target);
   if (!target.ok()) {
     writer->Send(BadRequest("the request's target is malformed: " + target.error().message).ToResponse());
     return;
@@ -48,33 +85,38 @@ void Rest::Handle(const net::Request& request, const std::shared_ptr<net::Respon
     return;
   }
   if (IsRead(request)) {
-    if (auto document = ServeDiscovery(target->path, HeaderValue(request, "Accept"), HeaderValue(request, "Host"),
-                                       *registry_.custom_catalog())) {
+    if (auto health = ServeHealth(*target, registry_.store().LogFailure())) return writer->Send(*std::move(health));
+    if (auto document = ServeDiscovery(target->path, request.Get("Accept"), request.Get("Host"),
+                                       *registry_.custom_catalog(), release_minor_)) {
       net::Response response;
       response.status = document->status;
       response.headers.push_back({"Content-Type", document->content_type});
       if (!document->etag.empty()) {
         response.headers.push_back({"ETag", document->etag});
-        if (HeaderValue(request, "If-None-Match") == document->etag) {
+        if (request.Get("If-None-Match") == document->etag) {
           response.status = 304;
           document->body.clear();
         }
       }
       response.body = std::move(document->body);
-      writer->Send(std::move(response));
-      return;
+      if (!document->etag.empty()) return writer->Send(std::move(response));  // of these very bytes
+      FormatAnswer(request, *target, response);
+      return writer->Send(std::move(response));
     }
   }
-  const auto route = FindRoute(*target);
-  if (!route.ok()) {
-    writer->Send(route.error().ToResponse());
-    return;
-  }
+  const bool is_watch_path = TakeWatchPrefix(*target);
   bool is_streaming = false;
-  auto answer = Answer({request, *target, *route}, writer, is_streaming);
+  auto answer = [&]() -> Outcome<net::Response> {
+    BERTH_ASSIGN_OR_RETURN(Route route, FindRoute(*target));
+    if (is_watch_path) {
+      if (!IsRead(request)) return MethodNotAllowed();
+      BERTH_RETURN_IF_ERROR(WatchByName(route, *target));
+    }
+    return Answer({request, *target, route}, writer, is_streaming);
+  }();
   if (is_streaming) return;
   net::Response response = answer.ok() ? std::move(answer).value() : answer.error().ToResponse();
-  if (WantsPretty(*target)) response.body = PrettyJson(response.body);
+  FormatAnswer(request, *target, response);
   writer->Send(std::move(response));
 }
 
@@ -133,6 +175,7 @@ Outcome<net::Response> Rest::Answer(const Call& call, const std::shared_ptr<net:
 Outcome<net::Response> Rest::OnCollection(const Call& call, const std::shared_ptr<net::ResponseWriter>& writer,
                                           bool& is_streaming) {
   const Route& route = call.route;
+  if (IsMeasured(*route.served->type)) return IsRead(call.request) ? metrics_.List(call) : MethodNotAllowed();
   if (!route.served->type->is_stored) {
     const bool lacks_namespace = route.served->type->namespaced && route.namespace_name.empty();
     return call.request.method == "POST" && !lacks_namespace ? reviews_.Review(call) : MethodNotAllowed();
@@ -140,7 +183,12 @@ Outcome<net::Response> Rest::OnCollection(const Call& call, const std::shared_pt
   if (IsRead(call.request)) {
     BERTH_ASSIGN_OR_RETURN(ListParameters list, ParseListParameters(call.target, *route.served, route.namespace_name));
     if (!list.is_watch) return ListObjects(registry_, call, list);
-    BERTH_RETURN_IF_ERROR(WatchObjects(registry_, watches_, call, std::move(list), writer));
+    if (WantsYaml(call.request)) return NotAcceptable("application/json, application/json;stream=watch");
+    std::shared_ptr<net::ResponseWriter> events = writer;
+    if (net::AsksForWebSocket(call.request)) {
+      BERTH_ASSIGN_OR_RETURN(events, MakeWatchSocket(call.request, writer));
+    }
+    BERTH_RETURN_IF_ERROR(WatchObjects(registry_, watches_, call, std::move(list), events));
     is_streaming = true;
     return net::Response();
   }
@@ -152,6 +200,7 @@ Outcome<net::Response> Rest::OnCollection(const Call& call, const std::shared_pt
 }
 
 Outcome<net::Response> Rest::OnObject(const Call& call) {
+  if (IsMeasured(*call.route.served->type)) return IsRead(call.request) ? metrics_.Get(call) : MethodNotAllowed();
   if (!call.route.served->type->is_stored) return NoSuchPath();
   if (IsRead(call.request)) return Get(call);
   if (call.request.method == "PUT") return write_.Replace(call, UpdateMode::kObject);

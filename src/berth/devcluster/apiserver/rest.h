@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "berth/devcluster/apiserver/access_reviews.h"
+#include "berth/devcluster/apiserver/metrics_api.h"
 #include "berth/devcluster/apiserver/registry.h"
 #include "berth/devcluster/apiserver/rest_call.h"
 #include "berth/devcluster/apiserver/rest_parameters.h"
@@ -21,11 +22,15 @@ namespace berth::apiserver {
 
 class Rest {
  public:
-  // Both outlive this. `token_key` signs the tokens of TokenRequests; for `admin_token` see AccessReviews.
-  Rest(Registry& registry, WatchHub& watches, std::string token_key, std::string admin_token)
-      : registry_(registry),
+  // Registry and hub outlive this. `token_key` signs the tokens of TokenRequests; for `admin_token` see AccessReviews.
+  // `release_minor` is what /version tells.
+  Rest(Registry& registry, WatchHub& watches, std::string token_key, std::string admin_token, int release_minor,
+       CreationWarnings warnings)
+      : release_minor_(release_minor),
+        registry_(registry),
         watches_(watches),
-        write_(registry),
+        metrics_(registry),
+        write_(registry, std::move(warnings)),
         reviews_(registry, std::move(token_key), std::move(admin_token)) {}
 
   // Whether somebody known sends the request.
@@ -47,8 +52,10 @@ class Rest {
 
   Outcome<net::Response> Get(const Call& call);
 
+  const int release_minor_;
   Registry& registry_;
   WatchHub& watches_;
+  MetricsApi metrics_;
   RestWrite write_;
   AccessReviews reviews_;
 };

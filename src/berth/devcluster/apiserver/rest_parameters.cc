@@ -100,7 +100,7 @@ Outcome<FieldWriter> ReadFieldWriter(const net::Request& request, const net::Tar
   writer.manager = target.Query("fieldManager");
   writer.is_named = !writer.manager.empty();
   if (!writer.is_named) {
-    const std::string_view agent = HeaderValue(request, "User-Agent");
+    const std::string_view agent = request.Get("User-Agent");
     for (const char c : agent.substr(0, agent.find('/'))) {
       if (IsPrintable(c) && writer.manager.size() < kFieldManagerBytesMax) writer.manager += c;
     }
@@ -129,7 +129,13 @@ std::vector<std::string> QueryAll(const net::Target& target, std::string_view na
   return values;
 }
 
-Outcome<std::string> CheckPropagation(std::string_view policy) {
+Outcome<std::string> CheckPropagation(std::string_view policy, std::optional<bool> orphan_dependents) {
+  if (!policy.empty() && orphan_dependents) {
+    return InvalidKind("meta.k8s.io", "DeleteOptions", "",
+                       {{"propagationPolicy", "FieldValueInvalid",
+                         "Invalid value: " + json::serialize(json::string(policy)) +
+                             ": orphanDependents and deletionPropagation cannot be both set"}});
+  }
   if (policy.empty() || policy == "Background" || policy == "Foreground" || policy == "Orphan")
     return std::string(policy);
   return InvalidKind("meta.k8s.io", "DeleteOptions", "",
@@ -148,13 +154,6 @@ Outcome<std::optional<bool>> BoolParameter(const net::Target& target, std::strin
                       std::string(target.Query(name)) + '"');
   }
   return value;
-}
-
-std::string_view HeaderValue(const net::Request& request, std::string_view name) {
-  for (const net::Header& header : request.headers) {
-    if (net::EqualsIgnoreCase(header.name, name)) return header.value;
-  }
-  return {};
 }
 
 std::string MediaType(std::string_view header) {
@@ -178,7 +177,7 @@ Outcome<json::value> DecodeBody(const net::Request& request, const json::storage
   if (request.body.size() > kBodyBytesMax) {
     return TooLarge("Request entity too large: limit is " + std::to_string(kBodyBytesMax));
   }
-  const std::string type = MediaType(HeaderValue(request, "Content-Type"));
+  const std::string type = MediaType(request.Get("Content-Type"));
   if (type == "application/yaml") {
     auto parsed = codec::ParseYaml(request.body, {.bytes_max = kBodyBytesMax});
     if (!parsed.ok()) return BadRequest("the body of the request is not valid YAML: " + parsed.error().message);
@@ -204,7 +203,7 @@ Outcome<Rendering> NegotiateRendering(const net::Request& request, const net::Ta
                                       Time now) {
   Rendering rendering;
   rendering.served = &served;
-  rendering.representation = NegotiateRepresentation(HeaderValue(request, "Accept"));
+  rendering.representation = NegotiateRepresentation(request.Get("Accept"));
   if (rendering.representation == Representation::kNone) return NotAcceptable("application/json");
   rendering.include = ParseIncludeObject(target.Query("includeObject"));
   rendering.now_seconds = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
@@ -263,11 +262,11 @@ Outcome<DeleteOptions> ReadDeleteOptions(const json::object& body) {
     options.preconditions.uid = StringMember(*preconditions, "uid");
     options.preconditions.resource_version = StringMember(*preconditions, "resourceVersion");
   }
-  BERTH_ASSIGN_OR_RETURN(options.propagation_policy, CheckPropagation(StringMember(body, "propagationPolicy")));
-  if (const json::value* orphan = FindMember(body, "orphanDependents");
-      orphan != nullptr && *orphan == json::value(true)) {
-    options.propagation_policy = "Orphan";
+  if (const json::value* orphan = FindMember(body, "orphanDependents"); orphan != nullptr && orphan->is_bool()) {
+    options.orphan_dependents = orphan->get_bool();
   }
+  BERTH_ASSIGN_OR_RETURN(options.propagation_policy,
+                         CheckPropagation(StringMember(body, "propagationPolicy"), options.orphan_dependents));
   std::vector<std::string> dry_run;
   if (const json::array* values = ArrayMember(body, "dryRun")) {
     for (const json::value& value : *values)
@@ -292,9 +291,9 @@ Outcome<DeleteOptions> ParseDeleteOptions(const net::Request& request, const net
   }
   DeleteOptions options;
   BERTH_ASSIGN_OR_RETURN(options.grace_period_seconds, IntegerParameter(target, "gracePeriodSeconds"));
-  BERTH_ASSIGN_OR_RETURN(options.propagation_policy, CheckPropagation(target.Query("propagationPolicy")));
-  BERTH_ASSIGN_OR_RETURN(const auto orphan, BoolParameter(target, "orphanDependents"));
-  if (orphan.value_or(false)) options.propagation_policy = "Orphan";
+  BERTH_ASSIGN_OR_RETURN(options.orphan_dependents, BoolParameter(target, "orphanDependents"));
+  BERTH_ASSIGN_OR_RETURN(options.propagation_policy,
+                         CheckPropagation(target.Query("propagationPolicy"), options.orphan_dependents));
   BERTH_ASSIGN_OR_RETURN(options.is_dry_run, ReadDryRun(QueryAll(target, "dryRun"), "DeleteOptions"));
   return options;
 }

@@ -21,9 +21,6 @@ inline constexpr std::size_t kBodyBytesMax = std::size_t{3} << 20;  // as kube-a
 inline constexpr std::string_view kBodyMediaTypes =
     "application/json, application/yaml, application/vnd.kubernetes.protobuf";
 
-// The value of a header, or an empty view.
-std::string_view HeaderValue(const net::Request& request, std::string_view name);
-
 // A media type without its parameters, in lower case.
 std::string MediaType(std::string_view header);
 

@@ -36,7 +36,10 @@ TEST(RestParameters, DeleteOptionsComeFromBodyOrQuery) {
   EXPECT_EQ(parse("gracePeriodSeconds=5", "")->grace_period_seconds, 5);
   EXPECT_EQ(parse("gracePeriodSeconds=5", R"({"gracePeriodSeconds":0})")->grace_period_seconds, 0);
   EXPECT_EQ(parse("propagationPolicy=Orphan", "")->propagation_policy, "Orphan");
-  EXPECT_EQ(parse("", R"({"orphanDependents":true})")->propagation_policy, "Orphan");
+  EXPECT_EQ(parse("", R"({"orphanDependents":true})")->orphan_dependents, true);
+  EXPECT_EQ(parse("orphanDependents=false", "")->orphan_dependents, false);
+  EXPECT_FALSE(parse("", R"({"orphanDependents":true,"propagationPolicy":"Orphan"})").ok());
+  EXPECT_FALSE(parse("orphanDependents=true&propagationPolicy=Orphan", "").ok());
   EXPECT_TRUE(parse("dryRun=All", "")->is_dry_run);
   EXPECT_TRUE(parse("", R"({"dryRun":["All"]})")->is_dry_run);
   EXPECT_EQ(parse("", R"({"preconditions":{"uid":"u","resourceVersion":"7"}})")->preconditions.resource_version, "7");
@@ -48,7 +51,7 @@ TEST(RestParameters, DeleteOptionsComeFromBodyOrQuery) {
 
 TEST(Rendering, PrettyJsonIndents) {
   EXPECT_EQ(PrettyJson(R"({"a":[1,"b{,\""],"c":{},"d":[]})"),
-            "{\n  \"a\": [\n    1,\n    \"b{,\\\"\"\n  ],\n  \"c\": {},\n  \"d\": []\n}\n");
+            "{\n  \"a\": [\n    1,\n    \"b{,\\\"\"\n  ],\n  \"c\": {},\n  \"d\": []\n}");
 }
 
 }  // namespace

@@ -2,10 +2,12 @@
 // The REST API as clients see it, once in process and once over HTTP: the same requests, the same answers.
 #include <gtest/gtest.h>
 
+#include <future>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "berth/codec/yaml.h"
 #include "berth/devcluster/apiserver/test_server.h"
 #include "berth/devcluster/apiserver/watch.h"
 #include "berth/shell/net/http_client.h"
@@ -268,6 +270,64 @@ TEST_P(Rest, NegotiatesWhatItSends) {
   EXPECT_EQ(yaml.status, 201) << yaml.response.body;
 }
 
+TEST_P(Rest, AnswersInYaml) {
+  MakePod("web");
+  const auto call = [&](const std::string& method, const std::string& target, const std::string& accept,
+                        const std::string& body = {}) {
+    std::vector<net::Header> headers = {{"Accept", accept}};
+    if (!body.empty()) headers.push_back({"Content-Type", "application/yaml"});
+    net::Request request{method, target, headers, body};
+    std::promise<net::Response> answer;
+    transport_->Send(std::move(request), {}, [&](auto response) { answer.set_value(std::move(response).value()); });
+    return answer.get_future().get();
+  };
+  const net::Response pod = call("GET", std::string(kPods) + "/web", "application/yaml");
+  EXPECT_EQ(pod.status, 200);
+  EXPECT_EQ(pod.Get("Content-Type"), "application/yaml");
+  const auto read = codec::ParseYaml(pod.body);
+  ASSERT_TRUE(read.ok()) << pod.body;
+  EXPECT_EQ(*read, Do("GET", std::string(kPods) + "/web").body);
+
+  const net::Response made = call("POST", kPods, "application/yaml", "metadata:\n  name: made\n");
+  EXPECT_EQ(made.status, 201);
+  EXPECT_NE(made.body.find("\n  name: made\n"), std::string::npos) << made.body;
+  EXPECT_EQ(call("GET", kPods, "application/yaml, application/json").Get("Content-Type"), "application/yaml");
+  EXPECT_EQ(call("GET", kPods, "application/json, application/yaml").Get("Content-Type"), "application/json");
+  const net::Response missing = call("GET", std::string(kPods) + "/nobody", "application/yaml");
+  EXPECT_EQ(missing.status, 404);
+  EXPECT_NE(missing.body.find("reason: NotFound\n"), std::string::npos) << missing.body;
+  EXPECT_EQ(call("GET", std::string(kPods) + "?watch=true", "application/yaml").status, 406)
+      << "a stream of YAML has no ends of documents";
+}
+
+// As upstream decides who reads the answer.
+TEST_P(Rest, IndentsForPeople) {
+  MakePod("web");
+  const auto is_indented = [&](const std::string& query, const std::string& agent) {
+    return Call(*transport_, "GET", std::string(kPods) + "/web" + query, "", {{"User-Agent", agent}})
+               .response.body.find("\n  \"metadata\": {\n") != std::string::npos;
+  };
+  EXPECT_TRUE(is_indented("?pretty=true", "kubectl/v1.36"));
+  EXPECT_TRUE(is_indented("?pretty=1", ""));
+  EXPECT_FALSE(is_indented("", "kubectl/v1.36"));
+  EXPECT_FALSE(is_indented("?pretty=nonsense", "curl/8"));
+  EXPECT_TRUE(is_indented("", "curl/7.88.1"));
+  EXPECT_TRUE(is_indented("", "Mozilla/5.0 (X11)"));
+  EXPECT_FALSE(is_indented("?pretty=false", "curl/7.88.1"));
+  const Answer version = Call(*transport_, "GET", "/version", "", {{"User-Agent", "curl/7.88.1"}});
+  EXPECT_TRUE(version.response.body.starts_with("{\n  \"")) << version.response.body;
+  EXPECT_FALSE(version.response.body.ends_with("\n"));
+}
+
+TEST_P(Rest, ABindingIsAnsweredWithItsCode) {
+  MakePod("web");
+  const Answer bound = Do("POST", std::string(kPods) + "/web/binding", BindingJson("web", "n-1"));
+  EXPECT_EQ(bound.status, 201);
+  EXPECT_EQ(bound.Text("kind"), "Status");
+  EXPECT_EQ(bound.Text("status"), "Success");
+  EXPECT_EQ(bound.Text("code"), "201");
+}
+
 TEST_P(Rest, ListsByPageAndSelector) {
   for (const char* name : {"a", "b", "c", "d", "e"}) MakePod(name, name[0] < 'c' ? R"("schedulerName":"berth")" : "");
   ASSERT_EQ(
@@ -440,7 +500,7 @@ TEST_P(Rest, DeletesWithGraceAndFinalizers) {
   EXPECT_EQ(Do("DELETE", map + "?propagationPolicy=Sideways").status, 422);
 }
 
-TEST_P(Rest, DeletesCollectionsNamespacesAndDependents) {
+TEST_P(Rest, DeletesCollectionsAndNamespaces) {
   for (const char* name : {"a", "b", "c"}) MakePod(name);
   ASSERT_EQ(
       Do("PATCH", std::string(kPods) + "/b", R"({"metadata":{"labels":{"keep":"1"}}})", "application/merge-patch+json")
@@ -455,26 +515,65 @@ TEST_P(Rest, DeletesCollectionsNamespacesAndDependents) {
   ASSERT_EQ(Do("POST", "/api/v1/namespaces/team/pods", PodJson("x", R"("nodeName":"n")")).status, 201);
   EXPECT_EQ(Do("DELETE", "/api/v1/namespaces/team").status, 200);
   EXPECT_EQ(Do("GET", "/api/v1/namespaces/team/pods/x").status, 404);
+}
 
+// What becomes of dependents is the garbage collector's to do: it knows by the finalizer.
+TEST_P(Rest, ADeletionsPolicyIsAFinalizer) {
   const std::string maps = "/api/v1/namespaces/default/configmaps";
-  for (const char* policy : {"Orphan", "Foreground"}) {
-    const std::string owner = Do("POST", maps, R"({"metadata":{"name":"owner"}})").Text("metadata.uid");
-    ASSERT_EQ(
-        Do("POST", maps,
-           R"({"metadata":{"name":"child","ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"owner","uid":")" +
-               owner + R"("}]}})")
-            .status,
-        201);
-    EXPECT_EQ(Do("DELETE", maps + "/owner?propagationPolicy=" + policy).status, 200);
-    const Answer child = Do("GET", maps + "/child");
-    if (std::string_view(policy) == "Orphan") {
-      EXPECT_EQ(child.status, 200);
-      EXPECT_EQ(child.Text("metadata.ownerReferences"), "null");
-      ASSERT_EQ(Do("DELETE", maps + "/child").status, 200);
-    } else {
-      EXPECT_EQ(child.status, 404);
+  struct Case {
+    const char* query;
+    const char* finalizers_before;
+    int status;
+    const char* finalizers;  // "": it is gone
+  };
+  const std::vector<Case> cases = {
+      {"", "[]", 200, ""},
+      {"?propagationPolicy=Background", "[]", 200, ""},
+      {"?propagationPolicy=Foreground", "[]", 200, R"(["foregroundDeletion"])"},
+      {"?propagationPolicy=Orphan", R"(["x.io/f"])", 200, R"(["x.io/f","orphan"])"},
+      {"?orphanDependents=true", "[]", 200, R"(["orphan"])"},
+      {"?orphanDependents=false", R"(["x.io/f"])", 202, R"(["x.io/f"])"},
+      {"", R"(["orphan"])", 200, R"(["orphan"])"},
+      {"", R"(["foregroundDeletion","x.io/f"])", 200, R"(["foregroundDeletion","x.io/f"])"},
+      {"?propagationPolicy=Background", R"(["orphan"])", 200, ""},
+      {"?propagationPolicy=Foreground", R"(["orphan"])", 200, R"(["foregroundDeletion"])"},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(std::string(c.query) + ' ' + c.finalizers_before);
+    const std::string body = R"({"metadata":{"name":"c","finalizers":)" + std::string(c.finalizers_before) + "}}";
+    ASSERT_EQ(Do("POST", maps, body).status, 201);
+    const Answer answer = Do("DELETE", maps + "/c" + c.query);
+    EXPECT_EQ(answer.status, c.status);
+    const bool is_gone = c.finalizers[0] == '\0';
+    EXPECT_EQ(answer.Text("kind"), is_gone ? "Status" : "ConfigMap");
+    if (is_gone) {
+      EXPECT_EQ(Do("GET", maps + "/c").status, 404);
+      continue;
     }
+    EXPECT_EQ(answer.Text("metadata.finalizers"), c.finalizers);
+    EXPECT_NE(answer.Text("metadata.deletionTimestamp"), "null");
+    EXPECT_EQ(answer.Text("metadata.deletionGracePeriodSeconds"), "0");
+    const char* none = R"({"metadata":{"finalizers":null}})";
+    ASSERT_EQ(Do("PATCH", maps + "/c", none, "application/merge-patch+json").status, 200);
+    EXPECT_EQ(Do("GET", maps + "/c").status, 404);
   }
+}
+
+// A Job's pods stay when its deletion does not say otherwise, and upstream warns of it.
+TEST(RestDeletion, AJobsPodsStayWithAWarning) {
+  ManualClock clock;
+  const ApiServer server(ResourceTypes(), clock);
+  const std::string jobs = "/apis/batch/v1/namespaces/default/jobs";
+  const auto remove = [&](const std::string& query) {
+    const std::string job = R"({"metadata":{"name":"j"},"spec":{"template":{"spec":{"restartPolicy":"Never",)"
+                            R"("containers":[{"name":"c","image":"i"}]}}}})";
+    EXPECT_EQ(Call(server.handler(), "POST", jobs, job).status, 201);
+    return Call(server.handler(), "DELETE", jobs + "/j" + query).response;
+  };
+  EXPECT_EQ(remove("?propagationPolicy=Background").Get("Warning"), "");
+  const net::Response kept = remove("");
+  EXPECT_TRUE(kept.Get("Warning").starts_with("299 - \"child pods are preserved by default when jobs are deleted; "));
+  EXPECT_NE(kept.body.find(R"("finalizers":["orphan"])"), std::string::npos) << kept.body;
 }
 
 TEST_P(Rest, ATerminatingNamespaceIsEmptyAndTakesNothing) {
@@ -511,48 +610,6 @@ TEST_P(Rest, ATerminatingNamespaceIsEmptyAndTakesNothing) {
   EXPECT_EQ(Do("DELETE", "/api/v1/namespaces/team").status, 200);
   EXPECT_EQ(Do("GET", maps + "/c").status, 404);
   EXPECT_EQ(Do("GET", "/api/v1/namespaces/team").status, 404);
-}
-
-TEST_P(Rest, DeletesOwnersInACircleOnce) {
-  const std::string maps = "/api/v1/namespaces/default/configmaps";
-  constexpr int kCount = 10;
-  std::vector<std::string> uids;
-  for (int i = 0; i < kCount; ++i) {
-    const std::string body = R"({"metadata":{"finalizers":["x.io/f"],"name":"m)" + std::to_string(i) + R"("}})";
-    uids.push_back(Do("POST", maps, body).Text("metadata.uid"));
-  }
-  const auto path = [&](int i) { return maps + "/m" + std::to_string(i); };
-  for (int i = 0; i < kCount; ++i) {
-    json::array owners;
-    for (int owner = 0; owner < kCount; ++owner) {
-      if (owner == i) continue;
-      owners.push_back(json::object{
-          {"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"name", "m" + std::to_string(owner)}, {"uid", uids[owner]}});
-    }
-    const json::object patch{{"metadata", json::object{{"ownerReferences", owners}}}};
-    ASSERT_EQ(Do("PATCH", path(i), json::serialize(patch), "application/merge-patch+json").status, 200);
-  }
-  EXPECT_EQ(Do("DELETE", path(0) + "?propagationPolicy=Foreground").status, 200);
-  for (int i = 0; i < kCount; ++i) {
-    EXPECT_NE(Do("GET", path(i)).Text("metadata.deletionTimestamp"), "null") << i;
-    EXPECT_EQ(Do("PATCH", path(i), R"({"metadata":{"finalizers":null}})", "application/merge-patch+json").status, 200);
-    EXPECT_EQ(Do("GET", path(i)).status, 404) << i;
-  }
-  // The owner itself goes once, too, although it is among its own dependents.
-  for (const char* name : {"a", "b"}) {
-    uids.push_back(Do("POST", maps, R"({"metadata":{"name":")" + std::string(name) + R"("}})").Text("metadata.uid"));
-  }
-  const auto own = [&](const std::string& name, const std::string& owner, const std::string& uid) {
-    return Do("PATCH", maps + '/' + name,
-              R"({"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":")" + owner +
-                  R"(","uid":")" + uid + R"("}]}})",
-              "application/merge-patch+json")
-        .status;
-  };
-  ASSERT_EQ(own("a", "b", uids[kCount + 1]), 200);
-  ASSERT_EQ(own("b", "a", uids[kCount]), 200);
-  EXPECT_EQ(Do("DELETE", maps + "/a?propagationPolicy=Foreground").status, 200);
-  EXPECT_EQ(Do("GET", maps).Text("items"), "[]");
 }
 
 TEST_P(Rest, GeneratesNamesAndTriesDryRuns) {

@@ -25,6 +25,10 @@ constexpr std::string_view kPatchMediaTypes =
 constexpr std::string_view kCustomPatchMediaTypes =
     "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml";
 
+// The answer to a create that makes no object.
+constexpr std::string_view kCreatedStatus =
+    R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success","code":201})";
+
 // Upstream's deletions answer with the object for these types and with a Status for all others.
 bool ReturnsDeletedObject(const ResourceType& type) {
   for (const std::string_view plural : {"pods", "services", "serviceaccounts", "persistentvolumes",
@@ -40,6 +44,17 @@ void AddWarnings(net::Response& response, const std::vector<std::string>& warnin
   }
 }
 
+// As upstream warns of pods that stay.
+std::vector<std::string> DeletionWarnings(const ResourceType& type, const DeleteOptions& options) {
+  if (type.kind != "Job" || !OrphansByDefault(type) || !options.propagation_policy.empty() ||
+      options.orphan_dependents) {
+    return {};
+  }
+  return {
+      "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or "
+      "set propagationPolicy=Orphan to suppress this warning"};
+}
+
 net::Response WriteResponse(const Rendering& rendering, const Written& written,
                             const std::vector<std::string>& warnings) {
   net::Response response = JsonResponse(written.is_created ? 201 : 200, RenderObject(rendering, *written.object));
@@ -50,7 +65,7 @@ net::Response WriteResponse(const Rendering& rendering, const Written& written,
 // Duplicate keys are gone once the body is parsed, so they are looked for in its text.
 Outcome<Done> CheckDuplicates(const net::Request& request, const ResourceType& type, WriteOptions& options) {
   if (options.field_validation == FieldValidation::kIgnore) return Done();
-  const std::string media = MediaType(HeaderValue(request, "Content-Type"));
+  const std::string media = MediaType(request.Get("Content-Type"));
   if (!media.empty() && media != "application/json") return Done();
   const std::vector<std::string> duplicates = DuplicateFields(request.body);
   if (duplicates.empty()) return Done();
@@ -96,7 +111,7 @@ Outcome<ParsedPatch> ParseApply(const net::Request& request, const net::Target& 
 }
 
 Outcome<ParsedPatch> ParsePatch(const net::Request& request, const net::Target& target, const ResourceType& of) {
-  const std::string type = MediaType(HeaderValue(request, "Content-Type"));
+  const std::string type = MediaType(request.Get("Content-Type"));
   ParsedPatch patch;
   if (type == "application/json-patch+json") {
     patch.kind = ParsedPatch::Kind::kJson;
@@ -152,9 +167,17 @@ Outcome<net::Response> RestWrite::Create(const RestCall& call) {
   if (route.served->IsDefinitions()) {
     for (std::string& each : UnservedParts(ParseStored(*written.object))) warnings.push_back(std::move(each));
   }
-  if (const std::string& unattended = route.served->type->unattended; !unattended.empty())
-    warnings.push_back(unattended);
+  AddCreationWarnings(route, written, warnings);
   return WriteResponse(rendering, written, warnings);
+}
+
+void RestWrite::AddCreationWarnings(const RestRoute& route, const Written& written,
+                                    std::vector<std::string>& warnings) const {
+  if (!written.is_created) return;
+  const ResourceType& type = *route.served->type;
+  if (!type.unattended.empty()) warnings.push_back(type.unattended);
+  if (warnings_ == nullptr) return;
+  for (std::string& each : warnings_(type, written.object->bytes)) warnings.push_back(std::move(each));
 }
 
 Outcome<net::Response> RestWrite::Replace(const RestCall& call, UpdateMode mode) {
@@ -175,6 +198,7 @@ Outcome<net::Response> RestWrite::Replace(const RestCall& call, UpdateMode mode)
   };
   BERTH_ASSIGN_OR_RETURN(const Written written,
                          registry_.Update(*route.served, route.namespace_name, route.name, change, options));
+  AddCreationWarnings(route, written, warnings);
   return WriteResponse(rendering, written, warnings);
 }
 
@@ -199,6 +223,7 @@ Outcome<net::Response> RestWrite::Patch(const RestCall& call, UpdateMode mode) {
   };
   BERTH_ASSIGN_OR_RETURN(const Written written,
                          registry_.Update(*route.served, route.namespace_name, route.name, change, options));
+  AddCreationWarnings(route, written, warnings);
   return WriteResponse(rendering, written, warnings);
 }
 
@@ -209,10 +234,13 @@ Outcome<net::Response> RestWrite::Delete(const RestCall& call) {
   BERTH_ASSIGN_OR_RETURN(const DeleteOptions options, ParseDeleteOptions(call.request, call.target));
   BERTH_ASSIGN_OR_RETURN(const Deleted deleted,
                          registry_.Delete(*route.served, route.namespace_name, route.name, options));
-  if (deleted.is_gone && !ReturnsDeletedObject(*route.served->type)) {
-    return JsonResponse(200, SuccessStatus(route.served->type, route.name, deleted.object->uid));
-  }
-  return JsonResponse(200, RenderObject(rendering, *deleted.object));
+  // 202 for those only who have asked for the dependents in the older way: others were never told so.
+  const bool is_accepted = !deleted.is_gone && options.orphan_dependents == false;
+  net::Response response = deleted.is_gone && !ReturnsDeletedObject(*route.served->type)
+                               ? JsonResponse(200, SuccessStatus(route.served->type, route.name, deleted.object->uid))
+                               : JsonResponse(is_accepted ? 202 : 200, RenderObject(rendering, *deleted.object));
+  AddWarnings(response, DeletionWarnings(*route.served->type, options));
+  return response;
 }
 
 Outcome<net::Response> RestWrite::DeleteCollection(const RestCall& call) {
@@ -226,7 +254,10 @@ Outcome<net::Response> RestWrite::DeleteCollection(const RestCall& call) {
   query.selector = list.selector;
   query.limit = list.limit > 0 ? std::min(list.limit, kDeleteCollectionMax) : kDeleteCollectionMax;
   BERTH_ASSIGN_OR_RETURN(const std::vector<ObjectPtr> gone, registry_.DeleteCollection(*route.served, query, options));
-  return JsonResponse(200, RenderList(rendering, gone, {.resource_version = registry_.store().resource_version()}));
+  net::Response response =
+      JsonResponse(200, RenderList(rendering, gone, {.resource_version = registry_.store().resource_version()}));
+  AddWarnings(response, DeletionWarnings(*route.served->type, options));
+  return response;
 }
 
 Outcome<net::Response> RestWrite::Bind(const RestCall& call) {
@@ -234,7 +265,7 @@ Outcome<net::Response> RestWrite::Bind(const RestCall& call) {
   BERTH_ASSIGN_OR_RETURN(const json::object binding, DecodeObject(call.request, RequestStorage()));
   BERTH_RETURN_IF_ERROR(
       BindPod(registry_, *call.route.served, call.route.namespace_name, call.route.name, binding, options.is_dry_run));
-  return JsonResponse(201, SuccessStatus());
+  return JsonResponse(201, std::string(kCreatedStatus));
 }
 
 Outcome<net::Response> RestWrite::Evict(const RestCall& call) {
@@ -242,7 +273,7 @@ Outcome<net::Response> RestWrite::Evict(const RestCall& call) {
   BERTH_ASSIGN_OR_RETURN(const json::object eviction, DecodeObject(call.request));
   BERTH_RETURN_IF_ERROR(EvictPod(registry_, *call.route.served, call.route.namespace_name, call.route.name, eviction,
                                  options.is_dry_run));
-  return JsonResponse(201, SuccessStatus());
+  return JsonResponse(201, std::string(kCreatedStatus));
 }
 
 Outcome<net::Response> RestWrite::Scale(const RestCall& call) {

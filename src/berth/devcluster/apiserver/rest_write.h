@@ -3,6 +3,11 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "berth/devcluster/apiserver/registry.h"
 #include "berth/devcluster/apiserver/rest_call.h"
@@ -12,10 +17,13 @@ namespace berth::apiserver {
 // Objects that one deletecollection may remove.
 inline constexpr std::size_t kDeleteCollectionMax = 100'000;
 
+// What is said to who creates an object, whose document is `json`; a line each.
+using CreationWarnings = std::function<std::vector<std::string>(const ResourceType& type, std::string_view json)>;
+
 class RestWrite {
  public:
-  // `registry` outlives it.
-  explicit RestWrite(Registry& registry) : registry_(registry) {}
+  // `registry` outlives it. `warnings` may be null.
+  RestWrite(Registry& registry, CreationWarnings warnings) : registry_(registry), warnings_(std::move(warnings)) {}
 
   Outcome<net::Response> Create(const RestCall& call);
   Outcome<net::Response> Replace(const RestCall& call, UpdateMode mode);
@@ -27,7 +35,10 @@ class RestWrite {
   Outcome<net::Response> Scale(const RestCall& call);
 
  private:
+  void AddCreationWarnings(const RestRoute& route, const Written& written, std::vector<std::string>& warnings) const;
+
   Registry& registry_;
+  const CreationWarnings warnings_;
 };
 
 }  // namespace berth::apiserver

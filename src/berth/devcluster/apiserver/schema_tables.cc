@@ -580,7 +580,7 @@ std::vector<std::string_view> SchemaTexts() {
   std::vector<std::string_view> texts = {kApps,   kAutoscaling, kCoordination, kCore,    kEvents, kNode,
                                          kPolicy, kResource,    kScheduling,   kStorage, kMeta};
   for (const std::string_view text : ClusterSchemaTexts()) texts.push_back(text);
-  for (const std::string_view text : PodGroupSchemaTexts()) texts.push_back(text);
+  for (const std::string_view text : OtherSchemaTexts()) texts.push_back(text);
   return texts;
 }
 

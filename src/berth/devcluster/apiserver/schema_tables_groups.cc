@@ -62,6 +62,16 @@ TopologyConstraint key:string!#1
 WorkloadReference templateName:string!#2 workloadName:string!#1
 )";
 
-std::array<std::string_view, 2> PodGroupSchemaTexts() { return {kSchedulingV1beta1, kSchedulingV1alpha3}; }
+static constexpr std::string_view kMetricsV1beta1 = R"(
+@metricsv1beta1 io.k8s.metrics.pkg.apis.metrics.v1beta1
+ContainerMetrics name:string!#1 usage:{}quantity!#2
+NodeMetrics apiVersion:string kind:string metadata:meta.ObjectMeta#1 timestamp:time!#2 usage:{}quantity!#4 window:string!#3
+PodMetrics apiVersion:string containers:[]ContainerMetrics!#4 kind:string metadata:meta.ObjectMeta#1 timestamp:time!#2
+  window:string!#3
+)";
+
+std::array<std::string_view, 3> OtherSchemaTexts() {
+  return {kSchedulingV1beta1, kSchedulingV1alpha3, kMetricsV1beta1};
+}
 
 }  // namespace berth::apiserver::internal

@@ -7,7 +7,8 @@
 
 namespace berth::apiserver::internal {
 
-// One text a package, in the format described in schema_tables.cc, as Kubernetes 1.37 has them.
-std::array<std::string_view, 2> PodGroupSchemaTexts();
+// One text a package, in the format described in schema_tables.cc: pod groups as Kubernetes 1.37 has them, and
+// metrics-server's kinds.
+std::array<std::string_view, 3> OtherSchemaTexts();
 
 }  // namespace berth::apiserver::internal

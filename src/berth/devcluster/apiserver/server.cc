@@ -31,7 +31,7 @@ struct ApiServer::Core {
         watches(std::make_shared<WatchHub>(store, clock, io, tables.size())),
         registry(types, store, clock, options.seed, usual, [this](TableId table) { watches->Notify(table); }),
         rest(registry, *watches, options.token_key.empty() ? "seed " + std::to_string(options.seed) : options.token_key,
-             options.admin_token) {}
+             options.admin_token, options.release_minor, options.creation_warnings) {}
 
   // As upstream lets anonymous users ask.
   static bool IsForEverybody(std::string_view target) {

@@ -5,8 +5,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "berth/base/time.h"
@@ -43,6 +45,11 @@ struct ApiServerOptions {
   ObjectLog* log = nullptr;
   std::vector<SavedObject> saved;
   std::int64_t saved_version = 0;
+  // The minor version of Kubernetes that /version tells.
+  int release_minor = 36;
+  // What is said, beside the server's own warnings, to who creates an object of the type, whose document is `json`. Any
+  // thread; null: nothing.
+  std::function<std::vector<std::string>(const ResourceType& type, std::string_view json)> creation_warnings;
   // Beside addresses and localhost: what clients may call the server (request_origin.h).
   std::vector<std::string> host_names;
 };

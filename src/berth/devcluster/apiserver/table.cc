@@ -44,7 +44,11 @@ Representation NegotiateRepresentation(std::string_view accept) {
   if (Trim(accept).empty()) return Representation::kPlain;
   for (const std::string_view media : Split(accept, ',')) {
     const std::vector<std::string_view> pieces = Split(media, ';');
-    if (pieces.front() != "application/json" && pieces.front() != "application/*" && pieces.front() != "*/*") continue;
+    // YAML is another spelling of the same (answer_format.h).
+    if (pieces.front() != "application/json" && pieces.front() != "application/yaml" &&
+        pieces.front() != "application/*" && pieces.front() != "*/*") {
+      continue;
+    }
     std::string_view as;
     bool is_v1 = true;
     bool is_meta = true;

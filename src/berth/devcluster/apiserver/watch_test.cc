@@ -47,6 +47,39 @@ class WatchTest : public ::testing::Test {
   net::Handler handler_;
 };
 
+// Deprecated since 1.11, and still served.
+TEST_F(WatchTest, AWatchByItsPath) {
+  const std::string a = MakePod("a");
+  const std::string b = MakePod("b");
+  const auto open = [&](const std::string& target) {
+    return RecordedWatch::Open(handler_, "/api/v1/watch" + target)->Take();
+  };
+  EXPECT_EQ(open("/pods"), (Lines{"ADDED a@" + a, "ADDED b@" + b}));
+  EXPECT_EQ(open("/namespaces/default/pods"), (Lines{"ADDED a@" + a, "ADDED b@" + b}));
+  EXPECT_EQ(open("/namespaces/kube-system/pods"), Lines());
+  EXPECT_EQ(open("/namespaces/default/pods/b"), Lines{"ADDED b@" + b});
+  EXPECT_EQ(open("/namespaces/default/pods?fieldSelector=metadata.name%3Da"), Lines{"ADDED a@" + a});
+  EXPECT_EQ(open("/namespaces/default/pods?watch=false"), (Lines{"ADDED a@" + a, "ADDED b@" + b}));
+  EXPECT_EQ(open("/namespaces").size(), 4u);
+  EXPECT_EQ(open("/namespaces/default").size(), 1u);
+
+  const auto watch = RecordedWatch::Open(handler_, "/api/v1/watch/namespaces/default/pods/b?resourceVersion=" + b);
+  PatchPod("a", R"({"metadata":{"labels":{"x":"y"}}})");
+  const std::string changed = PatchPod("b", R"({"metadata":{"labels":{"x":"y"}}})");
+  EXPECT_EQ(watch->Take(), Lines{"MODIFIED b@" + changed});
+  const auto deployments = RecordedWatch::Open(handler_, "/apis/apps/v1/watch/namespaces/default/deployments");
+  EXPECT_EQ(deployments->head.status, 200);
+
+  const auto status = [&](const char* method, const std::string& target) {
+    return Call(handler_, method, target).status;
+  };
+  EXPECT_EQ(status("POST", "/api/v1/watch/namespaces/default/pods"), 405);
+  EXPECT_EQ(status("GET", "/api/v1/watch/namespaces/default/pods/b/status"), 404);
+  EXPECT_EQ(status("GET", "/api/v1/watch/nothing"), 404);
+  EXPECT_EQ(status("GET", "/api/v1/watch"), 404);
+  EXPECT_EQ(status("GET", "/api/v1/watch/namespaces/default/pods/b?fieldSelector=metadata.name%3Da"), 400);
+}
+
 TEST_F(WatchTest, BeginsWithWhatThereIsAndGoesOn) {
   const std::string a = MakePod("a");
   const auto watch = Watch("");

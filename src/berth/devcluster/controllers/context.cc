@@ -46,9 +46,10 @@ void Context::Send(std::string method, std::string path, const json::object& bod
   rest.Do(std::move(request), {.tries = 1}, WhenAlive(std::move(answer)));
 }
 
-void Context::Read(std::string path, Answer answer) {
+void Context::Read(std::string path, std::string_view accept, Answer answer) {
   net::Request request;
   request.target = std::move(path);
+  if (!accept.empty()) request.headers.push_back({"Accept", std::string(accept)});
   rest.Do(std::move(request), {}, WhenAlive(std::move(answer)));
 }
 
@@ -57,10 +58,23 @@ void Context::Delete(std::string path, const ObjectView& object, DeleteMode mode
   if (mode.is_version_strict) preconditions["resourceVersion"] = object.resource_version;
   json::object body{{"apiVersion", "v1"},
                     {"kind", "DeleteOptions"},
-                    {"propagationPolicy", "Background"},
+                    {"propagationPolicy", View(mode.propagation)},
                     {"preconditions", std::move(preconditions)}};
   if (mode.is_immediate) body["gracePeriodSeconds"] = 0;
   Send("DELETE", std::move(path), body, {}, std::move(answer));
+}
+
+Context::Answer Context::AfterCollecting(std::string key, std::function<void(bool)> done) {
+  return [this, key = std::move(key), done = std::move(done)](Expected<net::Response> response) {
+    if (response.ok()) {
+      ++objects_collected;
+      return done(true);
+    }
+    if (response.error().code == ErrorCode::kNotFound) return done(true);
+    // A conflict: it changed, so look at it again.
+    if (response.error().code != ErrorCode::kConflict) CountFailure("collecting", key, response.error());
+    done(false);
+  };
 }
 
 void Context::Enter(std::function<void()> work) {

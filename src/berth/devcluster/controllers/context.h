@@ -72,13 +72,18 @@ class Context : public std::enable_shared_from_this<Context> {
   // One try; the controllers try again themselves, with the newest state. The answer is not told once we have stopped.
   void Send(std::string method, std::string path, const json::object& body, std::string_view content_type,
             Answer answer);
-  void Read(std::string path, Answer answer);
+  void Read(std::string path, Answer answer) { Read(std::move(path), {}, std::move(answer)); }
+  void Read(std::string path, std::string_view accept, Answer answer);
   struct DeleteMode {
     bool is_version_strict = false;  // only the version that `object` is
     bool is_immediate = false;       // no grace period
+    std::string_view propagation = "Background";
   };
   // With the object's uid as a precondition.
   void Delete(std::string path, const ObjectView& object, DeleteMode mode, Answer answer);
+
+  // For the deletion of an object that nobody needs: counts it, and tells whether the key is done with.
+  Answer AfterCollecting(std::string key, std::function<void(bool)> done);
 
   // Runs `work` when fewer than options.in_flight_max of such are under way; it ends with Leave().
   void Enter(std::function<void()> work);

@@ -14,7 +14,9 @@
 #include "berth/devcluster/controllers/garbage_collector.h"
 #include "berth/devcluster/controllers/job_decision.h"
 #include "berth/devcluster/controllers/replica_set_controller.h"
+#include "berth/devcluster/controllers/service_account_controller.h"
 #include "berth/devcluster/controllers/stateful_set_decision.h"
+#include "berth/devcluster/controllers/stranded_pods.h"
 #include "berth/devcluster/controllers/volume_provisioner.h"
 #include "berth/devcluster/controllers/workload_controller.h"
 #include "berth/shell/client/informer.h"
@@ -39,6 +41,8 @@ class Controllers::Impl {
         cron_jobs_(*context_),
         disruptions_(*context_),
         garbage_(*context_),
+        stranded_(*context_),
+        accounts_(*context_),
         volumes_(*context_) {
     MakeDeploymentInformer();
     MakeReplicaSetInformer();
@@ -59,6 +63,8 @@ class Controllers::Impl {
     cron_job_informer_->Start();
     budget_informer_->Start();
     for (const auto& each : workload_informers_) each->Start();
+    if (CollectsGarbage()) garbage_.Start();
+    accounts_.Start();
   }
 
   void Stop() {
@@ -70,6 +76,8 @@ class Controllers::Impl {
     cron_job_informer_->Stop();
     budget_informer_->Stop();
     for (const auto& each : workload_informers_) each->Stop();
+    garbage_.Stop();
+    accounts_.Stop();
     volumes_.Stop();
   }
 
@@ -105,7 +113,6 @@ class Controllers::Impl {
     handler.on_delete = [this](const auto& deployment) {
       context_->deployments.Erase(deployment->Key());
       deployments_.OnDeploymentGone(*deployment);
-      if (CollectsGarbage()) garbage_.OnDeploymentGone(*deployment);
     };
     handler.on_synced = [this] { OnListed(); };
     deployment_informer_ =
@@ -121,7 +128,6 @@ class Controllers::Impl {
       replica_sets_.OnReplicaSet(*set);
       deployments_.OnReplicaSet(*set);
       disruptions_.OnScale(*set);
-      if (CollectsGarbage()) garbage_.OnReplicaSet(*set);
     };
     handler.on_add = changed;
     handler.on_update = [changed](const auto&, const auto& set) { changed(set); };
@@ -129,7 +135,6 @@ class Controllers::Impl {
       context_->replica_sets.Erase(set->Key());
       replica_sets_.OnReplicaSetGone(*set);
       deployments_.OnReplicaSetGone(*set);
-      if (CollectsGarbage()) garbage_.OnPodOwnerGone(*set);
     };
     handler.on_synced = [this] { OnListed(); };
     set_informer_ =
@@ -154,7 +159,6 @@ class Controllers::Impl {
     handler.on_delete = [this, &controller, is_job](const auto& owner) {
       controller.OnOwnerGone(*owner);
       if (is_job) cron_jobs_.OnJob(*owner);
-      if (CollectsGarbage()) garbage_.OnPodOwnerGone(*owner);
     };
     handler.on_synced = [this] { OnListed(); };
     workload_informers_.push_back(
@@ -198,7 +202,7 @@ class Controllers::Impl {
       replica_sets_.OnPod(nullptr, *pod);
       disruptions_.OnPod(*pod);
       ForEachWorkloadController([&pod](WorkloadController& each) { each.OnPod(*pod); });
-      if (CollectsGarbage()) garbage_.OnPod(*pod);
+      CollectGarbageOf(pod);
     };
     handler.on_update = [this](const auto& before, const auto& pod) {
       context_->pods.Put(pod);
@@ -207,7 +211,7 @@ class Controllers::Impl {
       disruptions_.OnPod(*pod);
       ForEachWorkloadController([&pod](WorkloadController& each) { each.OnPod(*pod); });
       if (pod->IsFinished() && !before->IsFinished()) deployments_.OnPodEnded(*pod);
-      if (CollectsGarbage()) garbage_.OnPod(*pod);
+      CollectGarbageOf(pod);
     };
     handler.on_delete = [this](const auto& pod) {
       context_->pods.Erase(pod->Key());
@@ -215,8 +219,12 @@ class Controllers::Impl {
       disruptions_.OnPod(*pod);
       ForEachWorkloadController([&pod](WorkloadController& each) { each.OnPod(*pod); });
       deployments_.OnPodEnded(*pod);
+      if (CollectsGarbage()) garbage_.OnPodGone(pod->uid);
     };
-    handler.on_synced = [this] { OnListed(); };
+    handler.on_synced = [this] {
+      if (CollectsGarbage()) garbage_.OnPodsListed();
+      OnListed();
+    };
     pod_informer_ = std::make_unique<client::Informer<PodView>>(context_->rest, std::move(options), std::move(handler));
   }
 
@@ -236,7 +244,7 @@ class Controllers::Impl {
     handler.on_delete = [this](const auto& node) {
       context_->nodes.erase(node->metadata.name);
       daemon_sets_.LookAtAll();
-      if (CollectsGarbage()) garbage_.OnNodeGone(node->metadata.name);
+      if (CollectsGarbage()) stranded_.OnNodeGone(node->metadata.name);
     };
     handler.on_synced = [this] { OnListed(); };
     node_informer_ =
@@ -244,6 +252,12 @@ class Controllers::Impl {
   }
 
   bool CollectsGarbage() const { return context_->options.collects_garbage; }
+
+  void CollectGarbageOf(const std::shared_ptr<const PodView>& pod) {
+    if (!CollectsGarbage()) return;
+    garbage_.OnPod(pod);
+    stranded_.OnPod(*pod);
+  }
 
   // All lists are needed before anything is decided.
   void OnListed() {
@@ -254,7 +268,7 @@ class Controllers::Impl {
     ForEachWorkloadController([](WorkloadController& each) { each.OnSynced(); });
     cron_jobs_.OnSynced();
     disruptions_.OnSynced();
-    if (CollectsGarbage()) garbage_.OnSynced();
+    if (CollectsGarbage()) stranded_.OnSynced();
   }
 
   std::shared_ptr<Context> context_;
@@ -266,6 +280,8 @@ class Controllers::Impl {
   CronJobController cron_jobs_;
   DisruptionController disruptions_;
   GarbageCollector garbage_;
+  StrandedPods stranded_;
+  ServiceAccountController accounts_;
   VolumeProvisioner volumes_;
   int lists_ = 0;
   std::unique_ptr<client::Informer<WorkloadView>> deployment_informer_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Controllers: the few of kube-controller-manager's controllers that the embedded cluster needs. Deployments make
-// ReplicaSets, CronJobs make Jobs, ReplicaSets, Jobs, DaemonSets and StatefulSets make pods, PodDisruptionBudgets learn how
-// many evictions they allow, and what lost its controlling owner or its node is removed. A client of any API server; do
-// not run them where a kube-controller-manager runs.
+// ReplicaSets, CronJobs make Jobs, ReplicaSets, Jobs, DaemonSets and StatefulSets make pods, PodDisruptionBudgets learn
+// how many evictions they allow, each namespace gets its ServiceAccount, and what lost its owners or its node is
+// removed. A client of any API server; do not run them where a kube-controller-manager runs.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct ControllersOptions {
 struct ControllersStats {
   std::uint64_t pods_created = 0;
   std::uint64_t pods_deleted = 0;       // surplus ones
-  std::uint64_t objects_collected = 0;  // their owner or node was gone
+  std::uint64_t objects_collected = 0;  // their owners or node were gone
   std::uint64_t failures = 0;           // requests that failed and were, or will be, tried again
 };
 

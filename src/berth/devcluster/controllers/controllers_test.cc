@@ -258,6 +258,22 @@ TEST_F(ControllersTest, DeletingANamespaceLeavesNothing) {
   EXPECT_TRUE(cluster.List("/apis/apps/v1/replicasets").empty());
 }
 
+TEST_F(ControllersTest, EachNamespaceHasItsServiceAccount) {
+  const auto account = [](const std::string& space) {
+    return "/api/v1/namespaces/" + space + "/serviceaccounts/default";
+  };
+  const auto exists = [&](const std::string& space) { return cluster.Call("GET", account(space)).status == 200; };
+  EXPECT_TRUE(cluster.Until([&] { return exists("default") && exists("kube-system"); }));
+  Create(R"({"metadata":{"name":"team"}})", "/api/v1/namespaces");
+  ASSERT_TRUE(cluster.Until([&] { return exists("team"); }));
+  ASSERT_EQ(cluster.Call("DELETE", account("team")).status, 200);
+  EXPECT_TRUE(cluster.Until([&] { return exists("team"); })) << "it comes back";
+  ASSERT_EQ(cluster.Call("DELETE", "/api/v1/namespaces/team").status, 200);
+  cluster.Pass(10s);
+  EXPECT_FALSE(exists("team"));
+  EXPECT_EQ(controllers->Stats().failures, 0u);
+}
+
 TEST_F(ControllersTest, OrphansAreAdopted) {
   Create(DeploymentJson(3));
   ASSERT_TRUE(RollsOut());
@@ -429,7 +445,7 @@ TEST_F(ControllersTest, PodsOfANodeThatIsGoneAreReplaced) {
   };
   EXPECT_EQ(on_node(), 1) << "the node might come back";
   ASSERT_TRUE(cluster.Until([&] { return on_node() == 0 && ReadyPods() == 5; }));
-  EXPECT_EQ(controllers->Stats().objects_collected, 1u);
+  EXPECT_EQ(controllers->Stats().objects_collected, 2u) << "the pod, and the lease, whose owner the node was";
 }
 
 TEST_F(ControllersTest, ARefusedPodIsReportedAndNotTriedInALoop) {

@@ -9,45 +9,12 @@
 
 #include "berth/api/decode.h"
 #include "berth/devcluster/controllers/rollout.h"
+#include "berth/devcluster/controllers/workload_pods.h"
 
 namespace berth::controllers {
 namespace {
 
-constexpr const char* kHashLabel = "controller-revision-hash";
 constexpr std::size_t kNameMax = 63 - 6;
-
-// The template as the set's pods have it: with the daemon's tolerations and the labels that tell one revision from the
-// other.
-json::object DaemonTemplate(const WorkloadView& set, const std::string& hash) {
-  json::object copy = set.Template();
-  json::object& spec = ObjectIn(copy, "spec");
-  if (!spec["tolerations"].is_array()) spec["tolerations"].emplace_array();
-  json::array& tolerations = spec["tolerations"].as_array();
-  for (const DaemonToleration& each : kDaemonTolerations) {
-    const char* const effect = each.effect == api::TaintEffect::kNoExecute ? "NoExecute" : "NoSchedule";
-    tolerations.push_back(json::object{{"key", each.key}, {"operator", "Exists"}, {"effect", effect}});
-  }
-  json::object& labels = ObjectIn(ObjectIn(copy, "metadata"), "labels");
-  labels[kHashLabel] = hash;
-  labels["pod-template-generation"] = std::to_string(set.generation);
-  return copy;
-}
-
-json::object NodeAffinityTo(const std::string& node) {
-  json::object field{{"key", "metadata.name"}, {"operator", "In"}, {"values", json::array{json::string(node)}}};
-  json::object term{{"matchFields", json::array{std::move(field)}}};
-  return {{"nodeSelectorTerms", json::array{std::move(term)}}};
-}
-
-// Upstream, too, replaces what the template requires: it has been answered for this node.
-PodDecision::New NewPod(const WorkloadView& set, const json::object& daemon_template, const std::string& name,
-                        const std::string& node) {
-  PodDecision::New pod{name, PodFromTemplate(set, "DaemonSet", daemon_template, name, name.substr(0, name.size() - 5))};
-  json::object& spec = pod.document["spec"].as_object();
-  json::object& of_node = ObjectIn(ObjectIn(spec, "affinity"), "nodeAffinity");
-  of_node["requiredDuringSchedulingIgnoredDuringExecution"] = NodeAffinityTo(node);
-  return pod;
-}
 
 enum class Fit : std::uint8_t {
   kNo,
@@ -89,11 +56,9 @@ bool IsAvailable(const PodView& pod, const WorkloadView& set, Time now) {
 
 PodDecision DecideDaemonSet(const WorkloadView& set, const Pods& pods, const Nodes& nodes, Time now) {
   PodDecision decision;
-  const std::string hash = TemplateHash(set.Template(), 0);
-  const json::object daemon_template = DaemonTemplate(set, hash);
+  const PodMaker maker("DaemonSet", set);
   const std::string base = set.name.substr(0, kNameMax) + '-';
-  const auto decoded =
-      api::DecodePod(codec::WriteJson(PodFromTemplate(set, "DaemonSet", daemon_template, "pod", base)));
+  const auto decoded = api::DecodePod(codec::WriteJson(maker.Make("pod")));
   if (!decoded.ok()) {
     decision.note = PodDecision::Note{true, "FailedCreate", "Error creating: " + decoded.error().message};
     return decision;
@@ -117,7 +82,7 @@ PodDecision DecideDaemonSet(const WorkloadView& set, const Pods& pods, const Nod
     if (fit == Fit::kYes) ++desired;
     if (pod == nullptr) {
       if (fit == Fit::kYes && static_cast<std::int64_t>(decision.pods.size()) < kBurst) {
-        decision.pods.push_back(NewPod(set, daemon_template, name, node->metadata.name));
+        decision.pods.push_back({name, maker.MakeFor(node->metadata.name, name)});
       }
       continue;
     }
@@ -133,8 +98,8 @@ PodDecision DecideDaemonSet(const WorkloadView& set, const Pods& pods, const Nod
     ready += pod->is_ready ? 1 : 0;
     available += is_available ? 1 : 0;
     if (pod->is_ready && !is_available) decision.again_after = std::chrono::seconds(1);
-    const std::string* own = pod->labels.Find(kHashLabel);
-    if (own != nullptr && *own == hash) {
+    const std::string* own = pod->labels.Find(kRevisionHashLabel);
+    if (own != nullptr && *own == maker.revision()) {
       ++updated;
     } else if (is_available) {
       outdated.push_back(pod);

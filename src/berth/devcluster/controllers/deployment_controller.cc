@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "berth/devcluster/controllers/workload_pods.h"
 #include "berth/shell/client/rest_client.h"
 
 namespace berth::controllers {
@@ -268,12 +269,8 @@ void DeploymentController::CreateSet(const RoundPtr& round) {
   const std::string hash = TemplateHash(deployment.Template(), deployment.StatusCount("collisionCount"));
   const std::string name = deployment.name.substr(0, kSetNameMax) + '-' + hash;
 
-  json::object pod_template = deployment.Template();
-  json::value& template_metadata = pod_template["metadata"];
-  if (!template_metadata.is_object()) template_metadata = json::object();
-  json::value& labels = template_metadata.get_object()["labels"];
-  if (!labels.is_object()) labels = json::object();
-  labels.get_object()[kTemplateHashLabel] = hash;
+  const json::object pod_template = ReplicaSetTemplate(deployment, hash);
+  const json::value& labels = pod_template.at("metadata").at("labels");
   json::object selector;
   if (const json::object* given = ObjectOf(deployment.spec, "selector")) selector = *given;
   json::value& match_labels = selector["matchLabels"];

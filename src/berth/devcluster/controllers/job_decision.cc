@@ -8,10 +8,11 @@
 #include <set>
 #include <utility>
 
+#include "berth/devcluster/controllers/workload_pods.h"
+
 namespace berth::controllers {
 namespace {
 
-constexpr const char* kIndexKey = "batch.kubernetes.io/job-completion-index";
 constexpr std::size_t kNameMax = 63 - 6 - 8;  // room for an index and the suffix
 
 struct Tally {
@@ -25,7 +26,7 @@ struct Tally {
 };
 
 std::int64_t IndexOf(const PodView& pod) {
-  const std::string* text = pod.labels.Find(kIndexKey);
+  const std::string* text = pod.labels.Find(kCompletionIndexKey);
   return text == nullptr ? -1 : NumberIn(*text);
 }
 
@@ -96,25 +97,15 @@ void Finish(PodDecision& decision, const char* type, const char* reason, const c
       is_complete ? PodDecision::Note{false, "Completed", "Job completed"} : PodDecision::Note{true, reason, message};
 }
 
-PodDecision::New NewPod(const WorkloadView& job, const std::string& name, std::int64_t index) {
-  const std::string base = name.substr(0, name.size() - 5);
-  PodDecision::New pod{name, PodFromTemplate(job, "Job", job.Template(), name, base)};
-  if (index < 0) return pod;
-  json::object& metadata = pod.document["metadata"].as_object();
-  for (const char* map : {"labels", "annotations"}) ObjectIn(metadata, map)[kIndexKey] = std::to_string(index);
-  json::object& spec = pod.document["spec"].as_object();
-  if (StringOf(spec, "hostname").empty()) spec["hostname"] = job.name + '-' + std::to_string(index);
-  return pod;
-}
-
 void MakePods(const WorkloadView& job, const Tally& tally, std::int64_t count, bool is_indexed, PodDecision& decision) {
   const std::string base = job.name.substr(0, kNameMax) + '-';
+  const PodMaker maker("Job", job);
   count = std::min(count, kBurst);
   if (!is_indexed) {
     for (std::int64_t serial = 0; count > 0; ++serial) {
       std::string name = base + NameSuffixOf(job.uid + '/' + std::to_string(serial));
       if (tally.names.contains(name)) continue;
-      decision.pods.push_back(NewPod(job, name, -1));
+      decision.pods.push_back({name, maker.Make(name)});
       --count;
     }
     return;
@@ -127,7 +118,7 @@ void MakePods(const WorkloadView& job, const Tally& tally, std::int64_t count, b
     for (std::int64_t attempt = 0; name.empty() || tally.names.contains(name); ++attempt) {
       name = base + text + '-' + NameSuffixOf(job.uid + '/' + text + '/' + std::to_string(attempt));
     }
-    decision.pods.push_back(NewPod(job, name, index));
+    decision.pods.push_back({name, maker.Make(name, index)});
     --count;
   }
 }

@@ -78,12 +78,22 @@ void ReadMetadata(element object, ObjectView& view) {
   view.labels = ReadMap(*metadata, "labels");
   view.creation_time = ParseRfc3339(StringOrEmpty(*metadata, "creationTimestamp"));
   view.is_deleted = !StringOrEmpty(*metadata, "deletionTimestamp").empty();
+  if (const auto finalizers = codec::FindArray(*metadata, "finalizers")) {
+    for (const element each : *finalizers) {
+      if (each.is_string()) view.finalizers.emplace_back(each.get_string().value_unsafe());
+    }
+  }
   if (const auto owners = codec::FindArray(*metadata, "ownerReferences")) {
-    for (const element owner : *owners) {
-      if (!codec::FindBool(owner, "controller").value_or(false)) continue;
-      view.controller = api::OwnerReference{
-          std::string(StringOrEmpty(owner, "apiVersion")), std::string(StringOrEmpty(owner, "kind")),
-          std::string(StringOrEmpty(owner, "name")), std::string(StringOrEmpty(owner, "uid"))};
+    for (const element each : *owners) {
+      ObjectOwner owner;
+      owner.api_version = StringOrEmpty(each, "apiVersion");
+      owner.kind = StringOrEmpty(each, "kind");
+      owner.name = StringOrEmpty(each, "name");
+      owner.uid = StringOrEmpty(each, "uid");
+      owner.is_controller = codec::FindBool(each, "controller");
+      owner.blocks_deletion = codec::FindBool(each, "blockOwnerDeletion");
+      if (owner.is_controller.value_or(false)) view.controller = owner;
+      view.owners.push_back(std::move(owner));
     }
   }
 }
@@ -196,6 +206,10 @@ const json::object& WorkloadView::Template() const {
 
 std::int64_t WorkloadView::StatusCount(std::string_view field) const { return IntegerOf(status, field, 0); }
 
+bool ObjectView::HasFinalizer(std::string_view finalizer) const {
+  return std::find(finalizers.begin(), finalizers.end(), finalizer) != finalizers.end();
+}
+
 Expected<std::shared_ptr<const ObjectView>> DecodeObjectView(const element& object) {
   auto view = std::make_shared<ObjectView>();
   ReadMetadata(object, *view);
@@ -258,6 +272,7 @@ std::string TemplateHash(const json::object& pod_template, std::int64_t collisio
 }
 
 std::string_view ApiVersionOf(std::string_view kind) {
+  if (kind == "ReplicationController") return "v1";
   return kind == "Job" || kind == "CronJob" ? "batch/v1" : kAppsVersion;
 }
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <absl/container/btree_map.h>
 #include <simdjson.h>
@@ -26,6 +27,16 @@ namespace json = codec::json;
 inline constexpr const char* kAppsVersion = "apps/v1";
 inline constexpr const char* kTemplateHashLabel = "pod-template-hash";
 
+// The garbage collector's finalizers, which the API server sets when a deletion asks for them.
+inline constexpr const char* kForegroundFinalizer = "foregroundDeletion";
+inline constexpr const char* kOrphanFinalizer = "orphan";
+
+struct ObjectOwner : api::OwnerReference {
+  std::optional<bool> is_controller;
+  std::optional<bool> blocks_deletion;  // blockOwnerDeletion
+  bool operator==(const ObjectOwner&) const = default;
+};
+
 struct ObjectView {
   std::string namespace_name;
   std::string name;
@@ -34,10 +45,17 @@ struct ObjectView {
   std::int64_t generation = 0;
   api::StringMap labels;
   std::optional<api::OwnerReference> controller;
+  std::vector<ObjectOwner> owners;
+  std::vector<std::string> finalizers;
   std::optional<Time> creation_time;
   bool is_deleted = false;  // its deletion has begun
 
   std::string Key() const { return namespace_name + '/' + name; }
+  bool HasFinalizer(std::string_view name) const;
+  // It is being deleted, after its dependents.
+  bool WaitsForDependents() const { return is_deleted && HasFinalizer(kForegroundFinalizer); }
+  // It is being deleted, and its dependents are to stay.
+  bool OrphansDependents() const { return is_deleted && HasFinalizer(kOrphanFinalizer); }
 };
 
 struct PodView : ObjectView {
@@ -171,7 +189,7 @@ bool SameTemplate(const json::object& a, const json::object& b);
 // A short text that depends on the template's content and on `collisions` alone, not on the order of its members.
 std::string TemplateHash(const json::object& pod_template, std::int64_t collisions);
 
-// "batch/v1" of a Job or CronJob, else "apps/v1".
+// "batch/v1" of a Job or CronJob, "v1" of a ReplicationController, else "apps/v1".
 std::string_view ApiVersionOf(std::string_view kind);
 
 // Five letters that follow from the text.

@@ -24,23 +24,4 @@ bool UpdatesByItself(const WorkloadView& set) {
   return strategy == nullptr || StringOf(*strategy, "type") != "OnDelete";
 }
 
-json::object PodFromTemplate(const ObjectView& owner, std::string_view kind, const json::object& pod_template,
-                             const std::string& name, const std::string& base) {
-  json::object pod{{"apiVersion", "v1"}, {"kind", "Pod"}};
-  json::object metadata;
-  if (const json::object* given = ObjectOf(pod_template, "metadata")) {
-    for (const char* each : {"labels", "annotations", "finalizers"}) {
-      if (const json::value* value = Member(*given, each)) metadata[each] = *value;
-    }
-  }
-  metadata["name"] = name;
-  metadata["generateName"] = base;
-  metadata["namespace"] = owner.namespace_name;
-  metadata["ownerReferences"] = json::array{OwnerReferenceTo(owner, kind)};
-  pod["metadata"] = std::move(metadata);
-  const json::object* spec = ObjectOf(pod_template, "spec");
-  pod["spec"] = spec == nullptr ? json::object() : *spec;
-  return pod;
-}
-
 }  // namespace berth::controllers

@@ -51,8 +51,4 @@ std::int64_t NumberIn(std::string_view digits);
 // False where the update strategy is OnDelete.
 bool UpdatesByItself(const WorkloadView& set);
 
-// The pod of a template, owned by `owner`; `base` is its generateName.
-json::object PodFromTemplate(const ObjectView& owner, std::string_view kind, const json::object& pod_template,
-                             const std::string& name, const std::string& base);
-
 }  // namespace berth::controllers

@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "berth/devcluster/controllers/pod_decision.h"
+#include "berth/devcluster/controllers/workload_pods.h"
 #include "berth/shell/client/rest_client.h"
 
 namespace berth::controllers {
@@ -231,9 +231,7 @@ void ReplicaSetController::CreatePod(const RoundPtr& round, const std::string& n
     round->has_failed = true;
     return EndStep(round);
   }
-  const std::string base = set.name.substr(0, kNameMax) + '-';
-  context_.Send("POST", ObjectPath(kCorePrefix, set.namespace_name, "pods"),
-                PodFromTemplate(set, kKind, set.Template(), name, base), {},
+  context_.Send("POST", ObjectPath(kCorePrefix, set.namespace_name, "pods"), PodMaker(kKind, set).Make(name), {},
                 [this, round, name](Expected<net::Response> response) {
                   if (response.ok()) {
                     ++context_.pods_created;

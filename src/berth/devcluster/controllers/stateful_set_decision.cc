@@ -8,81 +8,16 @@
 #include <map>
 #include <utility>
 
+#include "berth/devcluster/controllers/workload_pods.h"
+
 namespace berth::controllers {
 namespace {
-
-constexpr const char* kHashLabel = "controller-revision-hash";
 
 // The number behind the last dash of the set's name; -1 for another name.
 std::int64_t OrdinalOf(const WorkloadView& set, std::string_view name) {
   if (!name.starts_with(set.name + '-')) return -1;
   const std::string_view digits = name.substr(set.name.size() + 1);
   return digits.size() > 1 && digits.front() == '0' ? -1 : NumberIn(digits);
-}
-
-std::vector<const json::object*> ClaimTemplates(const WorkloadView& set) {
-  std::vector<const json::object*> all;
-  const json::value* list = Member(set.spec, "volumeClaimTemplates");
-  if (list == nullptr || !list->is_array()) return all;
-  for (const json::value& each : list->get_array()) {
-    if (each.is_object()) all.push_back(&each.get_object());
-  }
-  return all;
-}
-
-std::string ClaimTemplateName(const json::object& claim) {
-  const json::object* metadata = ObjectOf(claim, "metadata");
-  return metadata == nullptr ? std::string() : std::string(StringOf(*metadata, "name"));
-}
-
-PodDecision::New NewClaim(const WorkloadView& set, const json::object& from, const std::string& pod_name) {
-  const std::string name = ClaimTemplateName(from) + '-' + pod_name;
-  json::object claim = from;
-  claim["apiVersion"] = "v1";
-  claim["kind"] = "PersistentVolumeClaim";
-  claim.erase("status");
-  json::object& metadata = ObjectIn(claim, "metadata");
-  metadata["name"] = name;
-  metadata["namespace"] = set.namespace_name;
-  if (const json::object* selector = ObjectOf(set.spec, "selector")) {
-    if (const json::object* labels = ObjectOf(*selector, "matchLabels")) {
-      json::object& own = ObjectIn(metadata, "labels");
-      for (const auto& [key, value] : *labels) own[key] = value;
-    }
-  }
-  return {name, std::move(claim)};
-}
-
-PodDecision::New NewPod(const WorkloadView& set, std::int64_t ordinal, const std::string& revision) {
-  const std::string name = set.name + '-' + std::to_string(ordinal);
-  PodDecision::New pod{name, PodFromTemplate(set, "StatefulSet", set.Template(), name, set.name + '-')};
-  json::object& labels = ObjectIn(pod.document["metadata"].as_object(), "labels");
-  labels[kHashLabel] = revision;
-  labels["statefulset.kubernetes.io/pod-name"] = name;
-  labels["apps.kubernetes.io/pod-index"] = std::to_string(ordinal);
-  json::object& spec = pod.document["spec"].as_object();
-  spec["hostname"] = name;
-  if (const std::string_view service = StringOf(set.spec, "serviceName"); !service.empty())
-    spec["subdomain"] = View(service);
-  const auto claims = ClaimTemplates(set);
-  if (claims.empty()) return pod;
-  json::array volumes;
-  for (const json::object* claim : claims) {
-    const std::string own = ClaimTemplateName(*claim);
-    volumes.push_back(
-        json::object{{"name", own}, {"persistentVolumeClaim", json::object{{"claimName", own + '-' + name}}}});
-  }
-  // A claim takes the place of the template's volume of its name.
-  if (const json::value* given = Member(spec, "volumes"); given != nullptr && given->is_array()) {
-    for (const json::value& each : given->get_array()) {
-      const bool is_replaced = std::any_of(claims.begin(), claims.end(), [&each](const json::object* claim) {
-        return each.is_object() && StringOf(each.get_object(), "name") == ClaimTemplateName(*claim);
-      });
-      if (!is_replaced) volumes.push_back(each);
-    }
-  }
-  spec["volumes"] = std::move(volumes);
-  return pod;
 }
 
 std::int64_t Partition(const WorkloadView& set) {
@@ -92,7 +27,7 @@ std::int64_t Partition(const WorkloadView& set) {
 }
 
 bool HasRevision(const PodView& pod, std::string_view revision) {
-  const std::string* own = pod.labels.Find(kHashLabel);
+  const std::string* own = pod.labels.Find(kRevisionHashLabel);
   return own != nullptr && *own == revision;
 }
 
@@ -104,7 +39,8 @@ PodDecision DecideStatefulSet(const WorkloadView& set, const Pods& pods, Time no
   const std::int64_t first = ordinals == nullptr ? 0 : IntegerOf(*ordinals, "start", 0);
   const std::int64_t end = first + std::max<std::int64_t>(set.replicas, 0);
   const bool is_ordered = StringOf(set.spec, "podManagementPolicy") != "Parallel";
-  const std::string revision = set.name + '-' + TemplateHash(set.Template(), 0);
+  const PodMaker maker("StatefulSet", set);
+  const std::string& revision = maker.revision();
 
   std::map<std::int64_t, std::shared_ptr<const PodView>> by_ordinal;
   std::int64_t ready = 0;
@@ -134,10 +70,9 @@ PodDecision DecideStatefulSet(const WorkloadView& set, const Pods& pods, Time no
     if (static_cast<std::int64_t>(decision.pods.size()) >= kBurst) break;
     const auto found = by_ordinal.find(ordinal);
     if (found == by_ordinal.end()) {
-      for (const json::object* claim : ClaimTemplates(set)) {
-        decision.claims.push_back(NewClaim(set, *claim, set.name + '-' + std::to_string(ordinal)));
-      }
-      decision.pods.push_back(NewPod(set, ordinal, revision));
+      const std::string name = set.name + '-' + std::to_string(ordinal);
+      for (PodDecision::New& claim : maker.Claims(ordinal)) decision.claims.push_back(std::move(claim));
+      decision.pods.push_back({name, maker.Make(name, ordinal)});
       waits = true;
     } else if (found->second->is_deleted) {
       waits = true;  // its place is taken until it is gone

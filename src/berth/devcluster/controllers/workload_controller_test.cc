@@ -85,7 +85,7 @@ TEST_F(WorkloadControllerTest, AJobEndsAndGoesWithItsPods) {
   EXPECT_TRUE(HasEvent("Completed", "Job completed"));
   cluster.Pass(30s);
   EXPECT_EQ(PodNames().size(), 4u) << "no more are made";
-  ASSERT_EQ(cluster.Call("DELETE", kJobsPath + "/j").status, 200);
+  ASSERT_EQ(cluster.Call("DELETE", kJobsPath + "/j?propagationPolicy=Background").status, 200);
   EXPECT_TRUE(cluster.Until([&] { return PodNames().empty(); }));
 }
 

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/devcluster/data_file/data_file.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -21,9 +25,18 @@ void Bind(sqlite3_stmt* statement, int parameter, std::string_view text) {
   sqlite3_bind_text(statement, parameter, text.data(), static_cast<int>(text.size()), SQLITE_STATIC);
 }
 
+// A file that is new is its owner's alone: it holds Secrets. SQLite gives the files beside it the same rights. One that
+// is there keeps the rights that it has.
+void MakeIfMissing(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  if (descriptor >= 0) ::close(descriptor);
+}
+
 }  // namespace
 
 Expected<std::unique_ptr<DataFile>> DataFile::Open(const std::string& path) {
+  // What does not work is SQLite's to say.
+  MakeIfMissing(path);
   std::unique_ptr<DataFile> file(new DataFile(path));
   constexpr int kFlags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX;
   if (sqlite3_open_v2(path.c_str(), &file->database_, kFlags, nullptr) != SQLITE_OK) return file->Failure();

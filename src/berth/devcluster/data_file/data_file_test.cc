@@ -48,6 +48,18 @@ class DataFileTest : public ::testing::Test {
   const std::string path_ = ::testing::TempDir() + "berth-data-file-test.db";
 };
 
+TEST_F(DataFileTest, IsItsOwnersAlone) {
+  const auto file = DataFile::Open(path_);
+  ASSERT_TRUE(file.ok()) << file.error().message;
+  EXPECT_TRUE((*file)->Put("/secrets", "default/a", 2, "{}"));
+  for (const char* more : {"", "-wal", "-shm"}) {
+    const auto status = std::filesystem::status(path_ + more);
+    if (!std::filesystem::exists(status)) continue;
+    EXPECT_EQ(status.permissions(), std::filesystem::perms::owner_read | std::filesystem::perms::owner_write)
+        << path_ << more;
+  }
+}
+
 TEST_F(DataFileTest, KeepsWhatWasWritten) {
   {
     auto file = DataFile::Open(path_);

@@ -48,6 +48,24 @@ Expected<void> CreateDefaultStorageClass(client::RestClient& rest) {
   return {};
 }
 
+// The Service by which pods, and clients that look for it, find the API server.
+Expected<void> CreateKubernetesService(client::RestClient& rest, int port) {
+  net::Request request;
+  request.method = "POST";
+  request.target = "/api/v1/namespaces/default/services";
+  request.body =
+      R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"kubernetes","labels":)"
+      R"({"component":"apiserver","provider":"kubernetes"}},"spec":{"type":"ClusterIP","clusterIP":"10.96.0.1",)"
+      R"("clusterIPs":["10.96.0.1"],"ipFamilies":["IPv4"],"ipFamilyPolicy":"SingleStack","sessionAffinity":"None",)"
+      R"("internalTrafficPolicy":"Cluster","ports":[{"name":"https","protocol":"TCP","port":443,"targetPort":)" +
+      std::to_string(port) + "}]}}";
+  const auto made = rest.DoSync(std::move(request));
+  if (!made.ok() && made.error().code != ErrorCode::kAlreadyExists) {
+    return made.error().Wrap("while creating the Service kubernetes");
+  }
+  return {};
+}
+
 // A certificate for all names that the server may be reached by.
 Expected<net::TlsServerOptions> MakeCertificate(const EmbeddedClusterOptions& options, Time now) {
   net::SelfSignedOptions wanted;
@@ -84,6 +102,8 @@ Expected<std::unique_ptr<EmbeddedCluster>> EmbeddedCluster::Start(const Embedded
   server.host_names = options.host_names;
   server.token_key = options.token_key;
   server.admin_token = options.token;
+  server.release_minor = options.release_minor;
+  server.creation_warnings = options.creation_warnings;
   if (!options.data.empty()) {
     BERTH_ASSIGN_OR_RETURN(cluster->data_, data_file::DataFile::Open(options.data));
     BERTH_ASSIGN_OR_RETURN(data_file::DataFile::Contents contents, cluster->data_->Load());
@@ -121,11 +141,13 @@ Expected<std::unique_ptr<EmbeddedCluster>> EmbeddedCluster::Start(const Embedded
   cluster->rest_ = std::make_unique<client::RestClient>(cluster->loop_, *cluster->transport_, nullptr, options.seed);
   cluster->events_ =
       std::make_unique<client::RestClient>(cluster->loop_, *cluster->events_transport_, nullptr, options.seed + 1);
+  BERTH_RETURN_IF_ERROR(CreateKubernetesService(*cluster->rest_, cluster->http_ ? cluster->http_->port() : 443));
   if (options.nodes > 0 || !options.shapes.empty()) {
     kubelet::KubeletOptions kubelets;
     kubelets.nodes = options.nodes;
     kubelets.shapes = options.shapes;
     kubelets.adopts_nodes = true;
+    kubelets.version = "v1." + std::to_string(options.release_minor) + ".0";
     kubelets.seed = options.seed;
     if (const auto valid = kubelet::CheckKubeletOptions(kubelets); !valid.ok()) return valid.error().Wrap("--nodes");
     cluster->kubelets_ = std::make_unique<kubelet::KubeletSimulator>(*cluster->rest_, kubelets);

@@ -34,7 +34,9 @@ struct EmbeddedClusterOptions {
   bool has_tls = false;         // a certificate of its own is made, which the kubeconfig names
   std::string token;            // that clients have to show; empty: none
   std::string token_key;        // ApiServerOptions::token_key, a secret: needed with a token
-  std::string data;             // a file that the objects are kept in (data_file.h); empty: they are forgotten
+  int release_minor = 36;       // of the Kubernetes that server and kubelets say they are
+  decltype(apiserver::ApiServerOptions::creation_warnings) creation_warnings{};
+  std::string data;  // a file that the objects are kept in (data_file.h); empty: they are forgotten
 };
 
 class EmbeddedCluster {

@@ -26,13 +26,16 @@ std::string FirstLineOf(const std::string& path, bool& exists) {
 
 }  // namespace
 
+std::string ReachedAt(const std::string& address) {
+  const auto split = net::SplitHostPort(address);
+  if (split.ok() && split->first == "0.0.0.0") return "127.0.0.1:" + std::to_string(split->second);
+  if (split.ok() && split->first == "::") return "[::1]:" + std::to_string(split->second);
+  return address;
+}
+
 std::string KubeconfigText(const ServerAccess& server) {
   const bool has_tls = !server.certificate_pem.empty();
-  std::string reached = server.address;
-  if (const auto split = net::SplitHostPort(server.address); split.ok()) {
-    if (split->first == "0.0.0.0") reached = "127.0.0.1:" + std::to_string(split->second);
-    if (split->first == "::") reached = "[::1]:" + std::to_string(split->second);
-  }
+  const std::string reached = ReachedAt(server.address);
   return std::string(kFirstLine) + R"(
 apiVersion: v1
 kind: Config
@@ -41,7 +44,10 @@ clusters:
   cluster:
     server: )" +
          (has_tls ? "https://" : "http://") + reached +
-         (has_tls ? "\n    certificate-authority-data: " + EncodeBase64(server.certificate_pem) : std::string()) + R"(
+         // The JavaScript client refuses plain HTTP without the word that it may; nobody else cares.
+         (has_tls ? "\n    certificate-authority-data: " + EncodeBase64(server.certificate_pem)
+                  : std::string("\n    insecure-skip-tls-verify: true")) +
+         R"(
 users:
 - name: berth
   user: {)" +

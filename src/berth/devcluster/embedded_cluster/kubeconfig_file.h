@@ -15,6 +15,9 @@ struct ServerAccess {
   std::string token;            // empty: none is asked for
 };
 
+// Where a server that listens at the address is reached from this machine: one that listens everywhere by loopback.
+std::string ReachedAt(const std::string& address);
+
 std::string KubeconfigText(const ServerAccess& server);
 
 // Writes it to `path`. A file that is there and is not one of berth's is left alone: it may hold the way to a real

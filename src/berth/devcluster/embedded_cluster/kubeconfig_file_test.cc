@@ -17,14 +17,27 @@ std::string Read(const std::string& path) {
 }
 
 TEST(Kubeconfig, NamesTheServer) {
-  EXPECT_NE(KubeconfigText({"127.0.0.1:8001", "", ""}).find("server: http://127.0.0.1:8001\n"), std::string::npos);
+  EXPECT_NE(KubeconfigText({"127.0.0.1:8001", "", ""})
+                .find("server: http://127.0.0.1:8001\n    insecure-skip-tls-verify: true\n"),
+            std::string::npos);
+  EXPECT_EQ(ReachedAt("0.0.0.0:8001"), "127.0.0.1:8001");
+  EXPECT_EQ(ReachedAt("[::]:8001"), "[::1]:8001");
+  EXPECT_EQ(ReachedAt("10.0.0.1:8001"), "10.0.0.1:8001");
   EXPECT_NE(KubeconfigText({"0.0.0.0:8001", "", ""}).find("server: http://127.0.0.1:8001\n"), std::string::npos);
   EXPECT_NE(KubeconfigText({"[::]:8001", "", ""}).find("server: http://[::1]:8001\n"), std::string::npos);
+}
+
+// @kubernetes/client-node throws "HTTP protocol is not allowed when skipTLSVerify is not set or false".
+TEST(Kubeconfig, AllowsPlainHttp) {
+  const std::string allowed = "\n    insecure-skip-tls-verify: true\n";
+  EXPECT_NE(KubeconfigText({"127.0.0.1:8001", "", ""}).find(allowed), std::string::npos);
+  EXPECT_EQ(KubeconfigText({"127.0.0.1:8001", "PEM", ""}).find(allowed), std::string::npos);
 }
 
 TEST(Kubeconfig, HasCertificateAndToken) {
   const std::string text = KubeconfigText({"127.0.0.1:8001", "PEM", "a\"b"});
   EXPECT_NE(text.find("server: https://127.0.0.1:8001\n    certificate-authority-data: UEVN\n"), std::string::npos);
+  EXPECT_EQ(text.find("insecure"), std::string::npos) << text;
   EXPECT_NE(text.find("user: {token: \"a\\\"b\"}\n"), std::string::npos) << text;
 }
 

@@ -189,6 +189,7 @@ class KubeletSimulator::Impl : public std::enable_shared_from_this<Impl> {
     shape.cpu = options_.cpu;
     shape.memory = options_.memory;
     shape.pods = options_.pods;
+    shape.kubelet_version = options_.version;
     const int number = nodes_.Add(std::move(shape));
     nodes_.At(number).is_adopted = true;
     return number;

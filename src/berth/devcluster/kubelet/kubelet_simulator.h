@@ -22,8 +22,8 @@ inline constexpr const char* kRunSecondsAnnotation = "berth.dev/run-seconds";
 // So does a Job's pod without it, after this time: it is there to end.
 inline constexpr Duration kJobRunTime = std::chrono::seconds(5);
 
-// Addresses of the simulated network end there.
-inline constexpr int kNodesMax = 40'000;
+// Addresses of the simulated network end a little above.
+inline constexpr int kNodesMax = 1'000'000;
 
 // What one node is and has.
 struct NodeShape {
@@ -36,6 +36,7 @@ struct NodeShape {
   std::string cpu = "4";  // capacity and allocatable
   std::string memory = "32Gi";
   std::string pods = "110";
+  std::string kubelet_version = "v1.36.0";
   std::map<std::string, std::string> resources;  // further ones, "nvidia.com/gpu" to "8"
   std::string zone = "zone-1";
   std::string region = "region-1";
@@ -54,6 +55,7 @@ struct KubeletOptions {
   std::string region = "region-1";
   // In their place: these nodes, whatever the fields above say.
   std::vector<NodeShape> shapes;
+  std::string version = "v1.36.0";  // of all kubelets
   // Nodes that somebody else creates get a kubelet, too: they become ready, with the capacity above where they name
   // none, and run pods. Only where no other kubelets are.
   bool adopts_nodes = false;

@@ -97,7 +97,7 @@ TEST(NodeObjects, NumbersNamesAndAddresses) {
   EXPECT_EQ(shapes[299].name, "node-300");
   EXPECT_EQ(shapes[299].zone, "zone-3");
   std::set<std::string> addresses;
-  for (int number : {1, 254, 255, 256, 257, 39'999, kNodesMax}) {
+  for (int number : {1, 254, 255, 256, 257, 39'999, 49'152, 49'153, 65'536, kNodesMax}) {
     EXPECT_TRUE(addresses.insert(NodeAddress(number)).second) << number;
     EXPECT_TRUE(addresses.insert(PodAddress(number, 1)).second) << number;
     EXPECT_EQ(PodOfAddress(number, PodAddress(number, 254)), 254);
@@ -106,6 +106,8 @@ TEST(NodeObjects, NumbersNamesAndAddresses) {
   }
   EXPECT_EQ(NodeAddress(1), "172.16.0.1");
   EXPECT_EQ(PodAddress(1, 7), "10.64.0.7");
+  EXPECT_EQ(PodAddress(49'152, 7), "10.255.255.7");
+  EXPECT_EQ(PodAddress(kNodesMax, 7), "255.66.63.7");
 }
 
 TEST_F(KubeletTest, MakesReadyNodesWithLeases) {

@@ -15,12 +15,14 @@ using codec::json::array;
 using codec::json::object;
 using codec::json::value;
 
-constexpr const char* kKubeletVersion = "v1.36.0";
 constexpr const char* kArchitecture = "amd64";
 constexpr const char* kSystem = "linux";
-// Hosts are 172.16.0.0/12, 254 to a block; a node's pods have a /24 of 10.64.0.0/10 upwards.
+// Hosts are 172.16.0.0/12, 254 to a block. A node's pods have a /24: of 10.64.0.0 to 10.255.0.0, or of 240.0.0.0/4,
+// which no network uses, where the former have no more of them.
 constexpr int kHostsPerBlock = 254;
 constexpr int kFirstPodBlock = 64;
+constexpr int kPrivatePodBlocks = (256 - kFirstPodBlock) * 256;
+constexpr int kFirstReservedNetwork = 240;
 
 object Condition(std::string_view type, std::string_view status, std::string_view reason, std::string_view message,
                  const std::string& now) {
@@ -55,7 +57,7 @@ object NodeStatus(const NodeShape& shape, int number, Time now) {
                           {"kernelVersion", "6.1.0"},
                           {"osImage", "berth simulated node"},
                           {"containerRuntimeVersion", "berth://0.1.0"},
-                          {"kubeletVersion", kKubeletVersion},
+                          {"kubeletVersion", shape.kubelet_version},
                           {"kubeProxyVersion", ""},
                           {"operatingSystem", kSystem},
                           {"architecture", kArchitecture}}},
@@ -75,7 +77,11 @@ object LeaseSpec(const std::string& node_name, Duration duration, Time now) {
 }  // namespace
 
 std::vector<NodeShape> ShapesOf(const KubeletOptions& options) {
-  if (!options.shapes.empty()) return options.shapes;
+  if (!options.shapes.empty()) {
+    std::vector<NodeShape> shapes = options.shapes;
+    for (NodeShape& shape : shapes) shape.kubelet_version = options.version;
+    return shapes;
+  }
   std::vector<NodeShape> shapes(static_cast<std::size_t>(options.nodes));
   for (int number = 1; number <= options.nodes; ++number) {
     NodeShape& shape = shapes[static_cast<std::size_t>(number) - 1];
@@ -83,6 +89,7 @@ std::vector<NodeShape> ShapesOf(const KubeletOptions& options) {
     shape.cpu = options.cpu;
     shape.memory = options.memory;
     shape.pods = options.pods;
+    shape.kubelet_version = options.version;
     shape.zone = "zone-" + std::to_string((number - 1) % options.zones + 1);
     shape.region = options.region;
   }
@@ -97,8 +104,9 @@ std::string NodeAddress(int number) {
 
 std::string PodAddress(int number, int pod) {
   const int block = number - 1;
-  return "10." + std::to_string(kFirstPodBlock + block / 256) + '.' + std::to_string(block % 256) + '.' +
-         std::to_string(pod);
+  const std::string last = std::to_string(block % 256) + '.' + std::to_string(pod);
+  if (block < kPrivatePodBlocks) return "10." + std::to_string(kFirstPodBlock + block / 256) + '.' + last;
+  return std::to_string(kFirstReservedNetwork + block / 65'536) + '.' + std::to_string(block / 256 % 256) + '.' + last;
 }
 
 int PodOfAddress(int number, std::string_view address) {

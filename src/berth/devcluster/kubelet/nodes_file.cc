@@ -183,6 +183,8 @@ Expected<std::vector<NodeShape>> ParseNodesFile(std::string_view text) {
     BERTH_ASSIGN_OR_RETURN(NodeShape shape, ReadShape(*entry, place));
     BERTH_ASSIGN_OR_RETURN(const std::vector<std::string> zones, ReadZones(*entry, place));
     BERTH_ASSIGN_OR_RETURN(const int count, ReadCount(*entry, place));
+    if (shapes.size() + static_cast<std::size_t>(std::max(count, 1)) > static_cast<std::size_t>(kNodesMax))
+      return place.Wrong("there are more than " + std::to_string(kNodesMax) + " nodes");
     std::string base = "node";
     if (const json::value* name = entry->if_contains("name")) {
       BERTH_ASSIGN_OR_RETURN(base, Scalar(*name, place.Below("name")));
@@ -194,8 +196,6 @@ Expected<std::vector<NodeShape>> ParseNodesFile(std::string_view text) {
       if (!names.insert(shape.name).second)
         return place.Below("name").Wrong("there are two nodes \"" + shape.name + '"');
       if (!zones.empty()) shape.zone = zones[static_cast<std::size_t>(number - 1) % zones.size()];
-      if (shapes.size() >= static_cast<std::size_t>(kNodesMax))
-        return place.Wrong("there are more than " + std::to_string(kNodesMax) + " nodes");
       shapes.push_back(shape);
     }
   }

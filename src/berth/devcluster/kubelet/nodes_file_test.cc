@@ -57,7 +57,7 @@ TEST(NodesFile, OneLineForWhatIsWrong) {
       {"nodes: [{name: a, pods: 1.5}]", "nodes[0].pods: 1.5 is counted and should be a whole number"},
       {"nodes: [{name: a, resources: {nvidia.com/gpu: 0.5}}]",
        "nodes[0].resources.nvidia.com/gpu: 0.5 is counted and should be a whole number"},
-      {"nodes: [{name: a}, {name: b, count: 0}]", "nodes[1].count: 0 should be 1 to 40000"},
+      {"nodes: [{name: a}, {name: b, count: 0}]", "nodes[1].count: 0 should be 1 to 1000000"},
       {"nodes: [{name: a}, {name: a}]", "nodes[1].name: there are two nodes \"a\""},
       {"nodes: [{name: A_b}]", "nodes[0].name: \"A_b\" should be lower-case letters, digits, '-' and '.'"},
       {"nodes: [{name: a, price: -1}]", "nodes[0].price: -1 is less than nothing; it should be 0 or more"},
@@ -65,7 +65,7 @@ TEST(NodesFile, OneLineForWhatIsWrong) {
       {"nodes: [{name: a, taints: [{key: x, effect: Never}]}]",
        "nodes[0].taints[0]: effect \"Never\" should be NoSchedule, PreferNoSchedule or NoExecute"},
       {"nodes: [{name: a, labels: {x: \"a b\"}}]", "nodes[0].labels.x: \"a b\" is no value of a label"},
-      {"nodes: [{name: a, count: 30000}, {name: b, count: 30000}]", "nodes[1]: there are more than 40000 nodes"},
+      {"nodes: [{name: a, count: 3}, {name: b, count: 999998}]", "nodes[1]: there are more than 1000000 nodes"},
   };
   for (const Case& c : cases) {
     const auto shapes = ParseNodesFile(c.text);

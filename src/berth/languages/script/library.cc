@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 
 #include <lua.hpp>
@@ -25,10 +26,15 @@ std::string_view CheckText(lua_State* lua, int index) {
   return {text, size};
 }
 
-// Lua takes a string for a number wherever it wants one: not without end.
+// Lua takes a string for a number wherever it wants one: not without end, and not for nothing. With its digits grows
+// how long the numbers are that it has to be compared with, and how often.
 void CheckNumeral(lua_State* lua, int index) {
-  if (lua_type(lua, index) == LUA_TSTRING && lua_rawlen(lua, index) > kNumeralBytesMax)
+  if (lua_type(lua, index) != LUA_TSTRING) return;
+  const std::size_t size = lua_rawlen(lua, index);
+  if (size > kNumeralBytesMax)
     Sandbox::RaiseRule(lua, "a string of over %d bytes is no number", static_cast<int>(kNumeralBytesMax));
+  constexpr std::size_t kSquaresPerStep = 64;
+  Sandbox::Of(lua).Charge(lua, static_cast<std::int64_t>(size * size / kSquaresPerStep));
 }
 
 // The function that is wrapped (upvalue 1), with the arguments as they are. It says in its errors what it is called.
@@ -190,6 +196,19 @@ int Concat(lua_State* lua) {
 
 // ---- string ----
 
+// What a floating-point directive costs: with its digits, before the point and after it, grows the number that is
+// divided again and again. `precision` is what the directive asks for.
+std::int64_t StepsOfFloat(lua_State* lua, int index, int precision) {
+  constexpr std::int64_t kStepsPerDigit = 2;
+  const double value = lua_type(lua, index) == LUA_TNUMBER ? std::fabs(lua_tonumber(lua, index)) : HUGE_VAL;
+  int exponent = 0;
+  std::frexp(value, &exponent);  // of two
+  const bool is_ordinary = value == 0 || (std::isfinite(value) && std::abs(exponent) <= 64);
+  constexpr int kOrdinaryDigits = 20;
+  constexpr int kDigitsMax = 310;
+  return kStepsPerDigit * (precision + (is_ordinary ? kOrdinaryDigits : kDigitsMax));
+}
+
 // Values, and not what their addresses are.
 int Format(lua_State* lua) {
   const std::string_view format = CheckText(lua, 1);
@@ -198,22 +217,34 @@ int Format(lua_State* lua) {
     if (type != LUA_TSTRING && type != LUA_TNUMBER && type != LUA_TBOOLEAN && type != LUA_TNIL)
       Sandbox::RaiseRule(lua, "string.format writes strings, numbers and booleans, not a %s", luaL_typename(lua, i));
   }
+  // A number may have hundreds of digits.
+  constexpr std::int64_t kStepsPerValue = 20;
+  constexpr std::string_view kFloats = "aAeEfFgG";
+  std::int64_t steps = kStepsPerValue;
   int argument = 1;
   bool is_directive = false;
-  for (const char c : format) {
+  std::size_t point = std::string_view::npos;  // of the directive
+  for (std::size_t i = 0; i < format.size(); ++i) {
+    const char c = format[i];
     if (!is_directive) {
       is_directive = c == '%';
       if (is_directive) ++argument;
+      point = std::string_view::npos;
       continue;
     }
+    if (c == '.') point = i;
     is_directive = (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && c != '%';
     if (c == 'p') Sandbox::RaiseRule(lua, "string.format has no '%%p'");
     if (c == '%') --argument;
-    if (!is_directive && c != 's' && c != 'q' && c != '%') CheckNumeral(lua, argument);
+    if (is_directive || c == '%') continue;
+    if (c != 's' && c != 'q') CheckNumeral(lua, argument);
+    steps += kStepsPerValue;
+    if (kFloats.find(c) == std::string_view::npos) continue;
+    // Lua itself refuses more than two digits.
+    const int precision = point == std::string_view::npos ? 6 : std::min(99, std::atoi(format.data() + point + 1));
+    steps += StepsOfFloat(lua, argument, precision);
   }
-  // A number may have hundreds of digits.
-  constexpr std::int64_t kStepsPerValue = 20;
-  Sandbox::Of(lua).Charge(lua, argument * kStepsPerValue);
+  Sandbox::Of(lua).Charge(lua, steps);
   return CallWrapped(lua);
 }
 

@@ -28,6 +28,8 @@ constexpr std::int64_t kLoadingFactor = 10;
 constexpr std::size_t kStringHeaderMax = 32;
 constexpr int kMessageHandler = 1;  // its stack index
 constexpr int kStackSpare = 200;
+constexpr std::size_t kBytesPerSlot = 16;    // of Lua's stack
+constexpr int kArgumentsPerInstruction = 4;  // that are copied in its time
 
 // One line: control characters as '?'.
 std::string OneLine(std::string_view text) {
@@ -168,7 +170,7 @@ void Sandbox::NoteStack(const void* stack, std::size_t bytes) {
   if (!is_guarded_ || bytes <= kStackBytesMax || over_ != Over::kNone) return;
   over_ = Over::kMemory;
   refused_ = Refused::kStack;
-  lua_sethook(lua_, &Sandbox::OnCount, LUA_MASKCOUNT, 1);
+  lua_sethook(lua_, &Sandbox::OnHook, LUA_MASKCOUNT, 1);
 }
 
 // Whether a block may not grow. Where it is for want of memory, Lua collects its garbage and asks once more.
@@ -185,24 +187,55 @@ std::int64_t Sandbox::CostOfOne() const {
   return 1 + static_cast<std::int64_t>(string_bytes_ / kStringBytesPerInstruction);
 }
 
-void Sandbox::SetCountHook() {
+void Sandbox::SetHook() {
   // Long strings that are made meanwhile count from the next time on.
   constexpr std::int64_t kCountMax = 1000;
   instructions_counted_ = static_cast<int>(std::clamp<std::int64_t>(instructions_left_ / CostOfOne(), 1, kCountMax));
-  lua_sethook(lua_, &Sandbox::OnCount, LUA_MASKCOUNT, instructions_counted_);
+  lua_sethook(lua_, &Sandbox::OnHook, LUA_MASKCOUNT | LUA_MASKCALL, instructions_counted_);
 }
 
-void Sandbox::OnCount(lua_State* lua, lua_Debug*) {
+void Sandbox::OnHook(lua_State* lua, lua_Debug* record) {
   Sandbox& sandbox = Of(lua);
+  const bool is_call = record->event != LUA_HOOKCOUNT;
+  // A stack that is smaller has no room for so many arguments.
+  if (is_call && sandbox.stack_bytes_ <= std::size_t{kCountedArguments} * kBytesPerSlot) return;
   if (sandbox.over_ == Over::kNone) {
-    sandbox.instructions_left_ -= sandbox.instructions_counted_ * sandbox.CostOfOne();
-    if (sandbox.instructions_left_ > 0) return sandbox.SetCountHook();
+    if (is_call) {
+      sandbox.ChargeArguments(lua, record);
+    } else {
+      sandbox.instructions_left_ -= sandbox.instructions_counted_ * sandbox.CostOfOne();
+    }
+    if (sandbox.instructions_left_ > 0) {
+      if (!is_call) sandbox.SetHook();
+      return;
+    }
     sandbox.over_ = Over::kInstructions;
   }
-  // Whatever catches this gets no further.
-  lua_sethook(lua, &Sandbox::OnCount, LUA_MASKCOUNT, 1);
+  sandbox.RaiseOver(lua);
+}
+
+// Whatever catches this gets no further.
+void Sandbox::RaiseOver(lua_State* lua) {
+  lua_sethook(lua, &Sandbox::OnHook, LUA_MASKCOUNT, 1);
   lua_pushnil(lua);
   lua_error(lua);
+  std::abort();  // not reached
+}
+
+// The instruction `f(...)` copies all that the caller has in "...", and a function with "..." copies it once more. How
+// many these are is found by doubling: it counts as the largest power of two that is not more.
+void Sandbox::ChargeArguments(lua_State* lua, lua_Debug* callee) {
+  lua_Debug caller;
+  const bool has_caller = lua_getstack(lua, 1, &caller) != 0;
+  for (lua_Debug* const function : {callee, has_caller ? &caller : nullptr}) {
+    if (function == nullptr) continue;
+    int count = 0;
+    for (int probed = kCountedArguments; lua_getlocal(lua, function, -probed) != nullptr; probed *= 2) {
+      lua_pop(lua, 1);
+      count = probed;
+    }
+    instructions_left_ -= count / kArgumentsPerInstruction;
+  }
 }
 
 // Notes the line of the script where it went wrong, and leaves the error as it is.
@@ -237,10 +270,7 @@ void Sandbox::Charge(lua_State* lua, std::int64_t steps) {
 
 void Sandbox::RaiseOutOfSteps(lua_State* lua) {
   over_ = Over::kInstructions;
-  lua_sethook(lua, &Sandbox::OnCount, LUA_MASKCOUNT, 1);
-  lua_pushnil(lua);
-  lua_error(lua);
-  std::abort();  // not reached
+  RaiseOver(lua);
 }
 
 bool Sandbox::Guarded(int arguments, int results, std::int64_t instructions_max) {
@@ -252,7 +282,7 @@ bool Sandbox::Guarded(int arguments, int results, std::int64_t instructions_max)
   error_line_ = 0;
   refused_ = Refused::kNothing;
   random_.BeginCall();
-  SetCountHook();
+  SetHook();
   is_guarded_ = true;
   const int status = lua_pcall(lua_, arguments, results, kMessageHandler);
   is_guarded_ = false;

@@ -51,6 +51,8 @@ class Sandbox {
   static constexpr std::size_t kStringBytesPerInstruction = std::size_t{2} << 10;
   // Or through all arguments of a function: 16 bytes each.
   static constexpr std::size_t kStackBytesMax = std::size_t{128} << 10;
+  // A call by or of a function with so many arguments in "..." counts for the time in which they are copied.
+  static constexpr int kCountedArguments = 256;
   // In one call, because the memory is full. Each goes through all that there is.
   static constexpr int kCollectionsMax = 8;
   // Local variables of the script's top level, and others that outlive a call, that its functions use.
@@ -104,9 +106,11 @@ class Sandbox {
   static void* Allocate(void* self, void* block, std::size_t size_before, std::size_t size);
   Refused Refuse(std::size_t bytes_before, std::size_t bytes, bool is_string);
   void NoteStack(const void* stack, std::size_t bytes);
-  static void OnCount(lua_State* lua, lua_Debug* record);
+  static void OnHook(lua_State* lua, lua_Debug* record);
+  void ChargeArguments(lua_State* lua, lua_Debug* callee);
+  [[noreturn]] void RaiseOver(lua_State* lua);
   std::int64_t CostOfOne() const;
-  void SetCountHook();
+  void SetHook();
   static int OnError(lua_State* lua);
 
   bool Guarded(int arguments, int results, std::int64_t instructions_max);

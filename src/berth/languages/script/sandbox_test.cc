@@ -285,7 +285,10 @@ TEST(Sandbox, EndsWhateverTheScriptDoes) {
       {"local s = ('a'):rep(2000) while true do s:byte(1, -1) end", instructions},
       {"local s = ('a'):rep(50000) while true do s:byte(1, -1) end", stack},
       {"local s = ('a'):rep(50000) while true do pcall(s.byte, s, 1, -1) end", stack},
-      {"local function f(...) return f(1, 2, 3, 4, 5, 6, 7, 8, ...) end return f()", stack},
+      {"local function f(...) return f(1, 2, 3, 4, 5, 6, 7, 8, ...) end return f()", instructions},
+      {"local function f(...) local a, b, c, d, e, f1, g, h, i, j, k, l, m, n, o, p = ... return (f(1, ...)) end "
+       "return f()",
+       stack},
       {"local function f(n) return 1 + f(n + 1) end return f(1)", stack},
       {"local t = {} for i = 1, 20000 do t[i] = i end for i = 1, 1000 do table.insert(t, 1, i) end", instructions},
       {"local t = {} for i = 1, 9000 do t[i] = -i end for i = 1, 10 do table.sort(t) end", instructions},
@@ -330,6 +333,34 @@ TEST(Sandbox, EndsInTime) {
   const std::string sort = ") for i = 1, 500 do t[i] = a end table.sort(t) return 1 end";
   EXPECT_EQ(Loaded(list + "10" + sort).Run(), "1");
   EXPECT_NE(Loaded(list + "30000" + sort).Run().find("over 100000 instructions"), std::string::npos);
+}
+
+// What costs far more than an instruction is paid for: a loop of a few thousand is too long, where one of the same form
+// with ordinary values is not.
+TEST(Sandbox, ChargesWhatIsDear) {
+  const auto loop = [](const std::string& head, int times, const std::string& body) {
+    return Loaded("function run() " + head + " for i = 1, " + std::to_string(times) + " do " + body +
+                  " end return 1 end")
+        .Run();
+  };
+  const std::string over = "over 100000 instructions";
+  const std::string digits = "local s = '" + std::string(3, '2') + "." + std::string(190, '7') + "e-30'";
+  EXPECT_EQ(loop("local s = '2.5'", 4000, "local x = s * 1"), "1");
+  EXPECT_NE(loop(digits, 4000, "local x = s * 1").find(over), std::string::npos);
+  EXPECT_EQ(loop(digits, 100, "local x = s * 1"), "1");
+  EXPECT_NE(loop(digits, 4000, "local x = math.floor(s)").find(over), std::string::npos);
+  EXPECT_EQ(loop("", 1000, "local x = ('%5.2f'):format(12.5)"), "1");
+  EXPECT_NE(loop("", 1000, "local x = ('%99.99f'):format(1e300)").find(over), std::string::npos);
+  EXPECT_NE(loop("", 1000, "local x = ('%.99g'):format(1e-300)").find(over), std::string::npos);
+  // "..." of many values, as a script gets them: table.unpack() gives fewer.
+  const std::string wide =
+      "local function sink() end local function grow(n, ...) if n > 0 then return grow(n - 1, 1, 2, 3, 4, 5, 6, 7, 8, "
+      "...) end for i = 1, 2000 do sink(...) end return 1 end return grow(";
+  EXPECT_EQ(Loaded("function run() " + wide + "20) end").Run(), "1");
+  const std::string said = Loaded("function run() " + wide + "120) end").Run();
+  EXPECT_NE(said.find(over), std::string::npos) << said;
+  Loaded again("function run() " + wide + "120) end");
+  EXPECT_EQ(again.Run(), again.Run()) << "whether the stack was large before makes no difference";
 }
 
 // A call that lives at the edge of the memory would have the garbage collected for each value.

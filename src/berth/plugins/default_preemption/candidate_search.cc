@@ -21,6 +21,7 @@ namespace {
 
 void Note(CandidateChoice& choice, const Status& status, std::size_t count) {
   choice.refused_count += count;
+  if (!status.plugin().empty()) choice.refused_by.emplace(status.plugin());
   for (const std::string& reason : status.reasons()) choice.reasons[reason] += count;
   if (status.code() != Code::kError) return;
   const std::string message = status.Message();

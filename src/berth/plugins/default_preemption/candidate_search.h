@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,7 @@ struct CandidateChoice {
   // Without a chosen one: why nodes do not help, with how many; how many said so; and what went wrong: distinct, in the
   // order in which it was met.
   std::map<std::string, std::size_t> reasons;
+  std::set<std::string> refused_by;  // the plugins that said so
   std::size_t refused_count = 0;
   std::vector<std::string> errors;
 };

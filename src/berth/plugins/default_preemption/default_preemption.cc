@@ -32,21 +32,6 @@ std::int32_t PriorityAsVictim(const PodInfo& pod, const framework::PodGroups* gr
   return groups == nullptr ? pod.priority() : VictimPriority(*groups, pod);
 }
 
-bool HasLeavingVictims(const framework::NodeInfo& node, const PodInfo& pod, const framework::PodGroups* groups) {
-  return std::ranges::any_of(node.pods(), [&](const PodInfoPtr& other) {
-    return other->deletion_time && other->is_preempted && PriorityAsVictim(*other, groups) < pod.priority();
-  });
-}
-
-bool WaitsForVictims(const framework::Cycle& cycle, const PodInfo& pod, const framework::NodeStatuses& statuses,
-                     const framework::PodGroups* groups) {
-  if (pod.nominated_node_name.empty()) return false;
-  const NodeIndex row = cycle.nodes.Find(pod.nominated_node_name);
-  // A nominated node that is gone or can never take the pod: it has to look for another.
-  if (row == framework::kNoNode || statuses.Get(row).code() == Code::kUnschedulableAndUnresolvable) return false;
-  return HasLeavingVictims(cycle.nodes.Info(row), pod, groups);
-}
-
 // Null: no extender has a say.
 PreemptionReview* ReviewOf(const framework::FilterRunner& filters) {
   const auto* const fast = dynamic_cast<const framework::FastFilterRunner*>(&filters);
@@ -114,6 +99,23 @@ DefaultPreemption::DefaultPreemption(const config::DefaultPreemptionArgs& args, 
 
 DefaultPreemption::~DefaultPreemption() = default;
 
+// Those that were deleted and are still to be seen so count as well.
+bool DefaultPreemption::HasLeavingVictims(const framework::NodeInfo& node, const PodInfo& pod) const {
+  return std::ranges::any_of(node.pods(), [&](const PodInfoPtr& other) {
+    const bool is_leaving = other->deletion_time ? other->is_preempted : executor_->HasDeleted(other->uid);
+    return is_leaving && PriorityAsVictim(*other, handle_.pod_groups()) < pod.priority();
+  });
+}
+
+bool DefaultPreemption::WaitsForVictims(const framework::Cycle& cycle, const PodInfo& pod, std::string_view nominated,
+                                        const framework::NodeStatuses& statuses) const {
+  if (nominated.empty()) return false;
+  const NodeIndex row = cycle.nodes.Find(nominated);
+  // A nominated node that is gone or can never take the pod: it has to look for another.
+  if (row == framework::kNoNode || statuses.Get(row).code() == Code::kUnschedulableAndUnresolvable) return false;
+  return HasLeavingVictims(cycle.nodes.Info(row), pod);
+}
+
 Status DefaultPreemption::PreEnqueue(const PodInfo& pod) const {
   if (executor_->running_count() == 0) return {};
   if (const framework::PodGroups* const groups = handle_.pod_groups();
@@ -134,7 +136,7 @@ framework::PodGroupPostFilterResult DefaultPreemption::PodGroupPostFilter(
   if (!MayGroupPreempt(groups, group, members, release.has_pod_group_preemption_policy))
     return GroupAnswer(Code::kUnschedulable, "not eligible due to preemptionPolicy=Never.");
   const std::int32_t priority = framework::PriorityOf(groups, group);
-  if (IsPreemptionOngoing(groups, priority, members, dry_run)) {
+  if (IsPreemptionOngoing(groups, priority, members, dry_run, *executor_)) {
     framework::PodGroupPostFilterResult result = GroupAnswer(Code::kSuccess, "ongoing preemption on nominated nodes");
     for (const framework::PodGroupMember& member : members)
       result.nominations[member.pod->uid] = member.nominated_node_name;
@@ -167,9 +169,14 @@ framework::PostFilterResult DefaultPreemption::PostFilter(const framework::Cycle
   // A pod that may not preempt keeps its nomination: its victims may still be on their way out.
   if (pod.spec().preemption_policy == api::PreemptionPolicy::kNever)
     return Refuse(Code::kUnschedulable, "not eligible due to preemptionPolicy=Never.", false);
-  if (WaitsForVictims(cycle, pod, statuses, handle_.pod_groups())) {
+  // In memory alone as long as the pod's object does not say so. There it has to be said again, or it would end.
+  const bool is_in_memory = pod.nominated_node_name.empty();
+  const std::string nominated = is_in_memory ? handle_.NominatedNode(pod.uid) : pod.nominated_node_name;
+  if (WaitsForVictims(cycle, pod, nominated, statuses)) {
     framework::PostFilterResult result =
         Refuse(Code::kUnschedulable, "not eligible due to a terminating pod on the nominated node.", false);
+    result.has_nomination = is_in_memory;
+    if (is_in_memory) result.nominated_node_name = nominated;
     result.preemption = std::make_shared<PreemptionReport>(PreemptionReport{.waits_for_victims = true});
     return result;
   }
@@ -186,6 +193,7 @@ framework::PostFilterResult DefaultPreemption::PostFilter(const framework::Cycle
     framework::PostFilterResult result =
         choice.errors.empty() ? Refuse(Code::kUnschedulable, FitErrorText(cycle.nodes.node_count(), choice), true)
                               : Refuse(Code::kError, GoAggregate(choice.errors), false);
+    report->refused_by = std::move(choice.refused_by);
     result.preemption = std::move(report);
     return result;
   }
@@ -203,8 +211,8 @@ framework::PostFilterResult DefaultPreemption::PostFilter(const framework::Cycle
   const auto chosen = std::find_if(report->candidates.begin(), report->candidates.end(),
                                    [&](const auto& candidate) { return candidate.row == choice.chosen; });
   if (std::vector<PodInfoPtr> victims = PreemptionExecutor::ToEvict(chosen->victims); !victims.empty()) {
-    for (const PodInfoPtr& nominated : handle_.NominatedPods(node_name)) {
-      if (nominated->priority() < pod.priority()) report->cleared_nominations.push_back(nominated);
+    for (const PodInfoPtr& other : handle_.NominatedPods(node_name)) {
+      if (other->priority() < pod.priority()) report->cleared_nominations.push_back(other);
     }
     if (review == nullptr || !review->is_dry_run) executor_->Preempt(pod, node_name, std::move(victims));
   }
@@ -219,28 +227,29 @@ framework::PostFilterResult DefaultPreemption::PostFilter(const framework::Cycle
 
 void DefaultPreemption::DropIdle() { search_->DropIdle(); }
 
-// The last victim has left the node that the pod is nominated for. What refused the pod there may be something else by
-// now, which no other plugin hears of: upstream leaves the pod to the flush after five minutes then.
+// A pod that preempts, and has no node because of an extender or an error, may find one when what it could evict
+// changes. Of a pod that is nominated: the last victim has left that node. What refused the pod there may be something
+// else by now, which no other plugin hears of: upstream leaves the pod to the flush after five minutes then. While
+// victims are still to be evicted, the end of that brings the pod back.
 framework::QueueingHint DefaultPreemption::AfterPodDelete(const PodInfo& pod,
                                                           const framework::EventObjects& event) const {
   const PodInfo* const gone = event.old_pod;
-  if (gone == nullptr || gone->node_name.empty() || !gone->is_preempted ||
-      PriorityAsVictim(*gone, handle_.pod_groups()) >= pod.priority())
+  if (gone == nullptr || gone->node_name.empty() || PriorityAsVictim(*gone, handle_.pod_groups()) >= pod.priority())
     return framework::QueueingHint::kSkip;
-  const std::vector<PodInfoPtr> nominated = handle_.NominatedPods(gone->node_name);
-  if (std::ranges::none_of(nominated, [&](const PodInfoPtr& other) { return other->uid == pod.uid; }))
-    return framework::QueueingHint::kSkip;
+  const std::string nominated = handle_.NominatedNode(pod.uid);
+  if (nominated.empty()) return framework::QueueingHint::kQueue;
+  if (nominated != gone->node_name || executor_->IsEvicting(pod.uid)) return framework::QueueingHint::kSkip;
   const framework::NodeList* const nodes = handle_.nodes();
   const NodeIndex row = nodes == nullptr ? framework::kNoNode : nodes->Find(gone->node_name);
-  return QueueIf(row == framework::kNoNode || !HasLeavingVictims(nodes->Info(row), pod, handle_.pod_groups()));
+  return QueueIf(row == framework::kNoNode || !HasLeavingVictims(nodes->Info(row), pod));
 }
 
 std::vector<framework::ClusterEventWithHint> DefaultPreemption::EventsToRegister() const {
   // Deletions also reach a pod that PreEnqueue holds back; it is for the filters that refused the pod to say when it
   // may try again, unless its last victim has left.
-  return {OnPod(framework::action::kDelete, [this](const PodInfo& pod, const framework::EventObjects& event) {
+  return {OfClass(OnPod(framework::action::kDelete, [this](const PodInfo& pod, const framework::EventObjects& event) {
     return AfterPodDelete(pod, event);
-  })};
+  }))};
 }
 
 }  // namespace berth::plugins

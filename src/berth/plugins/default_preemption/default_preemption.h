@@ -45,6 +45,9 @@ class DefaultPreemption final : public framework::PreEnqueuePlugin,
   void DropIdle() override;
 
  private:
+  bool HasLeavingVictims(const framework::NodeInfo& node, const framework::PodInfo& pod) const;
+  bool WaitsForVictims(const framework::Cycle& cycle, const framework::PodInfo& pod, std::string_view nominated,
+                       const framework::NodeStatuses& statuses) const;
   framework::QueueingHint AfterPodDelete(const framework::PodInfo& pod, const framework::EventObjects& event) const;
 
   framework::Handle& handle_;

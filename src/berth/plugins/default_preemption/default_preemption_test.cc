@@ -271,9 +271,9 @@ TEST_F(DefaultPreemptionTest, TriesAgainWhenTheLastVictimHasLeft) {
       {"the last victim", victim("v"), "n2", false, kQueue},
       {"another one is still there", victim("v"), "n2", true, kSkip},
       {"nominated for another node", victim("v"), "n1", false, kSkip},
-      {"not nominated", victim("v"), "", false, kSkip},
+      {"not nominated: an extender or an error kept it from preempting", victim("v"), "", false, kQueue},
       {"of higher priority", victim("v").Priority(10), "n2", false, kSkip},
-      {"gone for another reason", MakePod("v").Node("n2").Deleted(Time{}), "n2", false, kSkip},
+      {"gone for another reason", MakePod("v").Node("n2").Deleted(Time{}), "n2", false, kQueue},
       {"it had no node", MakePod("v").Condition(evicted), "n2", false, kSkip},
   };
   for (const auto& test : cases) {
@@ -287,6 +287,22 @@ TEST_F(DefaultPreemptionTest, TriesAgainWhenTheLastVictimHasLeft) {
                       {.old_pod = test.gone.Info().get()}),
               test.want);
   }
+}
+
+// The API server may not have it yet.
+TEST_F(DefaultPreemptionTest, WaitsByANominationInMemoryAndKeepsIt) {
+  const auto pod = MakePod("p").Priority(9).Info();
+  TestCluster cluster({MakeNode("n1")});
+  cluster.Add(
+      MakePod("v").Node("n1").Deleted(Time{}).Condition({"DisruptionTarget", "True", "PreemptionByScheduler", ""}));
+  FakeFilters filters;
+  filters.said[0] = Status::Unschedulable("x");
+  handle_.nominated["n1"] = {pod};
+  const auto result = plugin_.PostFilter(cluster.cycle(), *pod, filters, filters);
+  ASSERT_NE(result.preemption, nullptr);
+  EXPECT_TRUE(result.preemption->waits_for_victims);
+  EXPECT_TRUE(result.has_nomination);
+  EXPECT_EQ(result.nominated_node_name, "n1");
 }
 
 // The priority of a pod of a group is the group's, also where it is on its way out.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <utility>
 
 #include "berth/base/log.h"
@@ -81,6 +82,7 @@ struct PreemptionExecutor::Job {
   std::vector<PodInfoPtr> victims;
   Time began{};
   std::size_t outstanding = 0;  // evictions under way
+  std::size_t evicted = 0;      // pods that this job has evicted
   bool is_last = false;         // the last victim's eviction has begun
   bool has_failed = false;
   bool has_held_back = false;  // PreEnqueue refused the preemptor meanwhile
@@ -123,6 +125,7 @@ void PreemptionExecutor::PreemptForGroup(const GroupPreemptor& group,
 }
 
 void PreemptionExecutor::StartJob(const JobPtr& job) {
+  ForgetTheGone();
   running_[job->preemptor_uid] = job;
   // Not within the scheduling cycle that decided it: that one still reads nominations and nodes.
   handle_.Start(Operation::After(Duration{0}, [self = shared_from_this(), job](const StepResult& result) {
@@ -131,14 +134,26 @@ void PreemptionExecutor::StartJob(const JobPtr& job) {
   }));
 }
 
-bool PreemptionExecutor::IsRunning(std::string_view preemptor_uid) const {
+bool PreemptionExecutor::IsEvicting(std::string_view preemptor_uid) const {
   const auto it = running_.find(preemptor_uid);
-  if (it == running_.end()) return false;
-  Job& job = *it->second;
-  const PodInfoPtr last = job.is_last ? handle_.FindAssignedPod(job.victims.back()->uid) : nullptr;
-  const bool is_running = !job.is_last || (last != nullptr && !last->deletion_time);
-  job.has_held_back |= is_running;
+  return it != running_.end() && (!it->second->is_last || !IsGoing(it->second->victims.back()));
+}
+
+bool PreemptionExecutor::IsRunning(std::string_view preemptor_uid) const {
+  const bool is_running = IsEvicting(preemptor_uid);
+  if (is_running) running_.find(preemptor_uid)->second->has_held_back = true;
   return is_running;
+}
+
+bool PreemptionExecutor::HasDeleted(std::string_view victim_uid) const {
+  const auto it = evictions_.find(victim_uid);
+  return it != evictions_.end() && it->second.is_deleted;
+}
+
+// It has left or is on its way out, as far as has been seen.
+bool PreemptionExecutor::IsGoing(const PodInfoPtr& victim) const {
+  const PodInfoPtr known = handle_.FindAssignedPod(victim->uid);
+  return known == nullptr || known->deletion_time;
 }
 
 void PreemptionExecutor::Begin(const JobPtr& job, const StepResult& at) {
@@ -159,19 +174,29 @@ void PreemptionExecutor::Evict(const JobPtr& job, const PodInfoPtr& victim, cons
     Evicted(job, at);
     return;
   }
-  handle_.Start(WriteCondition(job, victim, at.wall_now, 1));
+  if (IsGoing(victim)) return Evicted(job, at);
+  const auto [it, is_first] = evictions_.try_emplace(victim->uid);
+  if (is_first) {
+    handle_.Start(WriteCondition(job, victim, at.wall_now, 1));
+  } else if (it->second.is_deleted) {
+    Evicted(job, at);
+  } else {
+    it->second.waiting.push_back(job);
+  }
 }
 
 Operation PreemptionExecutor::WriteCondition(const JobPtr& job, const PodInfoPtr& victim, Time wall_now, int tries) {
   framework::ObjectPatch patch{ObjectOf(*victim), "status", framework::PatchType::kStrategicMerge,
                                ConditionPatch(*victim, job->scheduler_name, job->kind, wall_now)};
   return Operation::Write(std::move(patch), [self = shared_from_this(), job, victim, tries](const StepResult& result) {
-    if (!result.error) return self->Delete(job, victim, 1, false);
-    const Error& error = *result.error;
-    if (error.code == ErrorCode::kNotFound) {
-      self->Evicted(job, result);
+    // Somebody else may have been faster.
+    const bool is_going = self->IsGoing(victim);
+    if (!result.error && !is_going) return self->Delete(job, victim, 1, false);
+    if (is_going || result.error->code == ErrorCode::kNotFound) {
+      self->EndEviction(job, victim->uid, End::kLeft, result);
       return Operation::Done();
     }
+    const Error& error = *result.error;
     if ((IsPassing(error) || error.code == ErrorCode::kConflict) && tries < kTriesMax) {
       return Operation::After(DelayBefore(tries, error), [self, job, victim, tries](const StepResult& later) {
         return self->WriteCondition(job, victim, later.wall_now, tries + 1);
@@ -209,12 +234,13 @@ Operation PreemptionExecutor::Delete(const JobPtr& job, const PodInfoPtr& victim
         }
         // Whom somebody else deleted, the preemptor did not evict.
         if (!result.error || may_be_done) self->Announce(*job, *victim, false);
-        self->Evicted(job, result);
+        self->EndEviction(job, victim->uid, result.error ? End::kLeft : End::kDeleted, result);
         return Operation::Done();
       });
 }
 
-void PreemptionExecutor::Announce(const Job& job, const PodInfo& victim, bool is_in_memory) {
+void PreemptionExecutor::Announce(Job& job, const PodInfo& victim, bool is_in_memory) {
+  ++job.evicted;
   framework::PodEvent event;
   event.regarding = RefTo(victim);
   event.reporting_controller = job.scheduler_name;
@@ -232,8 +258,32 @@ void PreemptionExecutor::Failed(const JobPtr& job, const PodInfo& victim, std::s
                 {"preemptor", job->preemptor.namespace_name + "/" + job->preemptor.name},
                 {"doing", doing},
                 {"err", error.message}});
-  job->has_failed = true;
-  Evicted(job, at);
+  EndEviction(job, victim.uid, End::kFailed, at);
+}
+
+// For all that wait for it.
+void PreemptionExecutor::EndEviction(const JobPtr& job, std::string_view victim_uid, End how, const StepResult& at) {
+  std::vector<JobPtr> jobs{job};
+  const auto it = evictions_.find(victim_uid);
+  if (it != evictions_.end()) {
+    it->second.is_deleted = how == End::kDeleted;
+    std::ranges::move(std::exchange(it->second.waiting, {}), std::back_inserter(jobs));
+    if (how != End::kDeleted) evictions_.erase(it);
+  }
+  for (const JobPtr& each : jobs) {
+    each->has_failed |= how == End::kFailed;
+    Evicted(each, at);
+  }
+}
+
+// Evictions that have ended stay known until the pod is gone: whoever chooses it meanwhile finds it here.
+void PreemptionExecutor::ForgetTheGone() {
+  constexpr std::size_t kFewMax = 64;
+  if (evictions_.size() < std::max(kFewMax, 2 * evictions_looked_at_)) return;
+  absl::erase_if(evictions_, [this](const auto& each) {
+    return each.second.is_deleted && handle_.FindAssignedPod(each.first) == nullptr;
+  });
+  evictions_looked_at_ = evictions_.size();
 }
 
 // One victim less to wait for, whatever became of it.
@@ -241,7 +291,7 @@ void PreemptionExecutor::Evicted(const JobPtr& job, const StepResult& at) {
   if (--job->outstanding > 0) return;
   // Without all the others gone the last one would go in vain.
   if (job->is_last || job->has_failed) {
-    End(job, at.now);
+    EndJob(job, at.now);
     return;
   }
   job->is_last = true;
@@ -249,7 +299,7 @@ void PreemptionExecutor::Evicted(const JobPtr& job, const StepResult& at) {
   Evict(job, job->victims.back(), at);
 }
 
-void PreemptionExecutor::End(const JobPtr& job, Time now) {
+void PreemptionExecutor::EndJob(const JobPtr& job, Time now) {
   // Upstream takes the label's value and the duration down when its goroutine begins (defer evaluates its arguments at
   // once), so that it counts successes of no length only. What the metrics are for is counted here.
   EndedCells& cells = job->has_failed ? failed_cells_ : succeeded_cells_;
@@ -266,12 +316,20 @@ void PreemptionExecutor::End(const JobPtr& job, Time now) {
                              {job->kind, job->has_failed ? "error" : "success"})
         .Observe(instruments::Seconds(now - job->began));
   }
+  if (job->members.empty() && job->evicted > 0) {
+    if (victims_ == nullptr)
+      victims_ = &instruments::HistogramOf(handle_.metrics(), "scheduler_preemption_victims", {});
+    victims_->Observe(static_cast<double>(job->evicted));
+  }
   // The preemptor may have been let go when its last victim went, and preempt again already.
   const auto it = running_.find(job->preemptor_uid);
-  if (it != running_.end() && it->second == job) running_.erase(it);
-  // The events that would have brought the preemptor back may have come while it was held back, and one that failed
-  // with an error waits for none. Upstream leaves such a pod to the next event.
-  if (!job->has_failed && !job->has_held_back) return;
+  const bool is_latest = it != running_.end() && it->second == job;
+  if (is_latest) running_.erase(it);
+  // The events that would have brought the preemptor back may have come while it was held back, or did not count while
+  // victims were to be evicted, and one that failed with an error waits for none. Upstream leaves such a pod to the
+  // next event. Victims that are still there bring it back when they go.
+  const auto is_gone = [this](const PodInfoPtr& victim) { return handle_.FindAssignedPod(victim->uid) == nullptr; };
+  if (!job->has_failed && !job->has_held_back && !(is_latest && std::ranges::all_of(job->victims, is_gone))) return;
   if (job->members.empty()) return handle_.Activate(job->preemptor.uid);
   for (const std::string& uid : job->members) handle_.Activate(uid);
 }

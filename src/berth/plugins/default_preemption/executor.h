@@ -7,10 +7,13 @@
 //                                    | one failed      | failed
 //                                    +-----------------+--> Activate the preemptor
 //
+// A pod is evicted once, by whoever comes first: other preemptors that have chosen it wait for the same answers.
+//
 // Within turns only.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -51,6 +54,10 @@ class PreemptionExecutor final : public std::enable_shared_from_this<PreemptionE
   // Whether the pod's, or the group's, victims are still being evicted. False already when the last one is gone or
   // going, though the answer to its DELETE may not be there: the event of its end is what brings the preemptor back.
   bool IsRunning(std::string_view preemptor_uid) const;
+  // The same, asked without holding the preemptor back: it is not activated for that.
+  bool IsEvicting(std::string_view preemptor_uid) const;
+  // Whether the API server has taken the deletion of this victim. It may take a while until the pod is seen to go.
+  bool HasDeleted(std::string_view victim_uid) const;
   std::size_t running_count() const { return running_.size(); }
 
  private:
@@ -62,6 +69,13 @@ class PreemptionExecutor final : public std::enable_shared_from_this<PreemptionE
     framework::Counter* count = nullptr;
     framework::Histogram* duration = nullptr;
   };
+  // How an eviction ends: kDeleted by the API server, which said so; kLeft otherwise, be it that it was not bound.
+  enum class End : std::uint8_t { kDeleted, kLeft, kFailed };
+  // Of a victim, from its first write until it is seen to be gone.
+  struct Eviction {
+    bool is_deleted = false;
+    std::vector<JobPtr> waiting;  // other jobs that want it gone
+  };
 
   void StartJob(const JobPtr& job);
   // `at`: the step that has just ended, with the time.
@@ -69,16 +83,22 @@ class PreemptionExecutor final : public std::enable_shared_from_this<PreemptionE
   void Evict(const JobPtr& job, const PodInfoPtr& victim, const framework::StepResult& at);
   framework::Operation WriteCondition(const JobPtr& job, const PodInfoPtr& victim, Time wall_now, int tries);
   framework::Operation Delete(const JobPtr& job, const PodInfoPtr& victim, int tries, bool may_be_done);
-  void Announce(const Job& job, const framework::PodInfo& victim, bool is_in_memory);
+  void Announce(Job& job, const framework::PodInfo& victim, bool is_in_memory);
+  bool IsGoing(const PodInfoPtr& victim) const;
   void Failed(const JobPtr& job, const framework::PodInfo& victim, std::string_view doing, const Error& error,
               const framework::StepResult& at);
+  void EndEviction(const JobPtr& job, std::string_view victim_uid, End how, const framework::StepResult& at);
   void Evicted(const JobPtr& job, const framework::StepResult& at);
-  void End(const JobPtr& job, Time now);
+  void ForgetTheGone();
+  void EndJob(const JobPtr& job, Time now);
 
   framework::Handle& handle_;
   EndedCells succeeded_cells_;
   EndedCells failed_cells_;
-  StringHashMap<JobPtr> running_;  // by the preemptor's uid: at most one for each pod that waits for its victims
+  framework::Histogram* victims_ = nullptr;  // scheduler_preemption_victims; null: not looked up yet
+  StringHashMap<JobPtr> running_;        // by the preemptor's uid: at most one for each pod that waits for its victims
+  StringHashMap<Eviction> evictions_;    // by the victim's uid
+  std::size_t evictions_looked_at_ = 0;  // how many there were when those that are gone were forgotten
 };
 
 }  // namespace berth::plugins

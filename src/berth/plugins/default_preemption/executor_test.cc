@@ -105,7 +105,10 @@ TEST_F(ExecutorTest, OneVictim) {
 }
 
 TEST_F(ExecutorTest, AConditionThatIsThereKeepsItsTime) {
-  Preempt({MakePod("a").Node("n").Condition({"DisruptionTarget", "True", "PreemptionByScheduler", ""}).Info()});
+  const PodInfoPtr victim =
+      MakePod("a").Node("n").Condition({"DisruptionTarget", "True", "PreemptionByScheduler", ""}).Info();
+  handle_.assigned[victim->uid] = victim;
+  Preempt({victim});
   Step(0);
   const auto& patch = std::get<ObjectPatch>(handle_.started[0].writes.front());
   EXPECT_EQ(patch.body.find("lastTransitionTime"), std::string::npos) << patch.body;
@@ -135,7 +138,7 @@ TEST_F(ExecutorTest, EndsForThePreemptorWhenTheLastVictimIsSeenToGo) {
   handle_.assigned.erase(first->uid);
   EXPECT_TRUE(IsRunning()) << "there is another to come";
   Step(0);
-  Step(0);
+  ASSERT_EQ(Wanted(), Strings{"patch b"}) << "who has left is not deleted";
   Step(0);
   ASSERT_EQ(Wanted(), Strings{"delete b"});
   EXPECT_TRUE(IsRunning());
@@ -212,11 +215,11 @@ TEST_F(ExecutorTest, Failures) {
     bool want_activation;
     std::size_t want_events;
     std::string want_after;     // what is wanted after the answers
-    bool is_seen_gone = false;  // the victim, before the answers
+    bool is_seen_gone = false;  // the victim, after the first answer
   } cases[] = {
       {"gone before the patch", {Failure(ErrorCode::kNotFound)}, false, 0, ""},
       {"gone before the delete", {{}, Failure(ErrorCode::kNotFound)}, false, 0, ""},
-      {"another pod of its name", {{}, Failure(ErrorCode::kConflict)}, false, 0, "", true},
+      {"another pod of its name", {{}, Failure(ErrorCode::kConflict)}, true, 0, "", true},
       {"the delete meets a conflict, and the victim is still there",
        {{}, Failure(ErrorCode::kConflict)},
        false,
@@ -278,10 +281,10 @@ TEST_F(ExecutorTest, Failures) {
     executor_ = std::make_shared<PreemptionExecutor>(handle_);
     Preempt({Victim("a")});
     Step(0);
-    if (test.is_seen_gone) handle_.assigned.clear();
     for (const auto& answer : test.answers) {
       ASSERT_FALSE(handle_.started.empty());
       Step(0, answer);
+      if (test.is_seen_gone) handle_.assigned.clear();
     }
     EXPECT_EQ(handle_.activated, test.want_activation ? Strings{"uid-default-p"} : Strings{});
     EXPECT_EQ(handle_.events.size(), test.want_events);
@@ -315,6 +318,100 @@ TEST_F(ExecutorTest, DoesNotEvictTwice) {
   EXPECT_EQ(PreemptionExecutor::ToEvict(victims), std::vector<PodInfoPtr>{victims.front()});
 }
 
+// Another preemptor that chooses a pod that is being evicted waits for the same answers.
+TEST_F(ExecutorTest, EachVictimIsEvictedOnce) {
+  const PodInfoPtr a = Victim("a"), b = Victim("b");
+  const PodInfoPtr other = MakePod("other").Priority(20).Info();
+  Preempt({a});
+  executor_->Preempt(*other, "n", {a, b});
+  Step(0);
+  Step(0);
+  EXPECT_EQ(Wanted(), Strings{"patch a"});
+  Step(0);
+  EXPECT_EQ(Wanted(), Strings{"delete a"});
+  EXPECT_FALSE(executor_->HasDeleted(a->uid));
+  Step(0);
+  EXPECT_TRUE(executor_->HasDeleted(a->uid));
+  EXPECT_FALSE(IsRunning());
+  EXPECT_EQ(Wanted(), Strings{"patch b"});
+  // Deleted, and not seen to go yet.
+  Preempt({a});
+  Step(1);
+  EXPECT_EQ(Wanted(), Strings{"patch b"});
+  EXPECT_FALSE(IsRunning());
+  Step(0);
+  Step(0);
+  EXPECT_FALSE(executor_->IsRunning(other->uid));
+  EXPECT_EQ(handle_.events.size(), 2u) << "one for each pod";
+  EXPECT_EQ(handle_.counted->Observed("scheduler_preemption_victims"), (std::vector<double>{1, 1}));
+}
+
+TEST_F(ExecutorTest, WhatFailsFailsForAllThatWaitForIt) {
+  const PodInfoPtr a = Victim("a");
+  const PodInfoPtr other = MakePod("other").Priority(20).Info();
+  Preempt({a});
+  executor_->Preempt(*other, "n", {a});
+  Step(0);
+  Step(0);
+  Step(0, Failure(ErrorCode::kForbidden));
+  EXPECT_EQ(handle_.activated, (Strings{"uid-default-p", "uid-default-other"}));
+  Preempt({a});
+  Step(0);
+  EXPECT_EQ(Wanted(), Strings{"patch a"}) << "it is tried anew";
+}
+
+TEST_F(ExecutorTest, NothingIsWrittenToAVictimThatIsKnownToGo) {
+  const PodInfoPtr gone = Victim("a"), going = Victim("b");
+  Preempt({gone, going});
+  handle_.assigned.erase(gone->uid);
+  handle_.assigned[going->uid] = MakePod("b").Node("n").Deleted(kNow).Info();
+  Step(0);
+  EXPECT_TRUE(Wanted().empty());
+  EXPECT_FALSE(IsRunning());
+  EXPECT_TRUE(handle_.events.empty()) << "nobody was evicted";
+}
+
+// Its binding fails while it is evicted: it is pending again, and may come back to the node.
+TEST_F(ExecutorTest, AVictimThatWasNotBoundAfterAllIsNotTakenForDeleted) {
+  const PodInfoPtr a = Victim("a");
+  Preempt({a});
+  Step(0);
+  handle_.assigned.erase(a->uid);
+  Step(0);
+  EXPECT_TRUE(Wanted().empty());
+  EXPECT_FALSE(executor_->HasDeleted(a->uid));
+  handle_.assigned[a->uid] = a;
+  Preempt({a});
+  Step(0);
+  EXPECT_EQ(Wanted(), Strings{"patch a"}) << "it is evicted anew";
+}
+
+// Victims with a grace period bring the preemptor back when they leave; the others may have left already.
+TEST_F(ExecutorTest, TheEndActivatesAPreemptorWhoseVictimsHaveAllLeft) {
+  for (const bool have_left : {false, true}) {
+    SCOPED_TRACE(have_left);
+    handle_ = testing::FakeHandle();
+    executor_ = std::make_shared<PreemptionExecutor>(handle_);
+    const PodInfoPtr first = Victim("a"), last = Victim("b");
+    Preempt({first, last});
+    for (int i = 0; i < 4; ++i) Step(0);
+    if (have_left) handle_.assigned.clear();
+    Step(0);
+    EXPECT_EQ(handle_.activated.size(), have_left ? 1U : 0U);
+  }
+}
+
+TEST_F(ExecutorTest, EvictionsAreForgottenWhenThePodsAreGone) {
+  for (int i = 0; i < 500; ++i) {
+    const PodInfoPtr victim = Victim("v" + std::to_string(i));
+    Preempt({victim});
+    for (int step = 0; step < 3; ++step) Step(0);
+    ASSERT_TRUE(executor_->HasDeleted(victim->uid));
+    handle_.assigned.erase(victim->uid);
+  }
+  EXPECT_FALSE(executor_->HasDeleted("uid-default-v0"));
+}
+
 TEST_F(ExecutorTest, CountsAndTimesPreemptions) {
   const std::string counts = "scheduler_preemption_goroutines_execution_total,result=";
   const std::string durations = "scheduler_preemption_goroutines_duration_seconds,result=";
@@ -326,18 +423,21 @@ TEST_F(ExecutorTest, CountsAndTimesPreemptions) {
   ASSERT_EQ(handle_.counted->Observed(durations + "success").size(), 1U);
   EXPECT_NEAR(handle_.counted->Observed(durations + "success").front(), 0.4, 1e-9) << "from the first step's end";
 
-  Preempt({Victim("a"), Victim("b"), Victim("c")});
+  EXPECT_EQ(handle_.counted->Observed("scheduler_preemption_victims"), std::vector<double>{2});
+
+  Preempt({Victim("c"), Victim("d"), Victim("e")});
   Step(0);
   Step(0, Failure(ErrorCode::kForbidden));
   Step(0);
   Step(0);
+  EXPECT_EQ(handle_.counted->Observed("scheduler_preemption_victims").back(), 1) << "d alone is evicted";
   EXPECT_EQ(handle_.counted->Value(counts + "success"), 1);
   EXPECT_EQ(handle_.counted->Value(counts + "error"), 1);
   ASSERT_EQ(handle_.counted->Observed(durations + "error").size(), 1U);
   EXPECT_NEAR(handle_.counted->Observed(durations + "error").front(), 0.3, 1e-9);
 
   handle_.is_binding_cancellable = true;
-  Preempt({Victim("a")});
+  Preempt({Victim("f")});
   Step(0);
   EXPECT_EQ(handle_.counted->Value(counts + "success"), 2);
   EXPECT_EQ(handle_.counted->Observed(durations + "success").back(), 0);

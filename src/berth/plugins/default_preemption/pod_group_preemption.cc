@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "berth/plugins/default_preemption/executor.h"
 #include "berth/plugins/default_preemption/victim_units.h"
 
 namespace berth::plugins {
@@ -64,7 +65,8 @@ PodGroupVictims SelectPodGroupVictims(const framework::PodGroups& groups, std::i
 }
 
 bool IsPreemptionOngoing(const framework::PodGroups& groups, std::int32_t priority,
-                         std::span<const framework::PodGroupMember> members, const framework::PodGroupDryRun& dry_run) {
+                         std::span<const framework::PodGroupMember> members, const framework::PodGroupDryRun& dry_run,
+                         const PreemptionExecutor& executor) {
   std::set<std::string_view> nominated;
   for (const framework::PodGroupMember& member : members) {
     if (!member.nominated_node_name.empty()) nominated.insert(member.nominated_node_name);
@@ -73,7 +75,8 @@ bool IsPreemptionOngoing(const framework::PodGroups& groups, std::int32_t priori
     const framework::NodeIndex row = dry_run.nodes().Find(name);
     if (row == framework::kNoNode) continue;
     for (const PodInfoPtr& pod : dry_run.nodes().Info(row).pods()) {
-      if (pod->deletion_time && pod->is_preempted && VictimPriority(groups, *pod) < priority) return true;
+      const bool is_leaving = pod->deletion_time ? pod->is_preempted : executor.HasDeleted(pod->uid);
+      if (is_leaving && VictimPriority(groups, *pod) < priority) return true;
     }
   }
   return false;

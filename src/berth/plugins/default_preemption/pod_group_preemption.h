@@ -13,6 +13,8 @@
 
 namespace berth::plugins {
 
+class PreemptionExecutor;
+
 struct PodGroupVictims {
   // Success: the group fits where `assignments` of the dry run say, once the victims are gone.
   framework::Status status;
@@ -26,6 +28,7 @@ PodGroupVictims SelectPodGroupVictims(const framework::PodGroups& groups, std::i
 
 // Whether a node that a member is nominated for still has a pod that preemption has told to go.
 bool IsPreemptionOngoing(const framework::PodGroups& groups, std::int32_t priority,
-                         std::span<const framework::PodGroupMember> members, const framework::PodGroupDryRun& dry_run);
+                         std::span<const framework::PodGroupMember> members, const framework::PodGroupDryRun& dry_run,
+                         const PreemptionExecutor& executor);
 
 }  // namespace berth::plugins

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "berth/plugins/dynamic_resources/consumable_capacity.h"
+#include "berth/plugins/helper/device_taints.h"
 #include "berth/plugins/helper/node_selector.h"
 
 namespace berth::plugins {
@@ -14,22 +15,6 @@ namespace {
 constexpr std::int64_t kDepthMax = 4096;
 
 enum Match : std::uint8_t { kUnknown, kNo, kYes };
-
-bool Tolerates(const api::DeviceToleration& toleration, const api::DeviceTaint& taint) {
-  if (!toleration.effect.empty() && toleration.effect != taint.effect) return false;
-  if (!toleration.key.empty() && toleration.key != taint.key) return false;
-  if (toleration.op.empty() || toleration.op == "Equal") return toleration.value == taint.value;
-  return toleration.op == "Exists";
-}
-
-// Taints of other effects keep nobody away.
-bool HasUntoleratedTaint(const api::Device& device, const api::ExactDeviceRequest& request) {
-  return std::any_of(device.taints.begin(), device.taints.end(), [&](const api::DeviceTaint& taint) {
-    return (taint.effect == "NoSchedule" || taint.effect == "NoExecute") &&
-           std::none_of(request.tolerations.begin(), request.tolerations.end(),
-                        [&](const api::DeviceToleration& toleration) { return Tolerates(toleration, taint); });
-  });
-}
 
 std::int64_t SaturatingAdd(std::int64_t a, std::int64_t b) {
   std::int64_t sum = 0;
@@ -87,6 +72,7 @@ DeviceAllocator::Answer DeviceAllocator::Allocate(const NodePools& pools, std::v
   Begin(pools, std::move(claims));
   for (std::size_t c = 0; c < claims_.size(); ++c) {
     if (std::string error = CheckClaim(c); !error.empty()) return {Result::kError, std::move(error)};
+    if (selector_budget_.IsSpent()) return {Result::kOutOfSteps, {}};
   }
   if (DepthMax() > kDepthMax) return {Result::kOutOfSteps, {}};
   switch (AllocateOne({}, false, 0)) {
@@ -172,6 +158,7 @@ std::string DeviceAllocator::CollectAll(const std::string& prefix, std::size_t c
     for (; device < pools_->devices.size() && pools_->devices[device].pool == p; ++device) {
       const Search selectable = IsSelectable(claim, wanted, device);
       if (selectable == Search::kError) return error_;
+      if (selectable == Search::kOutOfSteps) return {};
       if (selectable != Search::kFound) continue;
       const Search fits = Fits(claim, *wanted.resolved, device, !rules_.collects_all_by_static_capacity);
       if (fits == Search::kError) return error_;
@@ -239,7 +226,7 @@ DeviceAllocator::Search DeviceAllocator::AllocateAny(const Position& at, bool in
     if (++steps_ > steps_max_) return Search::kOutOfSteps;
     if (is_admin ? IsAllocatingFor(device, at.claim) : IsInUse(device)) continue;
     const Search selectable = IsSelectable(at.claim, wanted, device);
-    if (selectable == Search::kError) return Search::kError;
+    if (selectable == Search::kError || selectable == Search::kOutOfSteps) return selectable;
     if (selectable != Search::kFound) continue;
     const Search fits = Fits(at.claim, resolved, device);
     if (fits == Search::kError) return fits;
@@ -265,7 +252,7 @@ DeviceAllocator::Search DeviceAllocator::IsSelectable(std::size_t claim, Wanted&
   const ReachableDevice& reachable = pools_->devices[device];
   Search result = SelectorsMatch(resolved.class_selectors, "class ", resolved.device_class->metadata.name, reachable);
   if (result == Search::kFound) result = SelectorsMatch(resolved.selectors, "claim ", claims_[claim]->key, reachable);
-  if (result == Search::kError) return result;
+  if (result == Search::kError || result == Search::kOutOfSteps) return result;
   if (result == Search::kFound && reachable.has_selector_error) {
     error_ = "failed to parse node selector: " + NodeSelectorErrors(*reachable.device().nodes.node_selector);
     return Search::kError;
@@ -280,14 +267,15 @@ DeviceAllocator::Search DeviceAllocator::SelectorsMatch(const std::vector<Device
                                                         const ReachableDevice& device) {
   for (std::size_t i = 0; i < selectors.size(); ++i) {
     const api::ResourceSlice& slice = *device.slice->object;
-    const auto matches = use_verdicts_ ? selectors[i]->Matches(slice, device.index, device.slice->memory)
-                                       : selectors[i]->Matches(slice.driver, device.device());
-    if (!matches.ok()) {
+    const SelectorAnswer answer = use_verdicts_ ? selectors[i]->Matches(slice, device.index, device.slice->memory)
+                                                : selectors[i]->Matches(slice.driver, device.device());
+    if (!answer.matches.ok()) {
       error_ = std::string(kind) + owner + ": selector #" + std::to_string(i) +
-               SelectorError(matches.error().message, device.id(), rules_.names_device_in_selector_errors);
+               SelectorError(answer.matches.error().message, device.id(), rules_.names_device_in_selector_errors);
       return Search::kError;
     }
-    if (!*matches) return Search::kNone;
+    if (!selector_budget_.Charge(*selectors[i], answer)) return Search::kOutOfSteps;
+    if (!*answer.matches) return Search::kNone;
   }
   return Search::kFound;
 }

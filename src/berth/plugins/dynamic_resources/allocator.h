@@ -28,7 +28,7 @@ class DeviceAllocator {
     kNotAllocated,  // these claims do not fit this node
     kFailedOnNode,  // the node's devices are not in order; others may do
     kError,         // a claim, a class or the slices cannot be understood: scheduling the pod ends
-    kOutOfSteps,    // gave up after steps_max devices, or there is too much to allocate
+    kOutOfSteps,    // gave up after steps_max devices or the selectors' budget, or there is too much to allocate
   };
   struct Answer {
     Result result = Result::kNotAllocated;
@@ -131,7 +131,9 @@ class DeviceAllocator {
   std::map<std::uint32_t, DeviceAmounts> allocating_capacity_;  // by device; an entry says that it is shared already
   std::map<std::string, CounterAmounts, std::less<>> consumed_counters_;  // by CountersKey()
   bool use_verdicts_ = true;
-  std::int64_t steps_ = 0;  // on all nodes
+  // On all nodes.
+  std::int64_t steps_ = 0;
+  SelectorBudget selector_budget_;
   std::string error_;
 };
 

@@ -556,6 +556,31 @@ TEST(DeviceAllocator, TriesEachSetOfDevicesOnce) {
   EXPECT_EQ(bench.Want(Requests(Exactly(9))).OnN1(), "none");
 }
 
+TEST(DeviceAllocator, GivesUpWhenSelectorsCostTooMuch) {
+  const std::string list = "[0,1,2,3,4,5,6,7,8,9]";
+  const std::string dear =
+      list + ".all(a, " + list + ".all(b, " + list + ".all(c, " + list + ".all(d, a + b + c + d < 99))))";
+  const auto devices = [](int kinds) {
+    std::string text;
+    for (int i = 0; i < 200; ++i) {
+      text += std::string(i == 0 ? "" : ", ") + "{'name': 'd" + std::to_string(i) +
+              "', 'attributes': {'n': {'int': " + std::to_string(i % kinds) + "}}}";
+    }
+    return text;
+  };
+  const std::string none = dear + R"( && device.attributes[\u0022d\u0022].n < 0)";
+  Bench few;
+  few.Slice("s", kN1, devices(3));
+  EXPECT_EQ(few.Want(Requests(Exactly(1, Cel(none)))).OnN1(), "none")
+      << "devices with the same attributes are asked once";
+  Bench many;
+  many.Slice("s", kN1, devices(200));
+  EXPECT_EQ(many.Want(Requests(Exactly(1, Cel(none)))).OnN1(), "out of steps");
+  Bench constant;
+  constant.Slice("s", kN1, devices(200));
+  EXPECT_EQ(constant.Want(Requests(Exactly(1, Cel("!(" + dear + ")")))).OnN1(), "none");
+}
+
 TEST(DeviceAllocator, GivesUpAfterSoManySteps) {
   // Only twenty devices of a kind, and one more is wanted: nobody lives to see the end of that search.
   std::vector<std::pair<std::string, std::string>> devices;

@@ -579,11 +579,16 @@ framework::QueueingHint DynamicResources::AfterClaimChange(const framework::PodI
                                                            const framework::EventObjects& event) const {
   const auto* before = event.Old<api::ResourceClaim>();
   const auto* after = event.New<api::ResourceClaim>();
-  if (after == nullptr) return QueueIf(before == nullptr || before->allocation.has_value());
+  if (after == nullptr) {
+    // One that was made for the pod's extended resources is in the pod's way until it has gone.
+    return QueueIf(before == nullptr || before->allocation.has_value() ||
+                   (before->metadata.controller && before->metadata.controller->uid == pod.uid));
+  }
   const PodClaims found = FindPodClaims(pod, devices_->claims, handle_.release().has_pod_group_claims);
   if (!found.error.empty()) return framework::QueueingHint::kSkip;
   // Devices became free.
-  if (before != nullptr && before->allocation && !after->allocation) return framework::QueueingHint::kQueue;
+  if (before != nullptr && before->allocation && before->allocation != after->allocation)
+    return framework::QueueingHint::kQueue;
   const bool is_used = std::any_of(found.claims.begin(), found.claims.end(), [&](const DeviceClaims::Ptr& claim) {
     return claim->metadata.uid == after->metadata.uid;
   });
@@ -603,7 +608,7 @@ std::vector<framework::ClusterEventWithHint> DynamicResources::EventsToRegister(
   using enum framework::EventResource;
   return {
       OnNode(kAdd | kUpdateNodeLabel | kUpdateNodeAllocatable),
-      {{kResourceClaim, kAdd | kUpdate | (handle_.release().hears_of_deleted_claims ? kDelete : 0)},
+      {{kResourceClaim, kAdd | kUpdate | kDelete},
        [this](const framework::PodInfo& pod, const framework::EventObjects& event) {
          return AfterClaimChange(pod, event);
        }},
@@ -615,7 +620,8 @@ std::vector<framework::ClusterEventWithHint> DynamicResources::EventsToRegister(
                              FindPodClaims(*event.new_pod, devices_->claims, accepts_groups).error.empty());
             }),
       {{kDeviceClass, kAdd | kUpdate}, {}},
-      {{kResourceSlice, kAdd | kUpdate}, {}},
+      // Without a slice, all of a pool's devices may be had that are left.
+      {{kResourceSlice, kAdd | kUpdate | kDelete}, {}},
   };
 }
 

@@ -479,13 +479,14 @@ TEST(DynamicResources, Hints) {
   const framework::EventObjects none;
   for (const EventResource resource : {EventResource::kDeviceClass, EventResource::kResourceSlice}) {
     EXPECT_EQ(HintFor(cluster.plugin, {resource, kAdd}, *pod, none), QueueingHint::kQueue);
-    EXPECT_EQ(HintFor(cluster.plugin, {resource, kDelete}, *pod, none), QueueingHint::kSkip);
+    const auto want = resource == EventResource::kResourceSlice ? QueueingHint::kQueue : QueueingHint::kSkip;
+    EXPECT_EQ(HintFor(cluster.plugin, {resource, kDelete}, *pod, none), want);
   }
   EXPECT_EQ(HintFor(cluster.plugin, {EventResource::kNode, kUpdateNodeLabel}, *pod, none), QueueingHint::kQueue);
   EXPECT_EQ(HintFor(cluster.plugin, {EventResource::kNode, kUpdateNodeTaint}, *pod, none), QueueingHint::kSkip);
 }
 
-TEST(DynamicResources, AReleaseHearsOfDeletedClaims) {
+TEST(DynamicResources, HearsOfDeletedClaims) {
   using namespace framework::action;
   DeviceCluster cluster;
   const auto pod = MakePod("p").Info();
@@ -497,10 +498,13 @@ TEST(DynamicResources, AReleaseHearsOfDeletedClaims) {
   };
   const auto free = MakeClaim("x", Requests(Exactly()));
   const auto taken = MakeClaim("x", Requests(Exactly()), Allocated("s", {"a"}));
-  EXPECT_EQ(hint(taken), QueueingHint::kSkip) << "not registered for";
-  cluster.handle.SetRelease(framework::ReleaseOf(37));
   EXPECT_EQ(hint(taken), QueueingHint::kQueue);
   EXPECT_EQ(hint(free), QueueingHint::kSkip);
+  const auto extended = MakeClaim("x", Requests(Exactly()), "",
+                                  "'ownerReferences': [{'apiVersion': 'v1', 'kind': "
+                                  "'Pod', 'name': 'p', 'uid': '" +
+                                      pod->uid + "', 'controller': true}]");
+  EXPECT_EQ(hint(extended), QueueingHint::kQueue) << "the pod's own, for its extended resources";
 }
 
 TEST(DynamicResources, HintsOfNodeResourcesFit) {

@@ -7,9 +7,11 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <absl/container/flat_hash_map.h>
+#include <absl/container/flat_hash_set.h>
 
 #include "berth/api/resource_claim.h"
 #include "berth/base/expected.h"
@@ -24,14 +26,63 @@ struct SelectorMemory {
   std::vector<std::unique_ptr<const Expected<cel::DeviceInput>>> inputs;   // by device, made when first asked about
 };
 
-struct DeviceSelector {
-  std::uint64_t id = 0;  // never reused
-  Expected<cel::DeviceSelector> program;
-
+// What a selector says of a device. Costs are cel-go's, which are the same on every machine: some ten are a
+// microsecond.
+struct SelectorAnswer {
   // The error's message is "CEL compile error: ..." or "CEL runtime error: ...".
-  Expected<bool> Matches(std::string_view driver, const api::Device& device) const;
+  Expected<bool> matches;
+  // Of a dear evaluation, also where it was remembered: what it costs, and what stands for all that it read. Devices
+  // with the same attributes and capacities are one to it. 0: it was cheap.
+  std::uint64_t cost = 0;
+  std::uint64_t read = 0;
+};
+
+class DeviceSelector {
+ public:
+  // An evaluation that costs more is dear.
+  static constexpr std::uint64_t kCheapCostMax = 100;
+  // Dear answers that are remembered for each selector; beyond that it begins anew.
+  static constexpr std::size_t kDearAnswersMax = 4096;
+
+  DeviceSelector(std::uint64_t id, std::string_view expression);
+
+  std::uint64_t id() const { return id_; }  // never reused
+  SelectorAnswer Matches(std::string_view driver, const api::Device& device) const;
   // The same with the memory of the slice that has the device at `index`. Errors are not remembered.
-  Expected<bool> Matches(const api::ResourceSlice& slice, std::size_t index, SelectorMemory& memory) const;
+  SelectorAnswer Matches(const api::ResourceSlice& slice, std::size_t index, SelectorMemory& memory) const;
+
+ private:
+  struct DearAnswer {
+    bool matches = false;
+    std::uint64_t cost = 0;
+  };
+
+  std::string TextOfRead(std::string_view driver, const api::Device& device) const;
+
+  const std::uint64_t id_;
+  const bool is_constant_;  // it does not mention the device
+  const Expected<cel::DeviceSelector> program_;
+  mutable bool is_dear_ = false;                    // an evaluation was
+  mutable StringHashMap<DearAnswer> dear_answers_;  // by TextOfRead
+};
+
+// What dear evaluations of one scheduling cycle may cost: about half a second on all nodes together. The API server
+// admits selectors of which one evaluation takes a tenth of a second.
+class SelectorBudget {
+ public:
+  static constexpr std::uint64_t kCostMax = 5'000'000;
+
+  // Once for each selector and what it reads. What is remembered from earlier cycles is charged too: decisions must not
+  // depend on that. False: the budget is spent.
+  bool Charge(const DeviceSelector& selector, const SelectorAnswer& answer) {
+    if (answer.cost != 0 && charged_.emplace(selector.id(), answer.read).second) cost_ += answer.cost;
+    return !IsSpent();
+  }
+  bool IsSpent() const { return cost_ > kCostMax; }
+
+ private:
+  std::uint64_t cost_ = 0;
+  absl::flat_hash_set<std::pair<std::uint64_t, std::uint64_t>> charged_;
 };
 
 class DeviceSelectors {

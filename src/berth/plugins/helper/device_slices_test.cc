@@ -118,7 +118,7 @@ TEST(DeviceSelectors, AreCompiledOnce) {
   for (std::size_t i = 0; i < DeviceSelectors::kSelectorsMax; ++i) (void)selectors.Get(std::to_string(i) + " == 1");
   const auto again = selectors.Get("true");
   EXPECT_NE(again, first);
-  EXPECT_NE(again->id, first->id);
+  EXPECT_NE(again->id(), first->id());
 }
 
 TEST(DeviceSelectors, VerdictsAreRemembered) {
@@ -127,18 +127,51 @@ TEST(DeviceSelectors, VerdictsAreRemembered) {
   SelectorMemory memory;
   const auto selector = selectors.Get("device.attributes['d'].n == 1");
   for (int round = 0; round < 2; ++round) {
-    EXPECT_TRUE(*selector->Matches(*slice, 0, memory));
-    EXPECT_EQ(selector->Matches(*slice, 1, memory).error().message, "CEL runtime error: no such key: n");
-    EXPECT_FALSE(*selectors.Get("device.driver == 'x'")->Matches(*slice, 1, memory));
+    EXPECT_TRUE(*selector->Matches(*slice, 0, memory).matches);
+    EXPECT_EQ(selector->Matches(*slice, 1, memory).matches.error().message, "CEL runtime error: no such key: n");
+    EXPECT_FALSE(*selectors.Get("device.driver == 'x'")->Matches(*slice, 1, memory).matches);
   }
   EXPECT_EQ(memory.verdicts.size(), 2U);
   for (int i = 0; i < 100; ++i) {
-    EXPECT_TRUE(*selectors.Get(std::to_string(i) + " >= 0")->Matches(*slice, 0, memory));
+    EXPECT_TRUE(*selectors.Get(std::to_string(i) + " >= 0")->Matches(*slice, 0, memory).matches);
   }
   EXPECT_LE(memory.verdicts.size(), 32U);
   const auto list = MakeSlice("s", kOnN1, "{'name': 'a', 'attributes': {'n': {'ints': [1]}}}");
-  EXPECT_EQ(selector->Matches("d", list->devices.front()).error().message,
+  EXPECT_EQ(selector->Matches("d", list->devices.front()).matches.error().message,
             "CEL runtime error: attribute n: unsupported attribute value");
+}
+
+// Upstream's budget for one evaluation is a million.
+TEST(DeviceSelectors, DearVerdictsAreSharedAndSayWhatTheyCost) {
+  const std::string list = "[0,1,2,3,4,5,6,7,8,9]";
+  const std::string dear = list + ".all(a, " + list + ".all(b, " + list + ".all(c, a + b + c < 99)))";
+  DeviceSelectors selectors;
+  const auto slice = MakeSlice("s", kOnN1,
+                               "{'name': 'a', 'attributes': {'n': {'int': 1}}}, "
+                               "{'name': 'b', 'attributes': {'n': {'int': 1}}}, "
+                               "{'name': 'c', 'attributes': {'n': {'int': 2}}}");
+  for (const bool is_constant : {true, false}) {
+    SelectorMemory memory;
+    const auto selector = selectors.Get(is_constant ? dear : dear + " && device.attributes['d'].n < 2");
+    const SelectorAnswer first = selector->Matches(*slice, 0, memory);
+    EXPECT_TRUE(*first.matches);
+    EXPECT_GT(first.cost, 1000U);
+    const SelectorAnswer twin = selector->Matches(*slice, 1, memory);
+    EXPECT_EQ(twin.read, first.read) << "what the selector reads of both is the same";
+    EXPECT_EQ(twin.cost, first.cost);
+    const SelectorAnswer other = selector->Matches(*slice, 2, memory);
+    EXPECT_EQ(other.read == first.read, is_constant);
+    EXPECT_EQ(*other.matches, is_constant);
+    for (std::size_t i = 0; i < 3; ++i) {
+      const SelectorAnswer again = selector->Matches(*slice, i, memory);
+      const SelectorAnswer plain = selector->Matches(slice->driver, slice->devices[i]);
+      EXPECT_EQ(*again.matches, *plain.matches);
+      EXPECT_EQ(again.cost, plain.cost);
+      EXPECT_EQ(again.read, plain.read);
+    }
+  }
+  SelectorMemory memory;
+  EXPECT_EQ(selectors.Get("device.driver == 'd'")->Matches(*slice, 0, memory).cost, 0U) << "cheap";
 }
 
 class TaintedSlices : public ::testing::Test {
@@ -148,7 +181,8 @@ class TaintedSlices : public ::testing::Test {
         [this](const auto& before, const auto& after) { slices_.Changed(before, after); });
     objects_.Of<api::DeviceTaintRule>().Listen(
         [this](const auto& before, const auto& after) { slices_.RuleChanged(before, after); });
-    objects_.Set(MakeSlice("s", kOnN1, "{'name': 'a', 'taints': [{'key': 'own', 'effect': 'NoSchedule'}]}, {'name': 'b'}"));
+    objects_.Set(
+        MakeSlice("s", kOnN1, "{'name': 'a', 'taints': [{'key': 'own', 'effect': 'NoSchedule'}]}, {'name': 'b'}"));
   }
   // "device:key,key" of the node's devices.
   std::string Taints() {

@@ -26,10 +26,10 @@ Expected<bool> SliceCounts(const api::ResourceSlice& slice, const api::Node& nod
 // Upstream leaves out here whether the device can be shared: to selectors it is none that can.
 Expected<bool> MatchesForCount(const DeviceSelector& selector, const PublishedSlice& slice, std::size_t index) {
   const api::Device& device = slice.object->devices[index];
-  if (!device.allow_multiple_allocations) return selector.Matches(*slice.object, index, slice.memory);
+  if (!device.allow_multiple_allocations) return selector.Matches(*slice.object, index, slice.memory).matches;
   api::Device exclusive = device;
   exclusive.allow_multiple_allocations = false;
-  return selector.Matches(slice.object->driver, exclusive);
+  return selector.Matches(slice.object->driver, exclusive).matches;
 }
 
 }  // namespace

@@ -28,6 +28,7 @@ class MeteredHandle final : public framework::Handle {
   void Start(framework::Operation) override {}
   void Emit(framework::PodEvent) override {}
   std::vector<framework::PodInfoPtr> NominatedPods(std::string_view) const override { return {}; }
+  std::string NominatedNode(std::string_view) const override { return {}; }
   framework::PodInfoPtr FindAssignedPod(std::string_view) const override { return nullptr; }
   void ClearNomination(const framework::PodInfo&) override {}
   bool CancelBinding(std::string_view, std::string_view, std::string_view) override { return false; }

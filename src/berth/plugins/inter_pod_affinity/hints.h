@@ -1,15 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which events may make a pod schedulable that InterPodAffinity refused. Upstream: isSchedulableAfterPodChange and
-// isSchedulableAfterNodeChange.
+// Which events may make a pod schedulable that InterPodAffinity refused. Upstream's hints
+// (isSchedulableAfterPodChange, isSchedulableAfterNodeChange) compare the event's object with the pod's own terms.
+// These also know of what namespace selectors select, of pods that nobody is left to be with, and of other pods' terms.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "berth/framework/cluster_event.h"
+#include "berth/framework/handle.h"
+#include "berth/plugins/inter_pod_affinity/affinity_index.h"
 
 namespace berth::plugins {
 
-// `by_any_term`: Release::hints_by_any_anti_affinity_term.
-std::vector<framework::ClusterEventWithHint> PodAffinityEvents(bool by_any_term);
+// What the hints ask about the cluster as it is after the event.
+struct AffinityHintSources {
+  const framework::Handle& handle;  // outlives the hints
+  // Brought up to date; null: the handle has no nodes.
+  std::function<AffinityIndex*()> index;
+};
+
+std::vector<framework::ClusterEventWithHint> PodAffinityEvents(AffinityHintSources sources);
 
 }  // namespace berth::plugins

@@ -236,10 +236,9 @@ InterPodAffinity::InterPodAffinity(const config::InterPodAffinityArgs& args, con
       ignores_preferred_terms_of_existing_pods_(args.ignore_preferred_terms_of_existing_pods),
       handle_(handle) {}
 
-InterPodAffinity::Prepared InterPodAffinity::Prepare(const Cycle& cycle, const PodInfo& pod) const {
-  static const std::shared_ptr<const AffinityCounts> kNoCounts;
+const std::shared_ptr<AffinityIndex>& InterPodAffinity::IndexFor(const framework::NodeTable& table) const {
   const auto it =
-      std::find_if(indexes_.begin(), indexes_.end(), [&](const auto& index) { return index->table() == &cycle.table; });
+      std::find_if(indexes_.begin(), indexes_.end(), [&](const auto& index) { return index->table() == &table; });
   is_used_ = true;
   if (it == indexes_.end()) {
     if (indexes_.size() == kTablesMax) indexes_.pop_back();
@@ -249,8 +248,13 @@ InterPodAffinity::Prepared InterPodAffinity::Prepare(const Cycle& cycle, const P
   } else if (it != indexes_.begin()) {
     std::rotate(indexes_.begin(), it, it + 1);
   }
-  const std::shared_ptr<AffinityIndex>& index = indexes_.front();
-  index->Sync(cycle.table);
+  indexes_.front()->Sync(table);
+  return indexes_.front();
+}
+
+InterPodAffinity::Prepared InterPodAffinity::Prepare(const Cycle& cycle, const PodInfo& pod) const {
+  static const std::shared_ptr<const AffinityCounts> kNoCounts;
+  const std::shared_ptr<AffinityIndex>& index = IndexFor(cycle.table);
   const bool has_terms = !pod.spec().pod_affinity.empty() || !pod.spec().pod_anti_affinity.empty();
   if (!has_terms && !index->HasCarriers()) return {index, kNoCounts};
   return {index, index->CountsFor(pod.pod_class)};
@@ -521,7 +525,10 @@ Status InterPodAffinity::PreScoreGroups(const Cycle& cycle, const PodInfo& pod, 
 }
 
 std::vector<framework::ClusterEventWithHint> InterPodAffinity::EventsToRegister() const {
-  return PodAffinityEvents(handle_.release().hints_by_any_anti_affinity_term);
+  return PodAffinityEvents({handle_, [this]() -> AffinityIndex* {
+                              const framework::NodeTable* const table = handle_.node_table();
+                              return table == nullptr ? nullptr : IndexFor(*table).get();
+                            }});
 }
 
 }  // namespace berth::plugins

@@ -93,6 +93,8 @@ class InterPodAffinity final : public framework::PreFilterPlugin,
     const std::shared_ptr<const AffinityCounts>& counts;  // null: neither the pod nor a running one has terms
   };
 
+  // Brought up to date.
+  const std::shared_ptr<AffinityIndex>& IndexFor(const framework::NodeTable& table) const;
   Prepared Prepare(const framework::Cycle& cycle, const framework::PodInfo& pod) const;
   bool IgnoresPodsWithout(const framework::PodInfo& pod) const;
   framework::Status UpdateWithPod(const framework::Cycle& cycle, const framework::PodInfo& pod,

@@ -558,6 +558,8 @@ TEST(InterPodAffinity, HintsAfterPodChanges) {
   const auto nominated = WebPod("e").Label("tier", "1").Nominated("a1").Info();
   const auto pending = WebPod("e").Label("tier", "1").Info();
   const auto web = WebPod("e").Node("a1").Info();
+  const auto plain_there = MakePod("e").Node("a1").Info();
+  const auto self = WebPod("p").Affinity(WebIn("zone")).Info();
   const auto elsewhere = WebPod("e").Namespace("other").Label("tier", "1").Node("a1").Info();
   const auto hater = MakePod("e").Node("a1").AntiAffinity(Term("zone", Labels({{"app", "p"}}))).Info();
   const auto half_hater =
@@ -580,7 +582,7 @@ TEST(InterPodAffinity, HintsAfterPodChanges) {
       {"add: another namespace", kAdd, near, nullptr, elsewhere, kSkip},
       {"add: matches anti-affinity", kAdd, far, nullptr, both, kSkip},
       {"add: no terms", kAdd, plain, nullptr, both, kSkip},
-      {"add: namespaces count as without labels", kAdd, selecting(Labels({{"team", "x"}})), nullptr, web, kSkip},
+      {"add: a namespace that is selected", kAdd, selecting(Labels({{"team", "x"}})), nullptr, web, kQueue},
       {"add: a namespace selector for all", kAdd, selecting({}), nullptr, web, kQueue},
       {"add: terms that do not parse", kAdd, unparsed, nullptr, web, kQueue},
       {"add: preferred terms are not looked at", kAdd, unparsed_preference, nullptr, web, kSkip},
@@ -592,11 +594,13 @@ TEST(InterPodAffinity, HintsAfterPodChanges) {
       {"label: begins to match anti-affinity", kUpdatePodLabel, far, web, both, kSkip},
       {"label: not placed", kUpdatePodLabel, near, pending, pending, kSkip},
       {"delete: matched all anti-affinity terms", kDelete, far, both, nullptr, kQueue},
-      {"delete: matched one of two", kDelete, far, web, nullptr, kSkip},
+      {"delete: matched one of two", kDelete, far, web, nullptr, kQueue},
+      {"label: no longer matches one of two", kUpdatePodLabel, far, web, plain_there, kQueue},
+      {"delete: the last that a pod of its kind could be with", kDelete, self, both, nullptr, kQueue},
       {"delete: not placed", kDelete, far, pending, nullptr, kSkip},
       {"delete: matched affinity", kDelete, near, both, nullptr, kSkip},
       {"delete: its anti-affinity meant the pod", kDelete, plain, hater, nullptr, kQueue},
-      {"delete: one of its two terms did", kDelete, plain, half_hater, nullptr, kSkip},
+      {"delete: one of its two terms did", kDelete, plain, half_hater, nullptr, kQueue},
       {"delete: its terms do not parse", kDelete, plain, MakePod("e").Node("a1").AntiAffinity(Term("", broken)).Info(),
        nullptr, kQueue},
   };
@@ -607,29 +611,6 @@ TEST(InterPodAffinity, HintsAfterPodChanges) {
                       {.old_pod = test.before.get(), .new_pod = test.after.get()}),
               test.want)
         << test.name;
-  }
-}
-
-TEST(InterPodAffinity, HintsByAnyAntiAffinityTermFrom137On) {
-  using namespace framework::action;
-  const auto tier = Term("zone", Labels({{"tier", "1"}}));
-  const auto far = MakePod("p").AntiAffinity(WebIn("zone")).AntiAffinity(tier).Info();
-  const auto plain = MakePod("p").Label("app", "p").Info();
-  const auto web = WebPod("e").Node("a1").Info();
-  const auto other = MakePod("e").Node("a1").Info();
-  const auto half_hater =
-      MakePod("e").Node("a1").AntiAffinity(Term("zone", Labels({{"app", "p"}}))).AntiAffinity(WebIn("zone")).Info();
-  for (const int minor : {36, 37}) {
-    SCOPED_TRACE(minor);
-    Fixture fixture;
-    fixture.handle.SetRelease(framework::ReleaseOf(minor));
-    const auto want = minor == 36 ? QueueingHint::kSkip : QueueingHint::kQueue;
-    EXPECT_EQ(HintFor(fixture.plugin, {EventResource::kAssignedPod, kDelete}, *far, {.old_pod = web.get()}), want);
-    EXPECT_EQ(HintFor(fixture.plugin, {EventResource::kAssignedPod, kUpdatePodLabel}, *far,
-                      {.old_pod = web.get(), .new_pod = other.get()}),
-              want);
-    EXPECT_EQ(HintFor(fixture.plugin, {EventResource::kAssignedPod, kDelete}, *plain, {.old_pod = half_hater.get()}),
-              want);
   }
 }
 
@@ -679,7 +660,43 @@ TEST(InterPodAffinity, HintsAfterNodeChanges) {
   }
   // Everything else does not concern it.
   EXPECT_EQ(HintFor(fixture.plugin, {EventResource::kNode, kUpdateNodeTaint}, *far, {.new_node = a.get()}), kSkip);
-  EXPECT_EQ(HintFor(fixture.plugin, {EventResource::kNode, kDelete}, *far, {.old_node = a.get()}), kSkip);
+  // A node that is deleted takes its pods along, and what their terms refuse.
+  const auto deleted = [&](const framework::PodInfo& pod, const std::vector<framework::PodInfoPtr>& pods) {
+    return HintFor(fixture.plugin, {EventResource::kNode, kDelete}, pod, {.old_node = a.get(), .old_node_pods = pods});
+  };
+  EXPECT_EQ(deleted(*far, {}), kQueue);
+  EXPECT_EQ(deleted(*near, {}), kSkip);
+  EXPECT_EQ(deleted(*WebPod("p").Affinity(WebIn("zone")).Info(), {}), kQueue) << "nobody is left to be with";
+  EXPECT_EQ(deleted(*plain, {MakePod("e").Node("n").Info()}), kSkip);
+  EXPECT_EQ(deleted(*WebPod("p").Info(), {MakePod("e").Node("n").AntiAffinity(WebIn("zone")).Info()}), kQueue);
+}
+
+TEST(InterPodAffinity, HintsAfterNamespaceChanges) {
+  using namespace framework::action;
+  Fixture fixture;
+  const auto with = [](const char* name, const char* team) -> framework::AnyObject {
+    auto made = std::make_shared<api::Namespace>();
+    made->metadata.name = name;
+    if (team != nullptr) made->metadata.labels = {{"team", team}};
+    return std::shared_ptr<const api::Namespace>(made);
+  };
+  const auto hint = [&](const testing::PodBuilder& pod, const framework::AnyObject* before,
+                        const framework::AnyObject* after) {
+    return HintFor(fixture.plugin, {EventResource::kNamespace, kUpdate}, *pod.Info(),
+                   {.old_object = before, .new_object = after});
+  };
+  const auto x = with("other", "x");
+  const auto y = with("other", "y");
+  const auto bare = with("other", nullptr);
+  const auto near = MakePod("p").Affinity(In(WebIn("zone"), {}, Labels({{"team", "x"}})));
+  const auto far = MakePod("p").AntiAffinity(In(WebIn("zone"), {}, Labels({{"team", "x"}})));
+  EXPECT_EQ(hint(near, &y, &x), QueueingHint::kQueue);
+  EXPECT_EQ(hint(near, nullptr, &x), QueueingHint::kQueue);
+  EXPECT_EQ(hint(far, &x, &bare), QueueingHint::kQueue);
+  EXPECT_EQ(hint(far, &x, nullptr), QueueingHint::kQueue);
+  EXPECT_EQ(hint(near, &y, &bare), QueueingHint::kSkip) << "not selected before and after";
+  EXPECT_EQ(hint(near, &x, &x), QueueingHint::kSkip);
+  EXPECT_EQ(hint(MakePod("p").Affinity(WebIn("zone")), &y, &x), QueueingHint::kSkip) << "no selector";
 }
 
 }  // namespace

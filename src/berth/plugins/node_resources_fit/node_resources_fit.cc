@@ -76,22 +76,18 @@ void CheckScalars(const Resource& request, const Resource& allocatable, const Re
   }
 }
 
-framework::QueueingHint AfterPodEvent(const framework::PodInfo& pod, const framework::EventObjects& event) {
-  if (event.new_pod == nullptr) return QueueIf(event.old_pod == nullptr || WasAssignedOrNominated(*event.old_pod));
-  if (IsOwnUpdate(pod, event)) return framework::QueueingHint::kQueue;
-  if (event.new_pod->node_name.empty()) return framework::QueueingHint::kSkip;
-  if (event.old_pod == nullptr) return framework::QueueingHint::kQueue;
-  // A running pod was scaled down: does it give back something that this pod wants?
-  const Resource& before = event.old_pod->pod_class->requests;
-  const Resource& after = event.new_pod->pod_class->requests;
+// Whether a running pod that was scaled down gives back something that the pod wants.
+bool GivesBack(const framework::PodInfo& old_pod, const framework::PodInfo& new_pod, const framework::PodInfo& pod) {
+  const Resource& before = old_pod.pod_class->requests;
+  const Resource& after = new_pod.pod_class->requests;
   const Resource& wanted = pod.pod_class->requests;
   const auto helps = [](std::int64_t want, std::int64_t from, std::int64_t to) { return want != 0 && from > to; };
-  return QueueIf(helps(wanted.cpu_milli, before.cpu_milli, after.cpu_milli) ||
-                 helps(wanted.memory_bytes, before.memory_bytes, after.memory_bytes) ||
-                 helps(wanted.ephemeral_storage_bytes, before.ephemeral_storage_bytes, after.ephemeral_storage_bytes) ||
-                 std::any_of(wanted.scalars.begin(), wanted.scalars.end(), [&](const auto& scalar) {
-                   return helps(scalar.second, before.Scalar(scalar.first), after.Scalar(scalar.first));
-                 }));
+  return helps(wanted.cpu_milli, before.cpu_milli, after.cpu_milli) ||
+         helps(wanted.memory_bytes, before.memory_bytes, after.memory_bytes) ||
+         helps(wanted.ephemeral_storage_bytes, before.ephemeral_storage_bytes, after.ephemeral_storage_bytes) ||
+         std::any_of(wanted.scalars.begin(), wanted.scalars.end(), [&](const auto& scalar) {
+           return helps(scalar.second, before.Scalar(scalar.first), after.Scalar(scalar.first));
+         });
 }
 
 // A class that stands behind a resource from now on: one that is new by its own name as well.
@@ -120,11 +116,21 @@ struct WeightedSum {
 
 NodeResourcesFit::NodeResourcesFit(NodeResourcesFitOptions options, framework::Handle* handle)
     : options_(std::move(options)),
+      handle_(handle),
       devices_(handle == nullptr ? nullptr : DeviceState::Of(*handle)),
       scored_(options_.resources, RequestedKind::kNonzero, devices_) {}
 
 bool NodeResourcesFit::IsDeviceBacked(std::string_view resource) const {
   return devices_ != nullptr && devices_->classes.Find(resource) != nullptr;
+}
+
+// Of at most kScalarsMax scalars, with bits as a Shortage.
+std::uint64_t NodeResourcesFit::DeviceBackedOf(const Resource& request) const {
+  Shortage device_backed = 0;
+  for (std::size_t i = 0; i < request.scalars.size(); ++i) {
+    if (IsDeviceBacked(request.scalars[i].first)) device_backed |= Shortage{1} << (kScalarBit + i);
+  }
+  return device_backed;
 }
 
 // The specification: all that is short for a pod on a node, each a reason.
@@ -153,6 +159,64 @@ Status NodeResourcesFit::FitStatus(const Resource& request, const Resource& allo
                 std::move(reasons));
 }
 
+bool NodeResourcesFit::Fits(const Resource& request, const Resource& allocatable, const Resource& requested,
+                            std::size_t pod_count) const {
+  if (request.scalars.size() > kScalarsMax) return FitStatus(request, allocatable, requested, pod_count).IsSuccess();
+  Shortage shortage = static_cast<std::int64_t>(pod_count) + 1 > allocatable.pods ? kPods : 0;
+  Check(request.cpu_milli, allocatable.cpu_milli, requested.cpu_milli, kCpu, shortage);
+  Check(request.memory_bytes, allocatable.memory_bytes, requested.memory_bytes, kMemory, shortage);
+  Check(request.ephemeral_storage_bytes, allocatable.ephemeral_storage_bytes, requested.ephemeral_storage_bytes,
+        kEphemeralStorage, shortage);
+  CheckScalars(request, allocatable, requested, DeviceBackedOf(request), shortage);
+  return shortage == 0;
+}
+
+// Whether the pod fits on the node where `gone` took or kept room, or would if it evicted all that it may. What else is
+// nominated for the node counts, as it does when the filters run.
+bool NodeResourcesFit::MayFitWithout(const framework::PodInfo& gone, const framework::PodInfo& pod) const {
+  const framework::NodeList* const nodes = handle_ == nullptr ? nullptr : handle_->nodes();
+  // The pods of a group are placed together, and make room together.
+  if (nodes == nullptr || !pod.pod_group_name.empty()) return true;
+  const std::string& node_name = gone.node_or_nomination();
+  const NodeIndex row = nodes->Find(node_name);
+  if (row == framework::kNoNode) return false;
+  const framework::NodeInfo& node = nodes->Info(row);
+  const Resource request = RequestOf(pod);
+  Resource requested = node.requested();
+  std::size_t pod_count = node.pods().size();
+  for (const framework::PodInfoPtr& nominated : handle_->NominatedPods(node_name)) {
+    if (nominated->uid == pod.uid || nominated->priority() < pod.priority()) continue;
+    requested.Add(nominated->pod_class->requests);
+    ++pod_count;
+  }
+  if (Fits(request, node.allocatable(), requested, pod_count)) return true;
+  // The priority of a pod in a group may be the group's.
+  const bool has_groups = handle_->pod_groups() != nullptr;
+  const auto is_evictable = [&](const framework::PodInfo& other) {
+    return other.priority() < pod.priority() && (!has_groups || other.pod_group_name.empty());
+  };
+  // Whom the pod may evict, it could have evicted before.
+  if (pod.spec().preemption_policy == api::PreemptionPolicy::kNever || is_evictable(gone)) return false;
+  for (const framework::PodInfoPtr& other : node.pods()) {
+    const bool may_be_evictable = is_evictable(*other) || (has_groups && !other->pod_group_name.empty());
+    if (!may_be_evictable) continue;
+    requested.Subtract(other->pod_class->requests);
+    --pod_count;
+  }
+  return Fits(request, node.allocatable(), requested, pod_count);
+}
+
+// Upstream's hint wakes every pod that wants something of what became free, wherever that is.
+framework::QueueingHint NodeResourcesFit::AfterPodEvent(const framework::PodInfo& pod,
+                                                        const framework::EventObjects& event) const {
+  if (IsOwnUpdate(pod, event)) return framework::QueueingHint::kQueue;
+  if (event.old_pod == nullptr) return QueueIf(event.new_pod == nullptr || !event.new_pod->node_name.empty());
+  const bool frees = event.new_pod == nullptr
+                         ? WasAssignedOrNominated(*event.old_pod)
+                         : !event.new_pod->node_name.empty() && GivesBack(*event.old_pod, *event.new_pod, pod);
+  return QueueIf(frees && MayFitWithout(*event.old_pod, pod));
+}
+
 framework::QueueingHint NodeResourcesFit::AfterNodeChange(const framework::PodInfo& pod,
                                                           const framework::EventObjects& event) const {
   if (event.new_node == nullptr) return framework::QueueingHint::kQueue;
@@ -178,12 +242,17 @@ bool NodeResourcesFit::IsIgnored(std::string_view scalar) const {
          options_.ignored_resource_groups.contains(std::string(scalar.substr(0, scalar.find('/'))));
 }
 
+// What the filter checks: scalars without the ignored ones.
+Resource NodeResourcesFit::RequestOf(const framework::PodInfo& pod) const {
+  Resource request = framework::PodRequestsFromSpec(*pod.pod_class);
+  std::erase_if(request.scalars, [this](const auto& scalar) { return scalar.second == 0 || IsIgnored(scalar.first); });
+  return request;
+}
+
 framework::PreFilterResult NodeResourcesFit::PreFilter(const framework::Cycle& cycle,
                                                        const framework::PodInfo& pod) const {
   auto wanted = std::make_shared<Wanted>();
-  wanted->request = framework::PodRequestsFromSpec(*pod.pod_class);
-  std::erase_if(wanted->request.scalars,
-                [this](const auto& scalar) { return scalar.second == 0 || IsIgnored(scalar.first); });
+  wanted->request = RequestOf(pod);
   cycle.state.Write(kPreFilterKey, std::move(wanted));
   return {};
 }
@@ -207,10 +276,7 @@ void NodeResourcesFit::FilterRows(const framework::Cycle& cycle, const framework
   const framework::NodeTable::Columns& c = cycle.table.columns();
   const bool has_ephemeral = request.ephemeral_storage_bytes > 0;
   const bool has_scalars = !request.scalars.empty();
-  Shortage device_backed = 0;
-  for (std::size_t i = 0; i < request.scalars.size(); ++i) {
-    if (IsDeviceBacked(request.scalars[i].first)) device_backed |= Shortage{1} << (kScalarBit + i);
-  }
+  const Shortage device_backed = DeviceBackedOf(request);
   std::vector<std::pair<Shortage, framework::VerdictId>> known;
   const auto check_row = [&](NodeIndex row) {
     if (verdicts[row] != framework::kVerdictOk) return;
@@ -451,7 +517,10 @@ std::uint64_t NodeResourcesFit::Epoch() const { return scored_.DeviceEpoch(); }
 
 std::vector<framework::ClusterEventWithHint> NodeResourcesFit::EventsToRegister() const {
   using namespace framework::action;
-  return {OfClass(OnPod(kDelete | kUpdatePodScaleDown, AfterPodEvent)),
+  return {OfClass(OnPod(kDelete | kUpdatePodScaleDown,
+                        [this](const framework::PodInfo& pod, const framework::EventObjects& event) {
+                          return AfterPodEvent(pod, event);
+                        })),
           OfClass(OnNode(kAdd | kUpdateNodeAllocatable,
                          [this](const framework::PodInfo& pod, const framework::EventObjects& event) {
                            return AfterNodeChange(pod, event);

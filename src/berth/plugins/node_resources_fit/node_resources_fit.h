@@ -93,6 +93,13 @@ class NodeResourcesFit final : public framework::PreFilterPlugin,
   void FilterManyScalars(const framework::Cycle& cycle, const framework::Resource& request,
                          std::span<const framework::NodeIndex> rows, std::span<framework::VerdictId> verdicts,
                          framework::StatusTable& statuses) const;
+  // The same without reasons.
+  bool Fits(const framework::Resource& request, const framework::Resource& allocatable,
+            const framework::Resource& requested, std::size_t pod_count) const;
+  std::uint64_t DeviceBackedOf(const framework::Resource& request) const;
+  framework::Resource RequestOf(const framework::PodInfo& pod) const;
+  bool MayFitWithout(const framework::PodInfo& gone, const framework::PodInfo& pod) const;
+  framework::QueueingHint AfterPodEvent(const framework::PodInfo& pod, const framework::EventObjects& event) const;
   framework::QueueingHint AfterNodeChange(const framework::PodInfo& pod, const framework::EventObjects& event) const;
   // What WeightedShare does for the strategy, where the resources and their weights are such that it can.
   std::optional<ShareOf> KernelShare() const;
@@ -102,6 +109,7 @@ class NodeResourcesFit final : public framework::PreFilterPlugin,
   bool IsIgnored(std::string_view scalar) const;
 
   NodeResourcesFitOptions options_;
+  framework::Handle* handle_;             // null in tests
   std::shared_ptr<DeviceState> devices_;  // null without a handle
   ScoredResources scored_;
 };

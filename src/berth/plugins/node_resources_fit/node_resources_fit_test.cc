@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "berth/plugins/helper/test_cluster.h"
+#include "berth/testing/fake_handle.h"
 
 namespace berth::plugins {
 namespace {
@@ -169,6 +170,79 @@ TEST(NodeResourcesFit, PodHints) {
   EXPECT_EQ(HintFor(plugin, scaled, *pod, {.old_pod = running.get(), .new_pod = less_memory.get()}),
             QueueingHint::kSkip);
   EXPECT_EQ(HintFor(plugin, scaled, *pod, {.old_pod = pod.get(), .new_pod = pod.get()}), QueueingHint::kQueue);
+}
+
+// Where the pod would not fit anyway, another attempt is in vain.
+TEST(NodeResourcesFit, PodHintsLookAtTheNode) {
+  using enum QueueingHint;
+  const auto cpu = [](const char* name, const char* amount) { return MakePod(name).Request("cpu", amount).Node("n"); };
+  const struct {
+    const char* name;
+    testing::PodBuilder pod;
+    std::vector<testing::PodBuilder> left;       // on the node of 4 CPUs
+    std::vector<testing::PodBuilder> nominated;  // for it
+    testing::PodBuilder gone;
+    QueueingHint want;
+  } cases[] = {
+      {"it fits now", MakePod("p").Request("cpu", "2"), {cpu("q", "2")}, {}, cpu("gone", "1"), kQueue},
+      {"it does not", MakePod("p").Request("cpu", "3"), {cpu("q", "2")}, {}, cpu("gone", "1"), kSkip},
+      {"another one is nominated", MakePod("p").Request("cpu", "3"), {}, {cpu("o", "2")}, cpu("gone", "1"), kSkip},
+      {"it is nominated itself",
+       MakePod("p").Request("cpu", "3"),
+       {},
+       {MakePod("p").Request("cpu", "3")},
+       cpu("gone", "1"),
+       kQueue},
+      {"one of lower priority is nominated",
+       MakePod("p").Request("cpu", "3").Priority(5),
+       {},
+       {cpu("o", "2")},
+       cpu("gone", "1").Priority(5),
+       kQueue},
+      {"it fits when it evicts others, and could not before",
+       MakePod("p").Request("cpu", "3").Priority(5),
+       {cpu("q", "2")},
+       {},
+       cpu("gone", "2").Priority(5),
+       kQueue},
+      {"it could before", MakePod("p").Request("cpu", "3").Priority(5), {cpu("q", "2")}, {}, cpu("gone", "2"), kSkip},
+      {"it evicts nobody",
+       MakePod("p").Request("cpu", "3").Priority(5).NeverPreempts(),
+       {cpu("q", "2")},
+       {},
+       cpu("gone", "2").Priority(5),
+       kSkip},
+      {"others are as important",
+       MakePod("p").Request("cpu", "3").Priority(5),
+       {cpu("q", "2").Priority(5)},
+       {},
+       cpu("gone", "2").Priority(5),
+       kSkip},
+      {"a nomination has ended",
+       MakePod("p").Request("cpu", "3"),
+       {},
+       {},
+       MakePod("gone").Request("cpu", "2").Nominated("n"),
+       kQueue},
+      {"pods of a group make room together",
+       MakePod("p").Request("cpu", "3").InGroup("g"),
+       {cpu("q", "2")},
+       {},
+       cpu("gone", "1"),
+       kQueue},
+      {"the node is gone", MakePod("p").Request("cpu", "1"), {}, {}, MakePod("gone").Node("other"), kSkip},
+  };
+  const framework::ClusterEvent gone{EventResource::kAssignedPod, framework::action::kDelete};
+  for (const auto& test : cases) {
+    SCOPED_TRACE(test.name);
+    testing::FakeHandle handle;
+    TestCluster cluster({MakeNode("n").Allocatable("cpu", "4")});
+    for (const auto& pod : test.left) cluster.Add(pod);
+    for (const auto& pod : test.nominated) handle.nominated["n"].push_back(pod.Info());
+    handle.table = &cluster.table();
+    const NodeResourcesFit plugin({}, &handle);
+    EXPECT_EQ(HintFor(plugin, gone, *test.pod.Info(), {.old_pod = test.gone.Info().get()}), test.want);
+  }
 }
 
 TEST(NodeResourcesFit, NodeHints) {

@@ -2,6 +2,7 @@
 #include "berth/plugins/node_volume_limits/hints.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "berth/plugins/helper/csi_migration.h"
 #include "berth/plugins/helper/events.h"
@@ -15,24 +16,28 @@ using framework::EventResource;
 using framework::PodInfo;
 using framework::QueueingHint;
 
-std::int32_t LimitOf(const api::CsiNodeDriver& driver) { return driver.allocatable_count.value_or(0); }
+// A driver without a limit takes any number.
+std::int32_t LimitOf(const api::CsiNodeDriver& driver) {
+  return driver.allocatable_count.value_or(std::numeric_limits<std::int32_t>::max());
+}
 
-// A driver without limit counts as one of 0 here, so that one which gets its first limit helps, and one which loses it
-// does not.
+// A driver that is new on the node helps pods that may not run without it, and one that is gone takes its limit along.
+// Upstream takes a driver without limit for one of 0, and does not think of one that goes.
 QueueingHint AfterCsiNodeUpdate(const PodInfo&, const EventObjects& event) {
   const auto* before = event.Old<api::CsiNode>();
   const auto* after = event.New<api::CsiNode>();
   if (before == nullptr || after == nullptr) return QueueingHint::kQueue;
-  const auto old_limit = [before](const std::string& name) {
-    std::int32_t limit = 0;
-    for (const api::CsiNodeDriver& driver : before->drivers) {
-      if (driver.name == name) limit = LimitOf(driver);
-    }
-    return limit;
+  const auto find = [](const api::CsiNode& node, const std::string& name) {
+    return std::find_if(node.drivers.begin(), node.drivers.end(),
+                        [&](const auto& driver) { return driver.name == name; });
   };
-  return QueueIf(std::any_of(after->drivers.begin(), after->drivers.end(), [&](const api::CsiNodeDriver& driver) {
-    return LimitOf(driver) > old_limit(driver.name);
-  }));
+  const bool has_more = std::any_of(after->drivers.begin(), after->drivers.end(), [&](const auto& driver) {
+    const auto old = find(*before, driver.name);
+    return old == before->drivers.end() || LimitOf(driver) > LimitOf(*old);
+  });
+  return QueueIf(has_more || std::any_of(before->drivers.begin(), before->drivers.end(), [&](const auto& driver) {
+                   return find(*after, driver.name) == after->drivers.end();
+                 }));
 }
 
 QueueingHint AfterPodDeleted(const PodInfo&, const EventObjects& event) {
@@ -52,12 +57,14 @@ QueueingHint AfterClaimAdded(const PodInfo& pod, const EventObjects& event) {
   }));
 }
 
-// Claims of ephemeral volumes are not thought of, as upstream.
+// Upstream does not think of the claims of ephemeral volumes.
 QueueingHint AfterAttachmentDeleted(const PodInfo& pod, const EventObjects& event) {
   const auto* gone = event.Old<api::VolumeAttachment>();
   if (gone == nullptr) return QueueingHint::kQueue;
   for (const api::Volume& volume : pod.spec().volumes) {
-    if (volume.source.kind == api::VolumeKind::kPersistentVolumeClaim) return QueueingHint::kQueue;
+    if (volume.source.kind == api::VolumeKind::kPersistentVolumeClaim ||
+        volume.source.kind == api::VolumeKind::kEphemeral)
+      return QueueingHint::kQueue;
     const std::string_view plugin = InTreePluginOf(volume.source.kind);
     if (plugin.empty()) continue;
     if (!TranslatedHandle(volume.source).ok() || gone->attacher == CsiDriverFor(plugin)) return QueueingHint::kQueue;
@@ -69,7 +76,7 @@ QueueingHint AfterAttachmentDeleted(const PodInfo& pod, const EventObjects& even
 
 std::vector<framework::ClusterEventWithHint> VolumeLimitEvents() {
   using namespace framework::action;
-  return {{{EventResource::kCsiNode, kAdd}, {}},
+  return {{{EventResource::kCsiNode, kAdd | kDelete}, {}},
           {{EventResource::kCsiNode, kUpdate}, AfterCsiNodeUpdate},
           OnPod(kDelete, AfterPodDeleted),
           {{EventResource::kPersistentVolumeClaim, kAdd}, AfterClaimAdded},

@@ -434,8 +434,10 @@ TEST(NodeVolumeLimits, Hints) {
       {"a limit grows", csi_node({{"a", 1}}), csi_node({{"a", 2}}), kQueue},
       {"it shrinks", csi_node({{"a", 2}}), csi_node({{"a", 1}}), kSkip},
       {"a driver comes", csi_node({}), csi_node({{"a", 1}}), kQueue},
-      {"a driver comes without limit", csi_node({}), csi_node({{"a", -1}}), kSkip},
-      {"the limit goes away", csi_node({{"a", 1}}), csi_node({{"a", -1}}), kSkip},
+      {"a driver comes without limit", csi_node({}), csi_node({{"a", -1}}), kQueue},
+      {"the limit goes away", csi_node({{"a", 1}}), csi_node({{"a", -1}}), kQueue},
+      {"a first limit", csi_node({{"a", -1}}), csi_node({{"a", 1}}), kSkip},
+      {"the driver goes away", csi_node({{"a", 1}}), csi_node({}), kQueue},
       {"one of two grows", csi_node({{"a", 2}, {"b", 1}}), csi_node({{"a", 1}, {"b", 2}}), kQueue},
   };
   for (const auto& test : updates) {
@@ -446,6 +448,9 @@ TEST(NodeVolumeLimits, Hints) {
   }
   EXPECT_EQ(HintFor(fixture.plugin, {EventResource::kCsiNode, kAdd}, *with_claim, {.new_object = &updates[0].after}),
             kQueue);
+  EXPECT_EQ(
+      HintFor(fixture.plugin, {EventResource::kCsiNode, kDelete}, *with_claim, {.old_object = &updates[0].before}),
+      kQueue);
 
   const struct {
     const char* name;
@@ -487,7 +492,7 @@ TEST(NodeVolumeLimits, Hints) {
     return HintFor(fixture.plugin, {EventResource::kVolumeAttachment, kDelete}, pod, {.old_object = &object});
   };
   EXPECT_EQ(detached(*with_claim, kDriver), kQueue);
-  EXPECT_EQ(detached(*with_ephemeral, kDriver), kSkip);
+  EXPECT_EQ(detached(*with_ephemeral, kDriver), kQueue);
   EXPECT_EQ(detached(*MakePod("p").Volume(ebs).Info(), kEbs), kQueue);
   EXPECT_EQ(detached(*MakePod("p").Volume(ebs).Info(), kDriver), kSkip);
   const api::Volume broken{"v", {.kind = VolumeKind::kAzureDisk, .id = "u", .disk_kind = "Shared"}};

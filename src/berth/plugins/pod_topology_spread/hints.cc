@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "berth/plugins/helper/events.h"
+#include "berth/plugins/helper/required_node_affinity.h"
 
 namespace berth::plugins {
 namespace {
@@ -38,6 +39,30 @@ bool HonorsTaints(const SpreadConstraint& constraint) {
   return constraint.node_taints_policy == api::NodeInclusionPolicy::kHonor;
 }
 
+bool HonorsAffinity(const SpreadConstraint& constraint) {
+  return constraint.node_affinity_policy == api::NodeInclusionPolicy::kHonor;
+}
+
+// A node that leaves the pod's node selector or required node affinity, or enters it, takes its pods and its domain out
+// of the counts, or brings them in. Upstream does not think of that.
+bool ChangesAffinity(const PodInfo& pod, const api::Node& before, const api::Node& after,
+                     const std::vector<SpreadConstraint>& constraints) {
+  if (before.metadata.labels == after.metadata.labels) return false;
+  if (!std::any_of(constraints.begin(), constraints.end(), HonorsAffinity)) return false;
+  const RequiredNodeAffinity required(pod.spec());
+  return required.Matches(before) != required.Matches(after);
+}
+
+// Whether the event is about a T of that namespace that begins, ends or goes on with another selector.
+template <typename T>
+bool ChangesSelectorOf(const EventObjects& event, const std::string& namespace_name) {
+  const T* before = event.Old<T>();
+  const T* after = event.New<T>();
+  const T* either = after != nullptr ? after : before;
+  if (either == nullptr || either->metadata.namespace_name != namespace_name) return false;
+  return before == nullptr || after == nullptr || before->selector != after->selector;
+}
+
 }  // namespace
 
 QueueingHint SpreadHintAfterPodChange(const PodInfo& pod, const EventObjects& event, const HardConstraints& hard) {
@@ -57,12 +82,15 @@ QueueingHint SpreadHintAfterPodChange(const PodInfo& pod, const EventObjects& ev
       std::any_of(constraints.begin(), constraints.end(), HonorsTaints)) {
     return QueueingHint::kQueue;
   }
+  // One that is being deleted counts no longer.
+  const bool is_leaving = !before->deletion_time && after->deletion_time;
   return QueueIf(std::any_of(constraints.begin(), constraints.end(), [&](const SpreadConstraint& constraint) {
-    return constraint.Matches(before->labels()) != constraint.Matches(after->labels());
+    const bool matched = constraint.Matches(before->labels());
+    return matched != constraint.Matches(after->labels()) || (is_leaving && matched);
   }));
 }
 
-QueueingHint SpreadHintAfterNodeChange(const EventObjects& event, const HardConstraints& hard) {
+QueueingHint SpreadHintAfterNodeChange(const PodInfo& pod, const EventObjects& event, const HardConstraints& hard) {
   const api::Node* before = event.old_node;
   const api::Node* after = event.new_node;
   if (before == nullptr && after == nullptr) return QueueingHint::kQueue;
@@ -72,7 +100,16 @@ QueueingHint SpreadHintAfterNodeChange(const EventObjects& event, const HardCons
   const bool was_counted = before != nullptr && HasAllTopologyKeys(before->metadata.labels, constraints);
   const bool is_counted = after != nullptr && HasAllTopologyKeys(after->metadata.labels, constraints);
   if (was_counted != is_counted) return QueueingHint::kQueue;
-  return QueueIf(was_counted && (!HasSameDomains(*before, *after, constraints) || before->taints != after->taints));
+  return QueueIf(was_counted && (!HasSameDomains(*before, *after, constraints) || before->taints != after->taints ||
+                                 ChangesAffinity(pod, *before, *after, constraints)));
+}
+
+QueueingHint SpreadHintAfterSelectorChange(const PodInfo& pod, const EventObjects& event) {
+  const std::string& name = pod.namespace_name();
+  return QueueIf(pod.spec().topology_spread_constraints.empty() &&
+                 (ChangesSelectorOf<api::Service>(event, name) ||
+                  ChangesSelectorOf<api::ReplicationController>(event, name) ||
+                  ChangesSelectorOf<api::ReplicaSet>(event, name) || ChangesSelectorOf<api::StatefulSet>(event, name)));
 }
 
 }  // namespace berth::plugins

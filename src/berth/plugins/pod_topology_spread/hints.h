@@ -15,6 +15,11 @@ using HardConstraints = std::function<const Expected<std::vector<SpreadConstrain
 
 framework::QueueingHint SpreadHintAfterPodChange(const framework::PodInfo& pod, const framework::EventObjects& event,
                                                  const HardConstraints& hard);
-framework::QueueingHint SpreadHintAfterNodeChange(const framework::EventObjects& event, const HardConstraints& hard);
+framework::QueueingHint SpreadHintAfterNodeChange(const framework::PodInfo& pod, const framework::EventObjects& event,
+                                                  const HardConstraints& hard);
+
+// Of a Service, ReplicationController, ReplicaSet or StatefulSet: default constraints spread the pods that one selects.
+framework::QueueingHint SpreadHintAfterSelectorChange(const framework::PodInfo& pod,
+                                                      const framework::EventObjects& event);
 
 }  // namespace berth::plugins

@@ -553,16 +553,28 @@ void PodTopologySpread::MarkRows(const Cycle& cycle, const PodInfo& pod, MarkSco
 std::vector<framework::ClusterEventWithHint> PodTopologySpread::EventsToRegister() const {
   using namespace framework::action;
   using framework::EventObjects;
-  return {OfClass(OnPod(kAdd | kUpdatePodLabel | kUpdatePodToleration | kDelete,
-                        [this](const PodInfo& pod, const EventObjects& event) {
-                          return SpreadHintAfterPodChange(
-                              pod, event, [this, &pod]() -> const Constraints& { return ClassFor(pod).hard; });
-                        })),
-          OfClass(OnNode(kAdd | kDelete | kUpdateNodeLabel | kUpdateNodeTaint,
-                         [this](const PodInfo& pod, const EventObjects& event) {
-                           return SpreadHintAfterNodeChange(
-                               event, [this, &pod]() -> const Constraints& { return ClassFor(pod).hard; });
-                         }))};
+  std::vector<framework::ClusterEventWithHint> events = {
+      OfClass(OnPod(kAdd | kUpdatePodLabel | kUpdatePodToleration | kUpdatePodDeletion | kDelete,
+                    [this](const PodInfo& pod, const EventObjects& event) {
+                      return SpreadHintAfterPodChange(
+                          pod, event, [this, &pod]() -> const Constraints& { return ClassFor(pod).hard; });
+                    })),
+      OfClass(OnNode(kAdd | kDelete | kUpdateNodeLabel | kUpdateNodeTaint,
+                     [this](const PodInfo& pod, const EventObjects& event) {
+                       return SpreadHintAfterNodeChange(
+                           pod, event, [this, &pod]() -> const Constraints& { return ClassFor(pod).hard; });
+                     }))};
+  const bool refuses_by_default =
+      std::any_of(default_constraints_.begin(), default_constraints_.end(), [](const auto& constraint) {
+        return constraint.when_unsatisfiable == UnsatisfiableConstraintAction::kDoNotSchedule;
+      });
+  if (!refuses_by_default) return events;
+  for (const framework::EventResource resource :
+       {framework::EventResource::kService, framework::EventResource::kReplicationController,
+        framework::EventResource::kReplicaSet, framework::EventResource::kStatefulSet}) {
+    events.push_back(OfClass({{resource, kAdd | kUpdate | kDelete}, SpreadHintAfterSelectorChange}));
+  }
+  return events;
 }
 
 }  // namespace berth::plugins

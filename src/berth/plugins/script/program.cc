@@ -25,8 +25,27 @@ using framework::PodInfo;
 using script::Failure;
 
 constexpr std::size_t kReasonBytesMax = 256;
-// Raw scores are made of doubles.
-constexpr std::int64_t kRawMax = std::int64_t{1} << 53;
+// What a script with a normalization may return: whole numbers up to it are doubles without loss.
+constexpr double kRawMax = 9007199254740992;  // 2^53
+// Such scores are kept as whole ten-thousandths, so that fractions count on each machine alike. Above kExactMax these
+// would be too many: of those numbers the order is kept, in steps of kCoarseStep.
+constexpr double kUnitsPerOne = 10'000;
+constexpr double kExactMax = 9e12;
+constexpr double kCoarseStep = 8;
+static_assert(kExactMax * kUnitsPerOne + (kRawMax - kExactMax) / kCoarseStep <
+              static_cast<double>(framework::kRawScoreMax));
+
+std::int64_t RawOf(double score) {
+  if (score <= kExactMax) return static_cast<std::int64_t>(std::floor(score * kUnitsPerOne + 0.5));
+  return static_cast<std::int64_t>(kExactMax * kUnitsPerOne) +
+         static_cast<std::int64_t>((score - kExactMax) / kCoarseStep);
+}
+
+double ScoreOf(std::int64_t raw) {
+  const auto exact_max = static_cast<std::int64_t>(kExactMax * kUnitsPerOne);
+  if (raw <= exact_max) return static_cast<double>(raw) / kUnitsPerOne;
+  return kExactMax + static_cast<double>(raw - exact_max) * kCoarseStep;
+}
 constexpr const char* kNoRandomWhereKept =
     "math.random has no place in answers that are kept: leave out depends_on = \"node\" to draw";
 
@@ -398,8 +417,8 @@ ScriptProgram::FilterAnswer ScriptProgram::Filter(const PodInfo& pod, const Node
   return answer;
 }
 
-// The number on top of the stack, floored; it stays there. nullopt: `problem` says why not.
-std::optional<std::int64_t> ScriptProgram::TakeScore(const char* function, std::int64_t max, std::string& problem) {
+// The number on top of the stack, which stays there. nullopt: `problem` says why not.
+std::optional<double> ScriptProgram::TakeScore(const char* function, double max, std::string& problem) {
   lua_State* lua = sandbox_.lua();
   const int type = lua_type(lua, -1);
   is_nothing_ = type == LUA_TNIL;
@@ -408,12 +427,10 @@ std::optional<std::int64_t> ScriptProgram::TakeScore(const char* function, std::
               ": want a number";
     return std::nullopt;
   }
-  const double value = std::floor(lua_tonumber(lua, -1));
-  if (value >= 0 && value <= static_cast<double>(max)) {
-    return lua_isinteger(lua, -1) != 0 ? lua_tointeger(lua, -1) : static_cast<std::int64_t>(value);
-  }
-  problem = std::string(function) + " returned " + Shown(lua_tonumber(lua, -1)) + ": want a number from 0 to " +
-            std::to_string(max);
+  const double value = lua_tonumber(lua, -1);
+  if (value >= 0 && std::floor(value) <= max) return value;
+  problem = std::string(function) + " returned " + Shown(value) + ": want a number from 0 to " +
+            std::to_string(static_cast<std::int64_t>(max));
   return std::nullopt;
 }
 
@@ -428,8 +445,9 @@ std::optional<std::int64_t> ScriptProgram::Score(const PodInfo& pod, const NodeI
   if (!score) {
     if (!is_raw && problem.find("from 0") != std::string::npos) problem += ", or a declared normalization";
     FailWith(std::move(problem), pod, &node);
+    return std::nullopt;
   }
-  return score;
+  return is_raw ? RawOf(*score) : static_cast<std::int64_t>(*score);
 }
 
 ScriptProgram::PreFilterAnswer ScriptProgram::PreFilter(const PodInfo& pod, std::uint64_t seed) {
@@ -498,7 +516,12 @@ bool ScriptProgram::Normalize(const PodInfo& pod, std::uint64_t seed, Scores& sc
   lua_createtable(lua, 0, static_cast<int>(scores.size()));
   for (const auto& [node, score] : scores) {
     lua_pushlstring(lua, node.data(), node.size());
-    lua_pushinteger(lua, score);
+    const double number = ScoreOf(score);
+    if (number == std::floor(number)) {
+      lua_pushinteger(lua, static_cast<lua_Integer>(number));
+    } else {
+      lua_pushnumber(lua, number);
+    }
     lua_rawset(lua, -3);
   }
   lua_pushvalue(lua, views_.pod);
@@ -525,7 +548,7 @@ bool ScriptProgram::Normalize(const PodInfo& pod, std::uint64_t seed, Scores& sc
         problem += " (node " + std::string(node) + ")";
         break;
       }
-      score = *normalized;
+      score = static_cast<std::int64_t>(*normalized);
     }
     lua_pop(lua, 1);
   }

@@ -97,7 +97,7 @@ class ScriptProgram {
   void End();
   void Fail(const script::Failure& failure, const framework::PodInfo* pod, const framework::NodeInfo* node);
   void FailWith(std::string message, const framework::PodInfo& pod, const framework::NodeInfo* node);
-  std::optional<std::int64_t> TakeScore(const char* function, std::int64_t max, std::string& problem);
+  std::optional<double> TakeScore(const char* function, double max, std::string& problem);
   bool TakeNodeNames(std::set<std::string>& names);
   std::string ProblemOfRefusal(const char* function) const;
   bool IsForGood() const;

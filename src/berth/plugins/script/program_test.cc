@@ -339,10 +339,17 @@ TEST(ScriptProgram, Scores) {
       {"node.free.cpu_milli * 100 // node.allocatable.cpu_milli", 87},
       {"node.free.cpu_milli / node.allocatable.cpu_milli * 100", 87},
       {"args.x or 3", 3},
-      {"node.free.cpu_milli", 3500, "", "normalization = 'max'\n"},
-      {"node.free.cpu_milli", 3500, "", "normalization = 'max_reverse'\n"},
-      {"node.free.cpu_milli", 3500, "", "normalization = 'lowest_first'\n"},
-      {"node.free.cpu_milli", 3500, "",
+      {"node.free.cpu_milli", 35000000, "", "normalization = 'max'\n"},
+      {"node.free.cpu_milli", 35000000, "", "normalization = 'max_reverse'\n"},
+      {"node.free.cpu_milli", 35000000, "", "normalization = 'lowest_first'\n"},
+      {"0.05", 500, "", "normalization = 'lowest_first'\n"},
+      {"1.60", 16000, "", "normalization = 'lowest_first'\n"},
+      {"0.00004", 0, "", "normalization = 'lowest_first'\n"},
+      {"0.00005", 1, "", "normalization = 'lowest_first'\n"},
+      {"9e12", 90000000000000000, "", "normalization = 'max'\n"},
+      {"9e12 + 8", 90000000000000001, "", "normalization = 'max'\n"},
+      {"2^53", 91124774906842624, "", "normalization = 'max'\n"},
+      {"node.free.cpu_milli", 35000000, "",
        "function normalize(scores) for n in pairs(scores) do scores[n] = 1 end "
        "return scores end\n"},
       {"node.metadata.name == 'n1' and 101 or 1", -1,
@@ -371,7 +378,7 @@ TEST(ScriptProgram, Scores) {
 TEST(ScriptProgram, Normalizes) {
   const auto run = [](const std::string& body) {
     const auto program = MustLoad("function score() return 1 end function normalize(scores, pod) " + body + " end");
-    ScriptProgram::Scores scores{{"a", 10}, {"b", 30}, {"c", 20}};
+    ScriptProgram::Scores scores{{"a", 100'000}, {"b", 300'000}, {"c", 200'000}};  // 10, 30 and 20
     if (program == nullptr) return std::string();
     if (!program->Normalize(*SomePod(), 1, scores)) return program->error();
     std::string text;
@@ -381,6 +388,9 @@ TEST(ScriptProgram, Normalizes) {
   EXPECT_EQ(run("local max = 1 for _, s in pairs(scores) do max = math.max(max, s) end "
                 "for n, s in pairs(scores) do scores[n] = s * 100 / max end return scores"),
             "a33 b100 c66 ");
+  EXPECT_EQ(run("for n, s in pairs(scores) do scores[n] = math.type(s) == 'integer' and s // 4 or 0 end return scores"),
+            "a2 b7 c5 ")
+      << "whole numbers stay integers";
   EXPECT_EQ(run("local out = {} for n in pairs(scores) do out[n] = pod.spec.priority end return out"), "a7 b7 c7 ");
   EXPECT_EQ(run("if scores.b then return {a = 1, b = 2} end return scores"),
             "script \"test.lua\": normalize returned nothing: want a number (node c) (pod default/web-1)");

@@ -208,6 +208,26 @@ TEST(Script, OneThatLoopsForEverStopsAfterAFewNodes) {
   EXPECT_EQ(core.Errors("filter"), 50) << "those that were not made count as well";
 }
 
+TEST(Script, FractionsOfScoresCount) {
+  for (const char* head :
+       {"normalization = 'lowest_first'\n", "normalization = 'lowest_first'\ndepends_on = 'node'\n",
+        "function normalize(scores) local least = math.huge for _, s in pairs(scores) do least = "
+        "math.min(least, s) end for n, s in pairs(scores) do scores[n] = s == least and 100 or 0 end "
+        "return scores end\n"}) {
+    ScriptedCore core(WithSource(std::string(head) +
+                                 "function score(pod, node) return tonumber(node.metadata.labels.price or '9') end"));
+    ASSERT_NE(core.harness, nullptr) << core.error;
+    for (const char* price : {"0.40", "0.20", "0.05", "0.10", "1.60"})
+      core.harness->Set(MakeNode("n" + std::string(price)).Label("price", price));
+    // One by one: with several at once the defaults' spreading has its say, too.
+    for (int i = 0; i < 4; ++i) {
+      core.harness->Set(MakePod("p" + std::to_string(i)));
+      core.harness->Run();
+      EXPECT_NE(core.Take().find("bind p" + std::to_string(i) + " to n0.05"), std::string::npos) << head;
+    }
+  }
+}
+
 TEST(Script, NormalizesOverAllNodes) {
   ScriptedCore core(WithSource(R"(
 function score(pod, node) return tonumber(node.metadata.labels.rank or 0) end

@@ -48,18 +48,15 @@ QueueingHint AfterCsiNodeChange(const PodInfo&, const EventObjects& event) {
                      AnnotationOf(after->metadata, kMigratedPluginsAnnotation));
 }
 
-// Upstream looks at inline CSI volumes alone, although the capacity check is about claims.
-QueueingHint AfterCsiDriverChange(const PodInfo& pod, const EventObjects& event) {
+// A driver whose capacity is looked at no longer. Upstream asks whether the pod has inline CSI volumes of that driver,
+// although the capacity check is about claims, and hears of no deletion.
+QueueingHint AfterCsiDriverChange(const PodInfo&, const EventObjects& event) {
   const auto* before = event.Old<api::CsiDriver>();
   const auto* after = event.New<api::CsiDriver>();
-  if (before == nullptr || after == nullptr) return QueueingHint::kQueue;
-  if (!before->storage_capacity.value_or(false) || after->storage_capacity.value_or(false)) return QueueingHint::kSkip;
-  for (const api::Volume& volume : pod.spec().volumes) {
-    if (volume.source.kind == api::VolumeKind::kCsi && volume.source.driver == after->metadata.name) {
-      return QueueingHint::kQueue;
-    }
-  }
-  return QueueingHint::kSkip;
+  const auto limits = [](const api::CsiDriver* driver) {
+    return driver != nullptr && driver->storage_capacity.value_or(false);
+  };
+  return QueueIf((before == nullptr && after == nullptr) || (limits(before) && !limits(after)));
 }
 
 QueueingHint AfterCapacityChange(const PodInfo&, const EventObjects& event) {
@@ -81,7 +78,7 @@ std::vector<framework::ClusterEventWithHint> VolumeBindingEvents() {
       {{EventResource::kPersistentVolume, kAdd | kUpdate}, {}},
       OnNode(kAdd | kUpdateNodeLabel),
       {{EventResource::kCsiNode, kAdd | kUpdate}, AfterCsiNodeChange},
-      {{EventResource::kCsiDriver, kUpdate}, AfterCsiDriverChange},
+      {{EventResource::kCsiDriver, kUpdate | kDelete}, AfterCsiDriverChange},
       {{EventResource::kCsiStorageCapacity, kAdd | kUpdate}, AfterCapacityChange},
   };
 }

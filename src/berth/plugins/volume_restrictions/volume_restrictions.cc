@@ -91,17 +91,27 @@ Status UpdateWithPod(const Cycle& cycle, const PodInfo& other, int sign) {
   return {};
 }
 
+bool HaveClaimInCommon(const PodInfo& pod, const PodInfo& other) {
+  if (other.namespace_name() != pod.namespace_name()) return false;
+  for (const api::Volume& volume : pod.spec().volumes) {
+    for (const api::Volume& used : other.spec().volumes) {
+      if (IsClaim(volume) && IsClaim(used) && volume.source.id == used.source.id) return true;
+    }
+  }
+  return false;
+}
+
 QueueingHint AfterPodDeleted(const PodInfo& pod, const EventObjects& event) {
   const PodInfo* gone = event.old_pod;
   if (gone == nullptr) return QueueingHint::kQueue;
   if (gone->namespace_name() != pod.namespace_name()) return QueueingHint::kSkip;
-  if (HaveDiskConflict(pod, *gone)) return QueueingHint::kQueue;
-  for (const api::Volume& volume : pod.spec().volumes) {
-    for (const api::Volume& freed : gone->spec().volumes) {
-      if (IsClaim(volume) && IsClaim(freed) && volume.source.id == freed.source.id) return QueueingHint::kQueue;
-    }
-  }
-  return QueueingHint::kSkip;
+  return QueueIf(HaveDiskConflict(pod, *gone) || HaveClaimInCommon(pod, *gone));
+}
+
+// The pods of a node that is gone use nothing any more. Upstream does not think of that.
+QueueingHint AfterNodeDeleted(const PodInfo& pod, const EventObjects& event) {
+  return QueueIf(std::any_of(event.old_node_pods.begin(), event.old_node_pods.end(),
+                             [&](const framework::PodInfoPtr& gone) { return HaveClaimInCommon(pod, *gone); }));
 }
 
 QueueingHint AfterClaimAdded(const PodInfo& pod, const EventObjects& event) {
@@ -188,6 +198,7 @@ std::vector<framework::ClusterEventWithHint> VolumeRestrictions::EventsToRegiste
   using namespace framework::action;
   return {OnPod(kDelete, AfterPodDeleted),
           OnNode(kAdd),
+          OnNode(kDelete, AfterNodeDeleted),
           {{framework::EventResource::kPersistentVolumeClaim, kAdd}, AfterClaimAdded}};
 }
 

@@ -51,6 +51,7 @@ class CaseHandle final : public framework::Handle {
     const auto pods = nominator_.PodsForNode(node_name);
     return {pods.begin(), pods.end()};
   }
+  std::string NominatedNode(std::string_view uid) const override { return std::string(nominator_.NominatedNode(uid)); }
   PodInfoPtr FindAssignedPod(std::string_view) const override { return nullptr; }
   // The case carries out a preemption by itself: among equal nodes the oracle takes another one than the plugin.
   void ClearNomination(const PodInfo&) override {}

@@ -79,16 +79,6 @@ bool IsSmaller(const LedgerNode& node, const LedgerNode& before) {
   return node.cpu_milli < before.cpu_milli || node.memory < before.memory || node.pods < before.pods;
 }
 
-// The plugins among those that events about room matter to, by what a condition says.
-struct Refusals {
-  bool resources = false, ports = false, pod_affinity = false;
-};
-
-Refusals RefusalsIn(std::string_view message) {
-  const auto has = [message](std::string_view part) { return message.find(part) != std::string_view::npos; };
-  return {has("Insufficient ") || has("Too many pods"), has("free ports"), has("anti-affinity")};
-}
-
 bool Repel(const LedgerPod& one, const LedgerPod& other) {
   return (one.repels_app || other.repels_app) && !one.app.empty() && one.app == other.app &&
          one.namespace_name == other.namespace_name;
@@ -102,6 +92,7 @@ LedgerPod ReadPod(const json::object& object) {
   pod.uid = Text(object, {"metadata", "uid"});
   pod.app = Text(object, {"metadata", "labels", "app"});
   pod.node = Text(object, {"spec", "nodeName"});
+  pod.nominated_node = Text(object, {"status", "nominatedNodeName"});
   pod.scheduler_name = Text(object, {"spec", "schedulerName"});
   pod.priority = Number(object, {"spec", "priority"});
   if (const json::object* container = FirstContainer(object)) {
@@ -168,7 +159,18 @@ void Ledger::TakeEvent(std::string_view type, const json::object& object) {
   const std::string kind = Text(object, {"kind"});
   if (kind == "Node") return TakeNode(type, object);
   if (kind == "Pod") return TakePod(type, object);
-  if (kind == "Event") return TakeScheduledEvent(type, object);
+  if (kind != "Event") return;
+  std::string message = Text(object, {"message"});
+  if (message.empty()) message = Text(object, {"note"});
+  CheckBlame("event " + Text(object, {"metadata", "namespace"}) + "/" + Text(object, {"metadata", "name"}), message);
+  TakeScheduledEvent(type, object);
+}
+
+// Messages of RequestLanes' refusals (client/request_lanes.h).
+void Ledger::CheckBlame(const std::string& who, std::string_view message) {
+  if (!forbids_blame_) return;
+  if (message.ends_with(": not sent") || message.find("webhook") != std::string_view::npos)
+    violate_("slow for all", who + " says \"" + std::string(message) + "\" while no request fails");
 }
 
 void Ledger::TakeNode(std::string_view type, const json::object& object) {
@@ -215,7 +217,10 @@ void Ledger::TakePod(std::string_view type, const json::object& object) {
   }
   const bool is_told =
       before == nullptr || before->condition != pod.condition || before->condition_message != pod.condition_message;
-  if (is_told && author_.life != kOutsider) pod.told_at = clock_.Now();
+  if (is_told && author_.life != kOutsider) {
+    pod.told_at = clock_.Now();
+    CheckBlame(pod.key, pod.condition_message);
+  }
   const bool is_evicted_now = (type == "DELETED" || pod.is_terminating) && !pod.is_evicted &&
                               author_.life != kOutsider && (before == nullptr || !before->is_terminating);
   if (is_evicted_now) {
@@ -298,7 +303,9 @@ bool Ledger::Fits(const LedgerPod& pod, const LedgerNode& node, bool may_preempt
   Usage usage;
   usage.Add(pod);
   for (const auto& [key, other] : pods_) {
-    if (other.node != node.name || other.is_finished) continue;
+    const bool is_nominated = !may_preempt && other.node.empty() && other.nominated_node == node.name &&
+                              other.priority >= pod.priority && other.uid != pod.uid;
+    if ((other.node != node.name && !is_nominated) || other.is_finished) continue;
     if (may_preempt && other.priority < pod.priority) continue;
     usage.Add(other);
     if (Repel(pod, other) || (pod.host_port != 0 && pod.host_port == other.host_port)) return false;
@@ -306,26 +313,11 @@ bool Ledger::Fits(const LedgerPod& pod, const LedgerNode& node, bool may_preempt
   return !usage.IsOver(node);
 }
 
-std::string Ledger::FittingNode(const LedgerPod& pod, bool may_preempt) const {
+std::string Ledger::FittingNode(const LedgerPod& pod, bool may_preempt, Time unchanged_since) const {
   for (const auto& [name, node] : nodes_) {
-    if (Fits(pod, node, may_preempt)) return name;
+    if (node.roomier_at <= unchanged_since && Fits(pod, node, may_preempt)) return name;
   }
   return {};
-}
-
-bool Ledger::WaitsForFlush(const LedgerPod& pod) const {
-  if (pod.condition != "False/Unschedulable" || !FittingNode(pod, false).empty()) return false;
-  const std::string_view message = pod.condition_message;
-  const std::size_t dry_runs = message.find(" preemption: ");
-  if (dry_runs == std::string_view::npos) return false;
-  const Refusals filters = RefusalsIn(message.substr(0, dry_runs));
-  const Refusals behind = RefusalsIn(message.substr(dry_runs));
-  const bool is_only_behind = (behind.resources && !filters.resources) || (behind.ports && !filters.ports) ||
-                              (behind.pod_affinity && !filters.pod_affinity);
-  if (!is_only_behind) return false;
-  return std::all_of(nodes_.begin(), nodes_.end(), [&](const auto& entry) {
-    return !Fits(pod, entry.second, true) || entry.second.roomier_at > pod.told_at;
-  });
 }
 
 std::string Ledger::Describe(const LedgerNode& node) const {

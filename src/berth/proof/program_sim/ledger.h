@@ -49,7 +49,8 @@ struct LedgerPod {
   std::string name;
   std::string uid;
   std::string app;
-  std::string node;  // empty: not bound
+  std::string node;            // empty: not bound
+  std::string nominated_node;  // status.nominatedNodeName
   std::string scheduler_name;
   std::int64_t cpu_milli = 0;
   std::int64_t memory = 0;
@@ -88,6 +89,8 @@ class Ledger {
   void SetAuthor(const Author& author) { author_ = author; }
   // The schedulerName that a life serves.
   void NameLife(Life life, std::string name) { names_[life] = std::move(name); }
+  // Nobody may be told that a binding was not sent, or that a webhook is to blame: the server is slow for all alike.
+  void ForbidBlame() { forbids_blame_ = true; }
 
   const std::map<std::string, LedgerPod>& pods() const { return pods_; }    // by key; those that are there
   const std::map<std::string, LedgerPod>& bound() const { return bound_; }  // by uid; all that ever were
@@ -95,14 +98,11 @@ class Ledger {
   std::int64_t evicted() const { return evicted_; }
 
   // Whether the pod has room on the node beside the pods of at least its priority: those below can be preempted. With
-  // `may_preempt` false beside all pods.
+  // `may_preempt` false beside all pods, those nominated for the node too unless it is more important than they are.
   bool Fits(const LedgerPod& pod, const LedgerNode& node, bool may_preempt) const;
-  // The name of a node on which it fits, or empty.
-  std::string FittingNode(const LedgerPod& pod, bool may_preempt) const;
-  // Whether the pod waits for the flush of unschedulable pods, as it does with kube-scheduler: preemption would make
-  // room for it since a node has more room, but no plugin that refused the pod has registered for that. Plugins whose
-  // refusals were only seen in the dry runs of preemption, behind another plugin's, are not asked about events.
-  bool WaitsForFlush(const LedgerPod& pod) const;
+  // The name of a node on which it fits, or empty. With `unchanged_since` only of those that have not become roomier
+  // since then.
+  std::string FittingNode(const LedgerPod& pod, bool may_preempt, Time unchanged_since = Time::max()) const;
   // "n1: 3000m of 4000m by a/p1 a/p2"
   std::string Describe(const LedgerNode& node) const;
 
@@ -114,10 +114,12 @@ class Ledger {
   void TakePod(std::string_view type, const codec::json::object& object);
   void TakeScheduledEvent(std::string_view type, const codec::json::object& object);
   void CheckBinding(const LedgerPod& pod);
+  void CheckBlame(const std::string& who, std::string_view message);
 
   const Clock& clock_;
   const Violate violate_;
   Author author_;
+  bool forbids_blame_ = false;
   std::map<std::string, LedgerNode> nodes_;
   std::map<std::string, LedgerPod> pods_;
   std::map<std::string, LedgerPod> bound_;

@@ -16,6 +16,10 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr Duration kWebhookTimeout = seconds(10);  // as of one that says nothing else
+// What a slow webhook takes, and the least that a slow server does.
+constexpr Duration kSlowWebhookMin = milliseconds(1500);
+constexpr Duration kSlowWebhookMax = seconds(8);
+constexpr Duration kSlowServerMin = milliseconds(300);
 constexpr Duration kBlankLines = seconds(5);
 // How long the transport believes in a connection on which nothing arrives: pings, below what is simulated, tell it.
 constexpr Duration kPingTimeout = seconds(30);
@@ -29,6 +33,21 @@ Subject SubjectOf(const net::Request& request) {
   if (request.target.ends_with("/status")) return Subject::kStatus;
   if (request.method == "DELETE") return Subject::kDelete;
   return Subject::kOther;
+}
+
+bool AsksWebhook(Subject subject, std::string_view namespace_name) {
+  return namespace_name == "tenant" &&
+         (subject == Subject::kBinding || subject == Subject::kStatus || subject == Subject::kEvent);
+}
+
+// One of three kinds that follow each other, as those for bindings, statuses and events do.
+ItemKind WebhookOf(Subject subject, ItemKind of_bindings) {
+  const int offset = subject == Subject::kStatus ? 1 : (subject == Subject::kEvent ? 2 : 0);
+  return static_cast<ItemKind>(static_cast<int>(of_bindings) + offset);
+}
+
+Duration Between(Random& random, Duration from, Duration to) {
+  return from + Duration(static_cast<std::int64_t>(random.Below(static_cast<std::uint64_t>((to - from).count() + 1))));
 }
 
 std::string_view PartAfter(std::string_view target, std::string_view folder) {
@@ -87,6 +106,9 @@ struct Network::Call {
   Time last_arrival{};            // of it and its double
   std::string promised_uid = {};  // of the pod, if it is a binding
   Duration held{0};               // by a webhook
+  Duration slow_before{0};        // what a slow server, or a slow webhook, takes before the request is carried out
+  Duration slow_after{0};         // and after that
+  bool hangs = false;             // the slow webhook, this time
 };
 
 struct Network::Stream {
@@ -221,6 +243,13 @@ void Network::Begin(const Item& item) {
   fault.subject = static_cast<Subject>(fault.random.Below(6));
   fault.mode = static_cast<int>(fault.random.Below(3));
   fault.amount = milliseconds(100 + fault.random.Below(8000));
+  if (item.kind == ItemKind::kServerSlow) {
+    fault.amount = fault.mode == 0 ? seconds(5) : seconds(3);
+    fault.one_in = 1;
+  } else if (item.kind > ItemKind::kServerSlow) {
+    // Each request, or some.
+    fault.one_in = fault.mode == 0 ? 1 : 1 + fault.one_in / 3;
+  }
   faults_.push_back(std::move(fault));
   const auto at = std::prev(faults_.end());
   trace_("begins: " + item.Text());
@@ -298,6 +327,32 @@ Duration Network::Travel() {
   return travel;
 }
 
+Duration Network::SlowTravel() {
+  const Duration travel = Travel();
+  Fault* fault = Hit(ItemKind::kServerSlow);
+  return fault == nullptr ? travel : travel + Between(fault->random, kSlowServerMin, fault->amount);
+}
+
+// A webhook is asked before a request is carried out. Where a server's time goes is left to chance.
+void Network::SlowDown(Call& call) {
+  if (Fault* fault = Hit(ItemKind::kServerSlow)) {
+    // A server that is quick again answers first what had waited.
+    const Duration left = Agenda::kStart + fault->item.until - agenda_.Now();
+    const Duration slow = std::min(left, Between(fault->random, kSlowServerMin, fault->amount));
+    call.slow_before = slow * static_cast<std::int64_t>(fault->random.Below(5)) / 4;
+    call.slow_after = slow - call.slow_before;
+  }
+  if (AsksWebhook(call.subject, call.namespace_name)) {
+    if (Fault* fault = Hit(WebhookOf(call.subject, ItemKind::kSlowBindings))) {
+      call.hangs = fault->mode == 2 && fault->random.Below(4) == 0;
+      if (!call.hangs) call.slow_before += Between(fault->random, kSlowWebhookMin, kSlowWebhookMax);
+    }
+  }
+  const Duration slow = call.slow_before + call.slow_after;
+  if (call.hangs) trace_("a webhook hangs: " + call.request.target);
+  if (slow > Duration{0}) trace_("takes " + std::to_string(slow / milliseconds(1)) + " ms: " + call.request.target);
+}
+
 Author Network::AuthorOf(const Connection& connection, Time sent_at) const {
   return {connection.life, sent_at, lives_.size() == 1 && lives_.front() == connection.life};
 }
@@ -323,13 +378,10 @@ net::Response Network::Refusal(const net::Request& request, Subject subject, con
   if (subject != Subject::kRead) {
     if (Hit(ItemKind::kConflict) != nullptr)
       return StatusAnswer(409, "Conflict", "Operation cannot be fulfilled: the object has been modified");
-    ItemKind webhook = ItemKind::kWebhookBindings;
-    if (subject == Subject::kStatus) webhook = ItemKind::kWebhookStatuses;
-    if (subject == Subject::kEvent) webhook = ItemKind::kWebhookEvents;
-    const bool may_hit = subject == Subject::kBinding || subject == Subject::kStatus || subject == Subject::kEvent;
-    if (may_hit && namespace_name == "tenant") {
-      if (Fault* fault = Hit(webhook)) return WebhookAnswer(*fault, call);
+    if (AsksWebhook(subject, namespace_name)) {
+      if (Fault* fault = Hit(WebhookOf(subject, ItemKind::kWebhookBindings))) return WebhookAnswer(*fault, call);
     }
+    if (call != nullptr && call->hangs) return Hang(random_, call);
   }
   return {};
 }
@@ -349,9 +401,12 @@ net::Response Network::WebhookAnswer(Fault& fault, Call* call) {
     case 1:
       return StatusAnswer(500, "InternalError",
                           "Internal error occurred: failed calling webhook \"guard.example\": connection refused");
-    default: break;
+    default: return Hang(fault.random, call);
   }
-  if (call != nullptr) call->held = fault.random.Below(4) == 0 ? 3 * kWebhookTimeout : kWebhookTimeout;
+}
+
+net::Response Network::Hang(Random& random, Call* call) {
+  if (call != nullptr) call->held = random.Below(4) == 0 ? 3 * kWebhookTimeout : kWebhookTimeout;
   return StatusAnswer(500, "InternalError",
                       "Internal error occurred: failed calling webhook \"guard.example\": context deadline exceeded");
 }
@@ -386,7 +441,8 @@ void Network::Send(const std::shared_ptr<Connection>& connection, net::Request r
     return;
   }
   call->is_answer_lost = Hit(ItemKind::kAnswerLost) != nullptr;
-  const Time arrives_at = agenda_.Now() + Travel();
+  SlowDown(*call);
+  const Time arrives_at = agenda_.Now() + Travel() + call->slow_before;
   Time last_at = arrives_at;
   agenda_.At(arrives_at, this, [this, call] { Arrive(call); });
   if (call->subject != Subject::kRead && Hit(ItemKind::kDoubled) != nullptr) {
@@ -472,9 +528,9 @@ void Network::Answer(const std::shared_ptr<Call>& call, net::Response response) 
     Finish(call, Error{ErrorCode::kTooLarge, "the answer is too long", true, 0});
     return;
   }
-  call->connection->loop->PostAfter(call->held + Travel(), [this, call, response = std::move(response)]() mutable {
-    Finish(call, std::move(response));
-  });
+  call->connection->loop->PostAfter(
+      call->held + call->slow_after + Travel(),
+      [this, call, response = std::move(response)]() mutable { Finish(call, std::move(response)); });
 }
 
 void Network::Finish(const std::shared_ptr<Call>& call, Expected<net::Response> result) {
@@ -511,7 +567,7 @@ std::shared_ptr<Network::Stream> Network::Open(const std::shared_ptr<Connection>
       EndStream(stream, Error{ErrorCode::kUnavailable, "connection refused", false, 0});
     });
   } else if (Hit(ItemKind::kRequestLost) == nullptr) {
-    agenda_.After(Travel(), this, [this, stream] { ArriveStream(stream); });
+    agenda_.After(SlowTravel(), this, [this, stream] { ArriveStream(stream); });
   }
   return stream;
 }
@@ -539,7 +595,7 @@ void Network::ArriveStream(const std::shared_ptr<Stream>& stream) {
 
 void Network::Deliver(const std::shared_ptr<Stream>& stream, std::function<void()> what) {
   if (stream->is_cancelled || stream->is_silent || stream->connection->is_dead) return;
-  Duration travel = Travel();
+  Duration travel = SlowTravel();
   if (Fault* fault = Hit(ItemKind::kWatchLags)) travel += fault->amount;
   stream->last_delivery = std::max(stream->last_delivery, agenda_.Now() + travel);
   agenda_.At(stream->last_delivery, stream->connection->loop, [this, stream, what = std::move(what)] {

@@ -34,7 +34,7 @@ class Network final {
   struct Counts {
     std::uint64_t requests = 0;
     std::uint64_t streams = 0;
-    std::array<std::uint64_t, static_cast<std::size_t>(ItemKind::kWebhookEvents) + 1> hits{};  // by kind of fault
+    std::array<std::uint64_t, static_cast<std::size_t>(kLastFault) + 1> hits{};  // by kind of fault
   };
 
   // All must outlive it. `ledger` says what is there.
@@ -68,8 +68,8 @@ class Network final {
     Random random{0};
     int one_in = 1;
     Subject subject = Subject::kRead;  // of kForbidden
-    int mode = 0;                      // of webhooks: 0 refuse, 1 cannot be called, 2 hang
-    Duration amount{0};                // of delays
+    int mode = 0;        // of webhooks: 0 refuse, 1 cannot be called, 2 hang; of slow ones: 2 hang now and then
+    Duration amount{0};  // of delays
   };
   struct Connection;
   struct Call;
@@ -96,8 +96,12 @@ class Network final {
   net::Response Refusal(const net::Request& request, Subject subject, const std::string& namespace_name, Call* call);
   static net::Response ServerError(Fault& fault);
   static net::Response WebhookAnswer(Fault& fault, Call* call);
+  static net::Response Hang(Random& random, Call* call);
   static bool IsProtobuf(const net::Request& request);
   Duration Travel();
+  // The same with what a server that is slow for all takes beside it.
+  Duration SlowTravel();
+  void SlowDown(Call& call);
   Author AuthorOf(const Connection& connection, Time sent_at) const;
   void CheckPromise(Call& call);
   void EndPromise(const Call& call);

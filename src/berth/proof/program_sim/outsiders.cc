@@ -40,8 +40,8 @@ const typename Map::mapped_type* Any(const Map& map, Random& random, const Condi
 
 }  // namespace
 
-Outsiders::Outsiders(Agenda& agenda, SimServer& server, const Ledger& ledger, bool is_roomy)
-    : agenda_(agenda), server_(server), ledger_(ledger), is_roomy_(is_roomy) {
+Outsiders::Outsiders(Agenda& agenda, SimServer& server, const Ledger& ledger, int roomy_cpu)
+    : agenda_(agenda), server_(server), ledger_(ledger), roomy_cpu_(roomy_cpu) {
   const auto made = server_.Do(
       "POST", "/apis/scheduling.k8s.io/v1/priorityclasses",
       codec::WriteJson(json::object{{"metadata", json::object{{"name", "high"}}}, {"value", kHighPriority}}));
@@ -63,8 +63,14 @@ void Outsiders::Do(const Item& item) {
     case ItemKind::kGrow: ChangeNode(item.kind, random); break;
     case ItemKind::kAddPods: {
       const std::string namespace_name = kNamespaces[random.Below(kNamespaces.size())];
-      const bool is_crowd = is_roomy_ && namespace_name == "tenant";
+      const bool is_crowd = roomy_cpu_ > 0 && namespace_name == "tenant";
       for (std::uint64_t i = is_crowd ? 12 : 1 + random.Below(3); i > 0; --i) AddPod(random, namespace_name);
+      break;
+    }
+    case ItemKind::kAddCrowd: {
+      const std::string namespace_name =
+          random.Below(2) == 0 ? "tenant" : kNamespaces[random.Below(kNamespaces.size())];
+      for (std::uint64_t i = 20 + random.Below(60); i > 0; --i) AddPod(random, namespace_name);
       break;
     }
     case ItemKind::kDeletePod:
@@ -80,8 +86,9 @@ void Outsiders::Do(const Item& item) {
 void Outsiders::AddNode(Random& random) {
   const int number = static_cast<int>(random.Below(kNodesMax));
   const std::string name = "n" + std::to_string(number);
-  const int cpu = is_roomy_ ? 128 : (IsLarge(number) ? 8 : 4);
-  const json::object amounts = Amounts(cpu, is_roomy_ ? 200 : cpu + 2);
+  const bool is_roomy = roomy_cpu_ > 0;
+  const int cpu = is_roomy ? roomy_cpu_ : (IsLarge(number) ? 8 : 4);
+  const json::object amounts = Amounts(cpu, is_roomy ? std::max(200, cpu) : cpu + 2);
   json::object labels{{"kubernetes.io/hostname", name}};
   if (random.Below(2) == 0) labels["disk"] = "ssd";
   json::object spec;

@@ -23,8 +23,8 @@ inline constexpr std::int64_t kHighPriority = 1000;
 
 class Outsiders final {
  public:
-  // All must outlive it. `is_roomy`: nodes with room for everybody.
-  Outsiders(Agenda& agenda, SimServer& server, const Ledger& ledger, bool is_roomy);
+  // All must outlive it. `roomy_cpu`: of nodes with room for everybody; 0: of the usual small ones.
+  Outsiders(Agenda& agenda, SimServer& server, const Ledger& ledger, int roomy_cpu);
   ~Outsiders();
   Outsiders(const Outsiders&) = delete;
   Outsiders& operator=(const Outsiders&) = delete;
@@ -56,7 +56,7 @@ class Outsiders final {
   Agenda& agenda_;
   SimServer& server_;
   const Ledger& ledger_;
-  const bool is_roomy_;
+  const int roomy_cpu_;
   int next_pod_ = 0;
   int next_budget_ = 0;
   std::uint64_t ticks_ = 0;

@@ -52,6 +52,127 @@ Duration Within(Random& random, Duration from, Duration to) {
   return from + Duration(static_cast<std::int64_t>(random.Below(static_cast<std::uint64_t>((to - from).count()))));
 }
 
+class PlanMaker {
+ public:
+  PlanMaker(std::uint64_t seed, Random& random) : random_(random) {
+    plan_.seed = seed;
+    plan_.takes_protobuf = random_.Below(2) == 0;
+  }
+
+  Plan& plan() { return plan_; }
+  void Add(ItemKind kind, Duration at, Duration until = Duration{0}) {
+    plan_.items.push_back({kind, at, until, random_.Next()});
+  }
+  // The scheduler may start before there is anything, or find a cluster.
+  void AddStart() {
+    for (std::uint64_t i = 3 + random_.Below(6); i > 0; --i) Add(ItemKind::kAddNode, Within(random_, {}, kEarly));
+    for (std::uint64_t i = random_.Below(4); i > 0; --i) Add(ItemKind::kAddPods, Within(random_, {}, kEarly));
+  }
+  Plan Take() {
+    std::stable_sort(plan_.items.begin(), plan_.items.end(), [](const Item& a, const Item& b) { return a.at < b.at; });
+    return std::move(plan_);
+  }
+
+ private:
+  static constexpr Duration kEarly = milliseconds(100);
+
+  Plan plan_;
+  Random& random_;
+};
+
+// Room for all crowds of a plan on one node. Below 1000, which the API server would write as "1k": the ledger reads no
+// such units.
+constexpr int kCrowdCpu = 900;
+
+// A time in which something is slow.
+struct Window {
+  Duration from{0};
+  Duration until{0};
+};
+
+// One or two, with calm in between.
+std::vector<Window> SlowWindows(Random& random) {
+  std::vector<Window> windows;
+  Duration from = Within(random, seconds(1), seconds(3));
+  for (std::uint64_t i = 1 + random.Below(2); i > 0; --i) {
+    windows.push_back({from, from + Within(random, seconds(8), seconds(25))});
+    from = windows.back().until + Within(random, seconds(2), seconds(10));
+  }
+  return windows;
+}
+
+Plan MakeSlowServerPlan(std::uint64_t seed, Random& random) {
+  PlanMaker maker(seed, random);
+  maker.plan().is_server_slow = true;
+  maker.plan().roomy_cpu = kCrowdCpu;
+  maker.AddStart();
+  const std::vector<Window> windows = SlowWindows(random);
+  for (const auto& [from, until] : windows) {
+    maker.Add(ItemKind::kServerSlow, from, until);
+    for (std::uint64_t i = 1 + random.Below(3); i > 0; --i)
+      maker.Add(ItemKind::kAddCrowd, Within(random, from, until - seconds(3)));
+    for (std::uint64_t i = 2 + random.Below(8); i > 0; --i) {
+      const ItemKind action = AnyAction(random);
+      maker.Add(action, Within(random, from, until));
+    }
+  }
+  maker.plan().storm_end = windows.back().until;
+  return maker.Take();
+}
+
+Plan MakeSlowTenantPlan(std::uint64_t seed, Random& random) {
+  PlanMaker maker(seed, random);
+  maker.plan().is_tenant_storm = true;
+  maker.plan().roomy_cpu = kCrowdCpu;
+  maker.AddStart();
+  const std::vector<Window> windows = SlowWindows(random);
+  for (const auto& [from, until] : windows) {
+    maker.Add(ItemKind::kSlowBindings, from, until);
+    if (random.Below(2) == 0) maker.Add(ItemKind::kSlowStatuses, from, until);
+    if (random.Below(2) == 0) maker.Add(ItemKind::kSlowEvents, from, until);
+    for (std::uint64_t i = 1 + random.Below(3); i > 0; --i)
+      maker.Add(ItemKind::kAddCrowd, Within(random, from, until - seconds(3)));
+    // Some when all is quick again.
+    for (int i = 0; i < 8; ++i) maker.Add(ItemKind::kAddPods, Within(random, from, until + seconds(5)));
+  }
+  maker.plan().storm_end = windows.back().until + seconds(5);
+  return maker.Take();
+}
+
+Plan MakeStormPlan(std::uint64_t seed) {
+  Random random(seed * 0x9e3779b97f4a7c15ULL + 1);
+  PlanMaker maker(seed, random);
+  Plan& plan = maker.plan();
+  plan.is_tenant_storm = random.Below(8) == 0;
+  plan.same_name = random.Below(2) == 0;
+  plan.storm_end = Within(random, seconds(20), seconds(60));
+  maker.AddStart();
+  if (plan.is_tenant_storm) {
+    plan.roomy_cpu = 128;
+    for (int i = 0; i < 10; ++i) maker.Add(ItemKind::kAddPods, Within(random, seconds(2), plan.storm_end));
+    maker.Add(ItemKind::kWebhookBindings, seconds(1), plan.storm_end);
+    if (random.Below(2) == 0) maker.Add(ItemKind::kWebhookStatuses, seconds(1), plan.storm_end);
+    if (random.Below(2) == 0) maker.Add(ItemKind::kWebhookEvents, seconds(1), plan.storm_end);
+    return maker.Take();
+  }
+  for (std::uint64_t i = 20 + random.Below(40); i > 0; --i)
+    maker.Add(AnyAction(random), Within(random, milliseconds(50), plan.storm_end));
+  // Storms: some kinds at once, for a while, with calm in between.
+  constexpr int kKinds = static_cast<int>(kLastStormFault) - static_cast<int>(kFirstFault) + 1;
+  for (std::uint64_t storms = 1 + random.Below(3); storms > 0; --storms) {
+    const Duration begin = Within(random, Duration{0}, plan.storm_end - seconds(5));
+    const Duration end = std::min(plan.storm_end, begin + Within(random, seconds(2), seconds(25)));
+    for (std::uint64_t i = 1 + random.Below(4); i > 0; --i) {
+      const auto kind = static_cast<ItemKind>(static_cast<int>(kFirstFault) + static_cast<int>(random.Below(kKinds)));
+      // Believed for half a minute at most (ReflectorShared::kStaleListsMax): a replica that lags longer is one that
+      // was set back.
+      const Duration long_max = kind == ItemKind::kStaleReplica ? seconds(15) : seconds(60);
+      maker.Add(kind, begin, std::min(end, begin + long_max));
+    }
+  }
+  return maker.Take();
+}
+
 }  // namespace
 
 std::string_view Name(ItemKind kind) {
@@ -64,6 +185,7 @@ std::string_view Name(ItemKind kind) {
     case ItemKind::kShrink: return "shrink node";
     case ItemKind::kGrow: return "grow node";
     case ItemKind::kAddPods: return "add pods";
+    case ItemKind::kAddCrowd: return "add a crowd of pods";
     case ItemKind::kDeletePod: return "delete pod";
     case ItemKind::kFinishPod: return "finish pod";
     case ItemKind::kUngate: return "ungate pod";
@@ -94,6 +216,10 @@ std::string_view Name(ItemKind kind) {
     case ItemKind::kWebhookBindings: return "webhook on bindings";
     case ItemKind::kWebhookStatuses: return "webhook on statuses";
     case ItemKind::kWebhookEvents: return "webhook on events";
+    case ItemKind::kServerSlow: return "server slow for all";
+    case ItemKind::kSlowBindings: return "slow webhook on bindings";
+    case ItemKind::kSlowStatuses: return "slow webhook on statuses";
+    case ItemKind::kSlowEvents: return "slow webhook on events";
   }
   return "";
 }
@@ -110,44 +236,13 @@ std::string Item::Text() const {
 }
 
 Plan MakePlan(std::uint64_t seed) {
-  Random random(seed * 0x9e3779b97f4a7c15ULL + 1);
-  Plan plan;
-  plan.seed = seed;
-  plan.takes_protobuf = random.Below(2) == 0;
-  plan.is_tenant_storm = random.Below(8) == 0;
-  plan.same_name = random.Below(2) == 0;
-  plan.storm_end = Within(random, seconds(20), seconds(60));
-  const auto add = [&](ItemKind kind, Duration at, Duration until = Duration{0}) {
-    plan.items.push_back({kind, at, until, random.Next()});
-  };
-  // The scheduler may start before there is anything, or find a cluster.
-  const Duration early = milliseconds(100);
-  for (std::uint64_t i = 3 + random.Below(6); i > 0; --i) add(ItemKind::kAddNode, Within(random, Duration{0}, early));
-  for (std::uint64_t i = random.Below(4); i > 0; --i) add(ItemKind::kAddPods, Within(random, Duration{0}, early));
-  if (plan.is_tenant_storm) {
-    for (int i = 0; i < 10; ++i) add(ItemKind::kAddPods, Within(random, seconds(2), plan.storm_end));
-    add(ItemKind::kWebhookBindings, seconds(1), plan.storm_end);
-    if (random.Below(2) == 0) add(ItemKind::kWebhookStatuses, seconds(1), plan.storm_end);
-    if (random.Below(2) == 0) add(ItemKind::kWebhookEvents, seconds(1), plan.storm_end);
-  } else {
-    for (std::uint64_t i = 20 + random.Below(40); i > 0; --i)
-      add(AnyAction(random), Within(random, milliseconds(50), plan.storm_end));
-    // Storms: some kinds at once, for a while, with calm in between.
-    constexpr int kKinds = static_cast<int>(ItemKind::kWebhookEvents) - static_cast<int>(kFirstFault) + 1;
-    for (std::uint64_t storms = 1 + random.Below(3); storms > 0; --storms) {
-      const Duration begin = Within(random, Duration{0}, plan.storm_end - seconds(5));
-      const Duration end = std::min(plan.storm_end, begin + Within(random, seconds(2), seconds(25)));
-      for (std::uint64_t i = 1 + random.Below(4); i > 0; --i) {
-        const auto kind = static_cast<ItemKind>(static_cast<int>(kFirstFault) + static_cast<int>(random.Below(kKinds)));
-        // Believed for half a minute at most (ReflectorShared::kStaleListsMax): a replica that lags longer is one that
-        // was set back.
-        const Duration long_max = kind == ItemKind::kStaleReplica ? seconds(15) : seconds(60);
-        add(kind, begin, std::min(end, begin + long_max));
-      }
-    }
+  // Chance of its own, so that all other seeds keep the plans that they had before there were slow servers.
+  Random random(seed * 0xd1342543de82ef95ULL + 2);
+  switch (random.Below(16)) {
+    case 0: return MakeSlowServerPlan(seed, random);
+    case 1: return MakeSlowTenantPlan(seed, random);
+    default: return MakeStormPlan(seed);
   }
-  std::stable_sort(plan.items.begin(), plan.items.end(), [](const Item& a, const Item& b) { return a.at < b.at; });
-  return plan;
 }
 
 }  // namespace berth::program_sim

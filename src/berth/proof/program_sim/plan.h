@@ -23,6 +23,7 @@ enum class ItemKind : std::uint8_t {
   kShrink,       // a node's allocatable
   kGrow,         // the same
   kAddPods,      // one to some
+  kAddCrowd,     // several tens at once, of one namespace: more bindings than are sent at once
   kDeletePod,    // with its grace period, or at once
   kFinishPod,    // a bound one has succeeded or failed
   kUngate,       // a pod
@@ -54,8 +55,15 @@ enum class ItemKind : std::uint8_t {
   kWebhookBindings,  // of one namespace; these refuse, cannot be called, or hang
   kWebhookStatuses,
   kWebhookEvents,
+  // Nothing fails, but for those that hang. Only in plans that have nothing else.
+  kServerSlow,    // for all: each answer takes 0.3 to 3 s, of some servers 5 s; watches lag
+  kSlowBindings,  // of one namespace: a webhook takes 1.5 to 8 s and allows the request; some hang now and then
+  kSlowStatuses,
+  kSlowEvents,
 };
 inline constexpr ItemKind kFirstFault = ItemKind::kRefused;
+inline constexpr ItemKind kLastStormFault = ItemKind::kWebhookEvents;
+inline constexpr ItemKind kLastFault = ItemKind::kSlowEvents;
 
 std::string_view Name(ItemKind kind);
 
@@ -71,12 +79,15 @@ struct Item {
 struct Plan {
   std::uint64_t seed = 0;
   bool takes_protobuf = false;   // the scheduler's client
-  bool is_tenant_storm = false;  // nothing fails but one namespace's webhooks
+  bool is_tenant_storm = false;  // nothing fails, or is slow, but one namespace's webhooks
+  bool is_server_slow = false;   // nothing fails; the server is slow for all, for a while
+  int roomy_cpu = 0;             // of each node, where there is room for all pods; 0: nodes are small
   bool same_name = false;        // a second instance has the same schedulerName
   Duration storm_end{0};         // from then on nothing fails
   std::vector<Item> items;       // by time
 };
 
+// One plan in 16 has a server that is slow for all, another one in 16 slow webhooks of one namespace.
 Plan MakePlan(std::uint64_t seed);
 
 }  // namespace berth::program_sim

@@ -25,9 +25,6 @@ using std::chrono::seconds;
 // After the last fault everything has to be done within this time. Requests that hang are given up after 30 s, and what
 // backs off does so for at most 30 s more.
 constexpr Duration kSettleMax = seconds(90);
-// Who waits for the flush of unschedulable pods is placed within this time: five minutes, until the queue looks next
-// (30 s), a back-off (10 s), and the time that victims take to go.
-constexpr Duration kFlushMax = seconds(300 + 30 + 10 + 10);
 // Once all pods are gone, nothing may be left after this: a connection that is dead is believed in for 30 s.
 constexpr Duration kForgetMax = seconds(45);
 // While another namespace's webhooks fail.
@@ -47,7 +44,9 @@ class Simulation {
         network_(
             agenda_, server_, ledger_, plan.seed * 3 + 1, [this](const std::string& what) { Trace(what); },
             [this](std::string_view check, const std::string& what) { Violate(check, what); }),
-        outsiders_(agenda_, server_, ledger_, plan.is_tenant_storm) {}
+        outsiders_(agenda_, server_, ledger_, plan.roomy_cpu) {
+    if (plan.is_server_slow) ledger_.ForbidBlame();
+  }
 
   Report Run() {
     for (const Item& item : plan_.items) agenda_.At(Agenda::kStart + item.at, this, [this, &item] { Do(item); });
@@ -66,10 +65,6 @@ class Simulation {
     }
     report_.settled = agenda_.Now() - healed;
     if (IsFine() && !left.empty()) Violate("liveness", left);
-    if (IsFine() && waits_for_flush_) {
-      left = SettleFlush();
-      if (IsFine() && !left.empty()) Violate("liveness after the flush", left);
-    }
     if (IsFine()) {
       outsiders_.DeleteAllPods();
       RunFor(kForgetMax);
@@ -92,19 +87,6 @@ class Simulation {
     while (IsFine() && (!left.empty() || network_.IsAnyFault()) && agenda_.Now() - healed < kSettleMax) {
       RunFor(seconds(1));
       if (main_) left = WhatIsLeft();
-    }
-    return left;
-  }
-
-  // The same for those that the flush of unschedulable pods has to place.
-  std::string SettleFlush() {
-    excuses_flush_ = false;
-    const Time begin = agenda_.Now();
-    Trace("waits for the flush");
-    std::string left = WhatIsLeft();
-    while (IsFine() && !left.empty() && agenda_.Now() - begin < kFlushMax) {
-      RunFor(seconds(1));
-      left = WhatIsLeft();
     }
     return left;
   }
@@ -214,7 +196,7 @@ class Simulation {
 
   // ---- What must be ----
 
-  // While one namespace's webhooks fail, pods of others are bound, or told why not, as if nothing were.
+  // While one namespace's webhooks fail, or are slow, pods of others are bound, or told why not, as if nothing were.
   void ExpectOrdinary() {
     for (const std::string& key : outsiders_.TakeNewPods()) {
       const auto found = ledger_.pods().find(key);
@@ -224,15 +206,17 @@ class Simulation {
       const std::string uid = found->second.uid;
       const bool fits = !ledger_.FittingNode(found->second, false).empty();
       if (agenda_.Elapsed() < seconds(2) || agenda_.Elapsed() + kOrdinaryTellMax > plan_.storm_end) continue;
-      agenda_.After(fits ? kOrdinaryBindMax : kOrdinaryTellMax, this, [this, key, uid, fits] {
+      agenda_.After(fits ? kOrdinaryBindMax : kOrdinaryTellMax, this, [this, key, uid, fits, since = agenda_.Now()] {
         const auto pod = ledger_.pods().find(key);
         if (pod == ledger_.pods().end() || pod->second.uid != uid || !IsOurs(pod->second)) return;
-        const std::string node = ledger_.FittingNode(pod->second, false);
+        // Pods of its own crowd may have been in its way, and have been preempted since.
+        const std::string node = ledger_.FittingNode(pod->second, false, fits ? since : Time::max());
         if (fits && !node.empty())
-          Violate("ordinary pods",
-                  key + " waits although it has room on " + node + " and only webhooks of another namespace fail");
+          Violate("ordinary pods", key + " waits although it has room on " + node +
+                                       " and only another namespace's webhooks fail or are slow");
         if (!fits && node.empty() && pod->second.condition != "False/Unschedulable")
-          Violate("ordinary pods", key + " is not told why it waits while webhooks of another namespace fail");
+          Violate("ordinary pods",
+                  key + " is not told why it waits while only another namespace's webhooks fail or are slow");
       });
     }
   }
@@ -246,15 +230,10 @@ class Simulation {
   // What should have been done by now; empty: nothing.
   std::string WhatIsLeft() {
     std::int64_t waiting = 0;
-    waits_for_flush_ = false;
     for (const auto& [key, pod] : ledger_.pods()) {
       if (!IsOurs(pod)) continue;
       ++waiting;
       const std::string node = ledger_.FittingNode(pod, true);
-      if (!node.empty() && excuses_flush_ && ledger_.WaitsForFlush(pod)) {
-        waits_for_flush_ = true;
-        continue;
-      }
       if (!node.empty())
         return key + " waits (" + pod.condition + " " + pod.condition_message + ") although it has room on " +
                ledger_.Describe(ledger_.nodes().at(node));
@@ -298,8 +277,6 @@ class Simulation {
   Network network_;
   Outsiders outsiders_;
   Life lives_ = kOutsider;
-  bool excuses_flush_ = true;
-  bool waits_for_flush_ = false;  // somebody did when it was asked last what is left
   std::optional<Process> main_;
   std::optional<Process> second_;
 };

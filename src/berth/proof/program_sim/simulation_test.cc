@@ -35,6 +35,31 @@ TEST(ProgramSimulation, TheSeedDecides) {
   EXPECT_GT(sum.lives, 5);
 }
 
+// The first seeds with such plans; what must hold in them is up to berth-sim.
+TEST(ProgramSimulation, SomePlansAreOnlySlow) {
+  log::SetLevel(log::Level::kError);
+  int of_all = 0;
+  int of_tenant = 0;
+  for (std::uint64_t seed = 1; of_all == 0 || of_tenant == 0; ++seed) {
+    ASSERT_LT(seed, 200u);
+    const Plan plan = MakePlan(seed);
+    bool has_crowd = false;
+    bool has_other_fault = false;
+    for (const Item& item : plan.items) {
+      has_crowd = has_crowd || item.kind == ItemKind::kAddCrowd;
+      has_other_fault = has_other_fault || (item.kind >= kFirstFault && item.kind <= kLastStormFault);
+      EXPECT_LE(item.until, plan.storm_end);
+    }
+    if (!has_crowd) continue;
+    ++(plan.is_server_slow ? of_all : of_tenant);
+    EXPECT_NE(plan.is_server_slow, plan.is_tenant_storm) << seed;
+    EXPECT_FALSE(has_other_fault) << seed;
+    const Report one = Simulate(plan);
+    EXPECT_EQ(one.hash, Simulate(plan).hash) << seed;
+    EXPECT_GT(one.faults, 10) << seed;
+  }
+}
+
 class LedgerTest : public ::testing::Test {
  protected:
   void Node(const std::string& name, int cpu) {
@@ -71,6 +96,20 @@ TEST_F(LedgerTest, SeesThatANodeIsFull) {
   EXPECT_EQ(violations, std::vector<std::string>{"over capacity"});
 }
 
+TEST_F(LedgerTest, WhoIsNominatedForTheNodeTakesItsRoom) {
+  Node("n", 4);
+  Bound("p", "n");
+  Pod("ADDED", "q", "");
+  Pod("ADDED", "r", "");
+  EXPECT_EQ(ledger.FittingNode(ledger.pods().at("a/q"), false), "n");
+  ledger.TakeLines(
+      R"({"type":"MODIFIED","object":{"kind":"Pod","metadata":{"name":"r","namespace":"a","uid":"u-r"},)"
+      R"("spec":{"containers":[{"resources":{"requests":{"cpu":"2"}}}]},"status":{"nominatedNodeName":"n"}}})");
+  EXPECT_EQ(ledger.FittingNode(ledger.pods().at("a/q"), false), "");
+  EXPECT_EQ(ledger.FittingNode(ledger.pods().at("a/r"), false), "n");
+  EXPECT_TRUE(violations.empty());
+}
+
 TEST_F(LedgerTest, ExcusesWhatTheSchedulerCannotKnow) {
   Node("n", 4);
   Pod("ADDED", "stranger", "n");  // an outsider's
@@ -97,6 +136,22 @@ TEST_F(LedgerTest, SeesPortsMovesAndEventsOfNothing) {
   EXPECT_EQ(violations.size(), 3u);
   ledger.TakeLines(event + R"(p.2","namespace":"a"},"involvedObject":{"uid":"u-p"}}})");
   EXPECT_EQ(violations.back(), "events once");
+}
+
+TEST_F(LedgerTest, SeesBlameWhereNobodyIsToBlame) {
+  const auto tell = [this](const std::string& message) {
+    ledger.TakeLines(R"({"type":"ADDED","object":{"kind":"Event","reason":"FailedScheduling","message":")" + message +
+                     R"(","metadata":{"name":"p.1","namespace":"a"},"involvedObject":{"uid":"u-p"}}})");
+  };
+  tell("bindings are not answered in time: not sent");
+  EXPECT_TRUE(violations.empty());
+  ledger.ForbidBlame();
+  tell("0/1 nodes are available: 1 Insufficient cpu.");
+  EXPECT_TRUE(violations.empty());
+  tell("bindings are not answered in time: not sent");
+  EXPECT_EQ(violations, std::vector<std::string>{"slow for all"});
+  tell("not answered in time (by an admission webhook?)");
+  EXPECT_EQ(violations.size(), 2u);
 }
 
 TEST(Shrink, LeavesWhatFails) {

@@ -29,6 +29,7 @@ void BlockSignals() {
   const sigset_t set = AllSignals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGUSR1, SIG_IGN);  // as a program in Go, which nobody has told what to do with it
 }
 
 const char* WaitForSignal(const std::function<void()>& tell) {
@@ -46,10 +47,12 @@ void EndWait() {
   kill(getpid(), SIGTERM);
 }
 
-bool HasSignal() {
+bool HasSignal(Duration wait) {
   const sigset_t set = EndingSignals();
-  const timespec none{};
-  return sigtimedwait(&set, nullptr, &none) > 0;
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(wait);
+  const auto rest = std::chrono::duration_cast<std::chrono::nanoseconds>(wait - seconds);
+  const timespec limit{seconds.count(), rest.count()};
+  return sigtimedwait(&set, nullptr, &limit) > 0;
 }
 
 }  // namespace berth::cli

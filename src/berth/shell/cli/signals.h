@@ -5,6 +5,8 @@
 
 #include <functional>
 
+#include "berth/base/time.h"
+
 namespace berth::cli {
 
 // Before any thread is started: these signals are then taken by WaitForSignal alone, and a closed connection is an
@@ -17,7 +19,7 @@ const char* WaitForSignal(const std::function<void()>& tell = {});
 // Makes WaitForSignal() return, now or when it is called next, as if SIGTERM had come. Any thread.
 void EndWait();
 
-// True when SIGINT or SIGTERM has come. Does not block.
-bool HasSignal();
+// True when SIGINT or SIGTERM has come, or comes within `wait`.
+bool HasSignal(Duration wait = {});
 
 }  // namespace berth::cli

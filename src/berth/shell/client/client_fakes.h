@@ -52,6 +52,8 @@ class FakeLoop final : public EventLoop, public Clock {
     }
     BERTH_CHECK(false, "the loop does not come to rest");
   }
+  // Sets the time, and calls no timer.
+  void SetNow(Time now) { now_ = now; }
   // Lets time pass, stopping at each timer on the way.
   void Advance(Duration by) {
     const Time end = now_ + by;

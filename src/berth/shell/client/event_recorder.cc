@@ -56,7 +56,8 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
         lanes_(std::make_shared<RequestLanes>(loop_, RequestLanesOptions{.in_flight_max = options_.in_flight_max,
                                                                          .backoff_min = options_.backoff_min,
                                                                          .backoff_max = options_.backoff_max,
-                                                                         .seed = options_.seed})),
+                                                                         .seed = options_.seed,
+                                                                         .pace = options_.pace})),
         outage_(options_.backoff_min, options_.backoff_max, options_.seed),
         sends_protobuf_(rest.options().sends_protobuf),
         room_(options_.queue_max, options_.queue_bytes_max) {}
@@ -351,7 +352,7 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
                const auto self = weak.lock();
                if (!self) return;
                self->OnAnswer(item, result);
-               ended(WasAnswered(result));
+               ended(EndOf(result));
              });
     return true;
   }

@@ -15,6 +15,8 @@
 
 namespace berth::client {
 
+class ServerPace;
+
 struct ObjectReference {
   std::string api_version;  // "v1"
   std::string kind;         // "Pod"
@@ -50,6 +52,7 @@ struct EventRecorderOptions {
   Duration series_idle = std::chrono::minutes(6);      // a series is over after that
   Duration series_refresh = std::chrono::minutes(30);  // between writes of a series' count
   std::uint64_t seed = 1;
+  std::shared_ptr<ServerPace> pace = nullptr;  // see RequestLanesOptions
 };
 
 struct EventRecorderStats {

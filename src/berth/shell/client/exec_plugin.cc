@@ -173,6 +173,8 @@ Expected<std::string> RunExecPlugin(const ExecPlugin& plugin, const std::atomic<
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, err.writer.get(), STDERR_FILENO);
   }
+  // Whatever a library has left open: a child that stays must not keep a port of ours.
+  posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t none;

@@ -320,6 +320,18 @@ TEST_F(InformerWireTest, TakesJsonWhereTheServerHasNoProtobuf) {
   EXPECT_THAT(Take(), ElementsAre("add a x", "synced"));
 }
 
+TEST_F(InformerWireTest, APageOfJsonWithoutEndIsGivenUp) {
+  const std::string page = ListJson("10", {{"a", std::string(3000, 'x')}});
+  Make({.is_protobuf = true}, {.list_bytes_max = 5000});
+  Stream().Open("application/json");
+  for (int i = 0; i < 3 && Stream().IsLive(); ++i) Bytes(page.substr(0, 3000));
+  EXPECT_FALSE(Stream().IsLive());
+  EXPECT_THAT(failures, ElementsAre(HasSubstr("a page of the list is longer than 5000 bytes")));
+  // The same where JSON is asked for: of the transport.
+  Make({});
+  EXPECT_EQ(transport.Next()->options.body_bytes_max, std::size_t{64} << 20);
+}
+
 TEST_F(InformerWireTest, AsksForJsonWhereProtobufIsRefused) {
   for (const int status : {406, 415}) {
     for (const bool streams_list : {false, true}) {

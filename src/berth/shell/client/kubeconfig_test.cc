@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/shell/client/kubeconfig.h"
 
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <mutex>
 #include <optional>
 
@@ -423,6 +425,23 @@ TEST_F(ExecTest, GivesTheTokenUntilItExpires) {
   clock.Advance(hours(1));
   EXPECT_THAT(AuthorizationOf(config), HasSubstr("expired at"));
   EXPECT_EQ(Runs(), 3U);
+}
+
+TEST_F(ExecTest, InheritsNothingButItsOwnPipes) {
+  // As a library may leave one open, without close-on-exec.
+  const int left_open = ::socket(AF_INET, SOCK_STREAM, 0);
+  ASSERT_GE(left_open, 0);
+  const auto config = WithPlugin("ls -l /proc/self/fd > \"$(dirname \"$0\")/fds\"\n" + Print(R"("token":"tok")"));
+  for (const std::size_t run : {1U, 2U}) {
+    EXPECT_EQ(AuthorizationOf(config), "Bearer tok");
+    ASSERT_EQ(Runs(), run);
+    std::ifstream file(folder.Path("bin/fds"));
+    const std::string listed((std::istreambuf_iterator<char>(file)), {});
+    EXPECT_THAT(listed, HasSubstr(" 1 -> "));
+    EXPECT_THAT(listed, ::testing::Not(HasSubstr("socket:"))) << "run " << run;
+    EXPECT_TRUE(config->credentials->Invalidate("Bearer tok"));
+  }
+  ::close(left_open);
 }
 
 TEST_F(ExecTest, GivesTheClientCertificate) {

@@ -91,7 +91,7 @@ void LeaderElector::Start() {
   rest_.loop().Dispatch([this, alive = alive_] {
     if (!*alive || state_ != State::kIdle) return;
     state_ = State::kStandby;
-    log::Info("client", "Attempting to acquire leader lease",
+    log::Info("client", "Attempting to acquire leader lease...",
               {{"lock", NameOf(options_)}, {"identity", options_.identity}});
     Try();
   });
@@ -290,11 +290,22 @@ void LeaderElector::Release(std::function<void(bool)> done) {
       on_released_ = done;
       return BeginRelease();
     }
+    LeaveToRunOut(done);
+  });
+}
+
+void LeaderElector::LeaveToRunOut(std::function<void(bool)> done) {
+  rest_.loop().Dispatch([this, alive = alive_, done = std::move(done)] {
+    if (!*alive) return;
+    const bool was_leader = state_ == State::kLeading;
     fence_->Close();
     if (state_ != State::kLost) state_ = State::kReleased;
+    step_ = Step::kPausing;
+    is_leader_ = false;
     ++request_;
     if (cancel_pause_) std::exchange(cancel_pause_, nullptr)();
-    done(false);
+    if (cancel_deadline_) std::exchange(cancel_deadline_, nullptr)();
+    done(was_leader);
   });
 }
 

@@ -18,6 +18,8 @@
 //   b  no renewal succeeded within the renew deadline or before the fence closed, or the lease is another's: on_lost
 //   c  the server has stored a record without a holder, or kReleaseMax has passed
 //
+// LeaveToRunOut() leads from each of them to kReleased at once.
+//
 // There is one request at a time (Step). An attempt passes through these steps and ends in kPausing, until the next
 // attempt:
 //
@@ -33,7 +35,8 @@
 // - A leader that reads another holder's name has lost at once, and not only at the end of its renew deadline. The
 //   fence may also close before that deadline.
 // - If a Lease is deleted while another process holds it, a standby creates it again only when the holder's lease
-//   duration is over. Until then the holder has had the time to create it again itself.
+//   duration is over. Until then the holder has had the time to create it again itself. A standby that has only just
+//   started, and has seen no holder, takes a missing Lease at once, as client-go does.
 // - While another process holds the lease, a standby reads it at least every retry period, and when it runs out. It
 //   therefore takes over within the lease duration plus one retry period. client-go waits up to 2.2 retry periods
 //   between two reads, as this class does after errors.
@@ -104,7 +107,11 @@ class LeaderElector final {
   // whether this process led; no other callback comes afterwards. A standby whose first write is under way may leave a
   // lease that has to run out. Any thread.
   void Release(std::function<void(bool was_leader)> done);
-  // The same for a standby. If this process leads, nothing happens, and `done` is called with true. Any thread.
+  // Ends the candidacy and closes the fence as well, but leaves the lease of a leader to run out: a write that it has
+  // sent may still take effect, and nobody else may lead before that is past. Any thread.
+  void LeaveToRunOut(std::function<void(bool was_leader)> done);
+  // The same as Release() for a standby. If this process leads, nothing happens, and `done` is called with true. Any
+  // thread.
   void Withdraw(std::function<void(bool is_leader)> done);
 
   // Any thread: for metrics and health checks.

@@ -485,6 +485,25 @@ TEST_F(LeaderElectorTest, ReleaseGivesItBackAndTheNextOneTakesItAtOnce) {
   EXPECT_FALSE(a.fence->IsOpen());
 }
 
+TEST_F(LeaderElectorTest, ALeaseThatIsLeftToRunOutIsNobodysUntilThen) {
+  Candidate a(loop, server, "a");
+  Candidate b(loop, server, "b");
+  loop.Advance(seconds(5));
+  std::optional<bool> was_leader;
+  a.elector->LeaveToRunOut([&](bool led) { was_leader = led; });
+  loop.Run();
+  EXPECT_EQ(was_leader, true);
+  EXPECT_FALSE(a.fence->IsOpen());
+  EXPECT_FALSE(a.elector->IsLeader());
+  EXPECT_FALSE(a.lost_at.has_value());
+  EXPECT_EQ(server.holder(), "a");
+  loop.Advance(seconds(12));  // The last renewal was a retry period ago at most.
+  EXPECT_FALSE(b.Leads());
+  EXPECT_EQ(server.holder(), "a") << "it is not renewed any more, nor given back";
+  loop.Advance(seconds(6));
+  EXPECT_TRUE(b.Leads());
+}
+
 TEST_F(LeaderElectorTest, AReleaseThatIsNotAnsweredEnds) {
   Candidate a(loop, server, "a");
   server.is_silent = true;

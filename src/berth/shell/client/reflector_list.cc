@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/shell/client/reflector_list.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "berth/base/log.h"
@@ -12,6 +13,10 @@ namespace {
 // Pages of one list. At 500 objects each this is far beyond what etcd holds; a server that hands out continue tokens
 // for ever is broken.
 constexpr int kPagesMax = 100'000;
+// A list in JSON is collected before it is read. A page of 500 objects has some MiB; a list that has to come in one
+// piece may have hundreds.
+constexpr std::size_t kPageBytesMax = std::size_t{64} << 20;
+constexpr std::size_t kWholeBytesMax = std::size_t{512} << 20;
 constexpr int kPageTries = 4;  // of a page after the first, whose continue token is worth keeping
 constexpr Duration kPageTimeout = std::chrono::seconds(60);
 
@@ -29,6 +34,10 @@ void ReflectorList::StartPages(bool in_pages) {
   RequestPage();
 }
 
+std::size_t ReflectorList::BytesMax() const {
+  return std::min(shared_.options.list_bytes_max, in_pages_ ? kPageBytesMax : kWholeBytesMax);
+}
+
 void ReflectorList::RequestPage() {
   const int size = shared_.takes_protobuf ? shared_.options.streamed_page_size : shared_.options.page_size;
   net::Request request;
@@ -37,9 +46,8 @@ void ReflectorList::RequestPage() {
                                                     {"limit", in_pages_ ? std::to_string(size) : ""},
                                                     {"continue", continue_}});
   if (shared_.takes_protobuf) return StreamPage(std::move(request));
-  const RestOptions rest_options{.timeout = kPageTimeout,
-                                 .tries = continue_.empty() ? 1 : kPageTries,
-                                 .body_bytes_max = shared_.options.list_bytes_max};
+  const RestOptions rest_options{
+      .timeout = kPageTimeout, .tries = continue_.empty() ? 1 : kPageTries, .body_bytes_max = BytesMax()};
   shared_.rest.Do(std::move(request), rest_options,
                   shared_.phases.InPhase([this](Expected<net::Response> page) { OnPage(std::move(page)); }));
 }
@@ -79,9 +87,11 @@ Expected<void> ReflectorList::TakeItem(std::string_view item, std::uint64_t phas
 void ReflectorList::OnPageBytes(std::string_view bytes) {
   const std::uint64_t phase = shared_.phases.current();
   if (!shared_.is_protobuf) {
-    if (page_body_.size() + bytes.size() > shared_.options.list_bytes_max) {
-      return owner_.OnListFailed({ErrorCode::kTooLarge, "the list is longer than " +
-                                                            std::to_string(shared_.options.list_bytes_max) + " bytes"});
+    if (page_body_.size() + bytes.size() > BytesMax()) {
+      std::string().swap(page_body_);
+      return owner_.OnListFailed({ErrorCode::kTooLarge, std::string(in_pages_ ? "a page of the list" : "the list") +
+                                                            " is longer than " + std::to_string(BytesMax()) +
+                                                            " bytes"});
     }
     page_body_.append(bytes);
     return;

@@ -5,6 +5,7 @@
 // On the loop's thread, with the lock of the phases held.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -36,6 +37,7 @@ class ReflectorList {
 
  private:
   void StartPages(bool in_pages);
+  std::size_t BytesMax() const;  // of a page in JSON
   void RequestPage();
   void StreamPage(net::Request request);
   Expected<void> TakeItem(std::string_view item, std::uint64_t phase);

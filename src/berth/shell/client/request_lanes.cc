@@ -2,22 +2,40 @@
 #include "berth/shell/client/request_lanes.h"
 
 #include <algorithm>
+#include <chrono>
+#include <map>
 #include <utility>
 
+#include "berth/base/text_hash.h"
+
 namespace berth::client {
+namespace {
+
+// Between two looks at late requests, which others' answers may bring about.
+constexpr Duration kJudgedEvery = std::chrono::milliseconds(100);
+
+std::string InMilliseconds(Duration duration) {
+  return FormatGoDuration(std::chrono::ceil<std::chrono::milliseconds>(duration));
+}
+
+}  // namespace
 
 RequestLanes::RequestLanes(EventLoop& loop, RequestLanesOptions options)
-    : loop_(loop), options_(options), random_(options.seed) {}
+    : loop_(loop), options_(std::move(options)), random_(options_.seed) {
+  if (options_.pace == nullptr) options_.pace = std::make_shared<ServerPace>(loop);
+}
 
 RequestLanes::~RequestLanes() {
+  for (const auto& [id, flight] : flights_) options_.pace->Ended(flight.number, false);
   if (cancel_timer_) cancel_timer_();
 }
 
 void RequestLanes::Add(std::string_view lane, Request request, bool is_first) {
   auto it = lanes_.find(lane);
   if (it == lanes_.end()) it = lanes_.emplace(std::string(lane), Lane()).first;
-  if (it->second.window > 0 && request.refuse && (it->second.is_held || !HasRoom(it->second))) {
-    refused_.push_back(std::move(request.refuse));
+  const bool is_blamed = !it->second.blamed_for.empty();
+  if (is_blamed && request.refuse && (it->second.is_held || !HasRoom(it->second))) {
+    refused_.emplace_back(std::move(request.refuse), it->second.blamed_for);
     return Pump();
   }
   std::deque<Request>& waiting = it->second.waiting;
@@ -37,6 +55,11 @@ bool RequestLanes::IsSlow(std::string_view lane) const {
   return it != lanes_.end() && it->second.window > 0;
 }
 
+bool RequestLanes::IsBlamed(std::string_view lane) const {
+  const auto it = lanes_.find(lane);
+  return it != lanes_.end() && !it->second.blamed_for.empty();
+}
+
 bool RequestLanes::HasRoom(const Lane& lane) const {
   return lane.window == 0 || lane.in_flight - std::min(lane.late, options_.late_beside_max) < lane.window;
 }
@@ -54,7 +77,7 @@ void RequestLanes::Pump() {
   const auto self = shared_from_this();  // what is answered at once may end its owner
   for (bool has_started = true; has_started;) {
     has_started = !refused_.empty();
-    for (const Refuse& refuse : std::exchange(refused_, {})) refuse();
+    for (const auto& [refuse, why] : std::exchange(refused_, {})) refuse(why);
     if (options_.in_flight_max <= 0 || all_in_flight() >= options_.all_in_flight_max) break;
     if (in_flight_ < options_.in_flight_max) has_started = StartOne(turns_);
     if (slow_in_flight_ < std::min(options_.slow_in_flight_max, options_.in_flight_max))
@@ -90,16 +113,16 @@ void RequestLanes::StartNext(const std::string& name, Lane& lane) {
   const bool is_slow = lane.window > 0;
   ++lane.in_flight;
   ++(is_slow ? slow_in_flight_ : in_flight_);
-  flights_.emplace(id, Flight{name, loop_.Now(), is_slow});
+  flights_.emplace(id, Flight{name, loop_.Now(), options_.pace->Sent(CauseOf(name)), is_slow});
   by_age_.emplace_back(loop_.Now(), id);
   List(name, lane);
-  const bool was_sent = start([weak = weak_from_this(), id](bool was_answered) {
-    if (const auto self = weak.lock()) self->OnEnd(id, was_answered ? End::kAnswered : End::kNoAnswer);
+  const bool was_sent = start([weak = weak_from_this(), id](RequestEnd end) {
+    if (const auto self = weak.lock()) self->OnEnd(id, end);
   });
-  if (!was_sent) OnEnd(id, End::kNotSent);
+  if (!was_sent) OnEnd(id, std::nullopt);
 }
 
-void RequestLanes::OnEnd(std::uint64_t id, End end) {
+void RequestLanes::OnEnd(std::uint64_t id, std::optional<RequestEnd> end) {
   auto node = flights_.extract(id);
   if (node.empty()) return;
   const Flight& flight = node.mapped();
@@ -110,47 +133,76 @@ void RequestLanes::OnEnd(std::uint64_t id, End end) {
   }
   Lane& lane = lanes_.find(flight.lane)->second;
   --lane.in_flight;
-  if (flight.is_late) --lane.late;
-  if (end == End::kNoAnswer) {
+  if (flight.is_late) {
+    --lane.late;
+    --late_in_flight_;
+  }
+  options_.pace->Ended(flight.number, end == RequestEnd::kAnswered);
+  if (end == RequestEnd::kAnswered) lane.answered_at = loop_.Now();
+  if (end == RequestEnd::kNoAnswer) {
     Hold(flight.lane, lane);
-  } else if (end == End::kAnswered && flight.is_late && flight.is_slow && lane.window > 0 &&
-             !IsSlowerThanOthers(flight)) {
+  } else if (end && flight.is_late && flight.is_slow && lane.window > 0 && !FarSoonerOthers(flight)) {
     lane.window = std::min(lane.window + 1, options_.slow_in_flight_max);
-  } else if (end == End::kAnswered && !flight.is_late) {
-    NoteQuickAnswer(flight.lane);
+  } else if (end && !flight.is_late) {
     lane.failures = 0;
     if (lane.window > 0) {
       ++lane.window;
-      if (++lane.quick_in_row >= options_.quick_answers_wanted) lane.window = lane.quick_in_row = 0;
+      if (++lane.quick_in_row >= options_.quick_answers_wanted) {
+        lane.window = lane.quick_in_row = 0;
+        lane.blamed_for.clear();
+      }
     }
+    if (late_in_flight_ > 0 && judged_at_ + kJudgedEvery <= loop_.Now()) JudgeLateOnes();
   }
   List(flight.lane, lane);
   DropIdle(flight.lane);
   Pump();
 }
 
-// Whether another lane was answered quickly since the request was sent.
-bool RequestLanes::IsSlowerThanOthers(const Flight& flight) const {
-  return (quick_lane_ == flight.lane ? quick_before_ : quick_at_) >= flight.sent_at;
+// Lanes of other objects have other causes, whatever they are called.
+std::uint64_t RequestLanes::CauseOf(const std::string& lane) const {
+  return HashText(lane) ^ reinterpret_cast<std::uintptr_t>(this);
 }
 
-void RequestLanes::NoteQuickAnswer(const std::string& name) {
-  if (quick_lane_ != name) {
-    quick_lane_ = name;
-    quick_before_ = quick_at_;
-  }
-  quick_at_ = loop_.Now();
+std::optional<Duration> RequestLanes::FarSoonerOthers(const Flight& flight) const {
+  return options_.pace->FarSoonerSince(CauseOf(flight.lane), flight.sent_at);
 }
 
 void RequestLanes::BecomeSlow(Lane& lane) {
   lane.window = 1;
   lane.quick_in_row = 0;
-  std::erase_if(lane.waiting, [this](Request& request) {
+}
+
+void RequestLanes::Blame(Lane& lane, std::string why) {
+  BecomeSlow(lane);
+  lane.blamed_for = std::move(why);
+  std::erase_if(lane.waiting, [this, &lane](Request& request) {
     if (!request.refuse) return false;
-    refused_.push_back(std::move(request.refuse));
+    refused_.emplace_back(std::move(request.refuse), lane.blamed_for);
     --waiting_;
     return true;
   });
+}
+
+// Whether the lanes of late requests are slower than the server is for others: asked again as long as it is not known.
+void RequestLanes::JudgeLateOnes() {
+  judged_at_ = loop_.Now();
+  std::map<std::string_view, const Flight*> oldest;  // by lane, in a defined order
+  for (const auto& [id, flight] : flights_) {
+    if (!flight.is_late || IsBlamed(flight.lane)) continue;
+    const Flight*& of_lane = oldest[flight.lane];
+    if (of_lane == nullptr || flight.sent_at < of_lane->sent_at) of_lane = &flight;
+  }
+  for (const auto& [name, flight] : oldest) {
+    Lane& lane = lanes_.find(name)->second;
+    const bool are_many_late =
+        lane.late >= options_.blamed_late_min && loop_.Now() - flight->sent_at >= options_.blamed_late_for;
+    if (lane.answered_at >= flight->sent_at && !are_many_late) continue;
+    if (const std::optional<Duration> others = FarSoonerOthers(*flight)) {
+      Blame(lane, "have had no answer for " + InMilliseconds(loop_.Now() - flight->sent_at) +
+                      ", while the API server answers others within " + InMilliseconds(*others));
+    }
+  }
 }
 
 // Of requests that were under way together only the first says something new.
@@ -170,15 +222,16 @@ void RequestLanes::Hold(const std::string& name, Lane& lane) {
   });
 }
 
-// Set for the oldest request that is neither late nor answered, if there is one.
+// Set for the oldest request that is neither late nor answered, or for another look at the late ones.
 void RequestLanes::ArmTimer() {
   while (!by_age_.empty() && !flights_.contains(by_age_.front().second)) by_age_.pop_front();
-  if (by_age_.empty()) {
+  if (by_age_.empty() && late_in_flight_ == 0) {
     if (cancel_timer_) std::exchange(cancel_timer_, nullptr)();
     return;
   }
-  if (cancel_timer_) return;  // It may be an older one's: then it looks again.
-  const Duration left = by_age_.front().first + options_.late_after - loop_.Now();
+  if (cancel_timer_) return;            // It may be an older one's: then it looks again.
+  Duration left = options_.late_after;  // until late ones are judged again
+  if (!by_age_.empty()) left = by_age_.front().first + options_.late_after - loop_.Now();
   cancel_timer_ = loop_.PostAfter(left, [weak = weak_from_this()] {
     const auto self = weak.lock();
     if (!self) return;
@@ -193,12 +246,14 @@ void RequestLanes::MarkLate() {
     const auto it = flights_.find(by_age_.front().second);
     if (it == flights_.end()) continue;
     it->second.is_late = true;
+    ++late_in_flight_;
     if (!it->second.is_slow) --in_flight_;
     const auto lane = lanes_.find(it->second.lane);
     ++lane->second.late;
-    if (!it->second.is_slow || IsSlowerThanOthers(it->second)) BecomeSlow(lane->second);
+    if (!it->second.is_slow || FarSoonerOthers(it->second)) BecomeSlow(lane->second);
     List(lane->first, lane->second);
   }
+  JudgeLateOnes();
   Pump();
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/shell/client/request_lanes.h"
 
+#include <algorithm>
 #include <chrono>
+#include <deque>
 #include <map>
 #include <string>
 #include <utility>
@@ -9,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "berth/base/random.h"
 #include "berth/shell/client/client_fakes.h"
 
 namespace berth::client {
@@ -35,7 +38,16 @@ class RequestLanesTest : public ::testing::Test {
     for (std::size_t i = 0; i < count; ++i) {
       const RequestLanes::Ended ended = under_way[lane].front();
       under_way[lane].erase(under_way[lane].begin());
-      ended(was_answered);
+      ended(was_answered ? RequestEnd::kAnswered : RequestEnd::kNoAnswer);
+    }
+  }
+
+  // One after the other, each in 30 ms.
+  void AnswerQuickly(const std::string& lane, int count) {
+    for (int i = 0; i < count; ++i) {
+      Add(lane);
+      loop.Advance(milliseconds(30));
+      Answer(lane);
     }
   }
 
@@ -68,6 +80,10 @@ TEST_F(RequestLanesTest, WhatIsNotAnsweredHoldsNobodyElseForLong) {
   loop.Advance(seconds(1));
   EXPECT_EQ(UnderWay("works"), 3U);
   EXPECT_EQ(UnderWay("hangs"), 4U) << "a slow lane sends no more until it has been answered";
+  EXPECT_FALSE(lanes->IsBlamed("hangs")) << "nobody has been answered sooner";
+  Answer("works", 3);
+  AnswerQuickly("works", 8);
+  EXPECT_TRUE(lanes->IsBlamed("hangs"));
   EXPECT_TRUE(lanes->IsSlow("hangs"));
   EXPECT_FALSE(lanes->IsSlow("works"));
 }
@@ -82,7 +98,7 @@ TEST_F(RequestLanesTest, ALostAnswerHoldsUpNobody) {
   for (int i = 0; i < 2; ++i) {
     const RequestLanes::Ended newest = under_way["a"].back();
     under_way["a"].pop_back();
-    newest(true);
+    newest(RequestEnd::kAnswered);
   }
   EXPECT_EQ(lanes->waiting(), 0U);
   EXPECT_EQ(order.size(), 4U);
@@ -111,8 +127,10 @@ TEST_F(RequestLanesTest, ALateAnswerMakesALaneSlowAnew) {
   loop.Advance(seconds(1));
   Answer("hangs", 5);
   ASSERT_EQ(UnderWay("hangs"), 2U);
-  Add("works");
-  Answer("works");
+  for (int i = 0; i < 8; ++i) {
+    Add("works");
+    Answer("works");
+  }
   loop.Advance(seconds(1));
   Answer("hangs", 2);
   EXPECT_EQ(UnderWay("hangs"), 1U);
@@ -184,9 +202,10 @@ TEST_F(RequestLanesTest, ARequestThatIsNotSentTakesNoPlace) {
 }
 
 // Whoever can do something else meanwhile is told instead of kept.
-TEST_F(RequestLanesTest, ASlowLaneRefusesWhatItWouldNotSendSoon) {
+TEST_F(RequestLanesTest, ABlamedLaneRefusesWhatItWouldNotSendSoon) {
   Make({.in_flight_max = 2, .late_beside_max = 0});
   int refused = 0;
+  std::string why;
   const auto add = [&] {
     lanes->Add(
         "a",
@@ -194,12 +213,20 @@ TEST_F(RequestLanesTest, ASlowLaneRefusesWhatItWouldNotSendSoon) {
           under_way["a"].push_back(std::move(ended));
           return true;
         },
-        [&refused] { ++refused; });
+        [&](const std::string& said) {
+          ++refused;
+          why = said;
+        });
   };
   for (int i = 0; i < 5; ++i) add();
-  EXPECT_EQ(refused, 0);
   loop.Advance(seconds(1));
+  ASSERT_TRUE(lanes->IsSlow("a"));
+  EXPECT_EQ(refused, 0) << "the server may be slow for all";
+  AnswerQuickly("works", 7);
+  EXPECT_EQ(refused, 0);
+  AnswerQuickly("works", 1);
   EXPECT_EQ(refused, 3);
+  EXPECT_EQ(why, "have had no answer for 1.24s, while the API server answers others within 30ms");
   add();
   EXPECT_EQ(refused, 4);
   Add("a");
@@ -210,6 +237,82 @@ TEST_F(RequestLanesTest, ASlowLaneRefusesWhatItWouldNotSendSoon) {
   add();
   EXPECT_EQ(refused, 4) << "it may be sent at once";
   EXPECT_EQ(UnderWay("a"), 1U);
+}
+
+// An API server that is short of time answers everybody late, and nobody is to blame. A request waits for as long as it
+// takes.
+TEST_F(RequestLanesTest, NobodyIsBlamedWhenAllAreLate) {
+  Make({.in_flight_max = 8});
+  int refused = 0;
+  int sent = 0;
+  std::deque<std::pair<Time, RequestLanes::Ended>> at_the_server;
+  Random random(7);
+  const auto add = [&](const std::string& lane) {
+    lanes->Add(
+        lane,
+        [&](RequestLanes::Ended ended) {
+          ++sent;
+          const auto takes = milliseconds(300 + static_cast<std::int64_t>(random.Below(2700)));
+          at_the_server.emplace_back(loop.Now() + takes, std::move(ended));
+          return true;
+        },
+        [&refused](const std::string&) { ++refused; });
+  };
+  for (int i = 0; i < 300; ++i) add("a");
+  for (int i = 0; i < 30; ++i) add("b");
+  int most = 0;
+  for (int tick = 0; tick < 20'000 && lanes->waiting() + at_the_server.size() > 0; ++tick) {
+    loop.Advance(milliseconds(10));
+    most = std::max(most, lanes->all_in_flight());
+    for (std::size_t i = at_the_server.size(); i-- > 0;) {
+      if (at_the_server[i].first > loop.Now()) continue;
+      const RequestLanes::Ended ended = at_the_server[i].second;
+      at_the_server.erase(at_the_server.begin() + static_cast<std::ptrdiff_t>(i));
+      ended(RequestEnd::kAnswered);
+    }
+  }
+  EXPECT_EQ(refused, 0);
+  EXPECT_EQ(sent, 330);
+  EXPECT_LE(most, 32);
+}
+
+// A server that cannot be reached says so sooner than any webhook.
+TEST_F(RequestLanesTest, WhatDidNotReachTheServerSaysNothing) {
+  Make({.in_flight_max = 4});
+  Add("a", 2);
+  Add("away", 2);
+  loop.Advance(milliseconds(1500));
+  for (int i = 0; i < 10; ++i) {
+    Add("away");
+    for (const RequestLanes::Ended& ended : std::exchange(under_way["away"], {})) ended(RequestEnd::kNotReached);
+    loop.Advance(milliseconds(200));
+  }
+  EXPECT_FALSE(lanes->IsBlamed("a"));
+}
+
+// As long as the webhook of some pods hangs, those of others are answered.
+TEST_F(RequestLanesTest, ALaneIsBlamedForManyLateOnesThoughItIsAnswered) {
+  Make({.in_flight_max = 16, .blamed_late_min = 8});
+  Add("a", 16);
+  Add("works", 3);
+  loop.Advance(seconds(1));
+  Answer("a", 1);
+  Answer("works", 3);
+  AnswerQuickly("works", 8);
+  EXPECT_FALSE(lanes->IsBlamed("a")) << "the server may have become quick just now";
+  loop.Advance(seconds(9));
+  AnswerQuickly("works", 8);
+  EXPECT_TRUE(lanes->IsBlamed("a"));
+  Make({.in_flight_max = 16, .blamed_late_min = 8});
+  under_way.clear();
+  Add("a", 4);
+  Add("works", 3);
+  loop.Advance(milliseconds(500));
+  Answer("a", 1);
+  loop.Advance(milliseconds(500));
+  Answer("works", 3);
+  AnswerQuickly("works", 20);
+  EXPECT_FALSE(lanes->IsBlamed("a")) << "answers are lost now and then";
 }
 
 TEST_F(RequestLanesTest, OneGoesFirst) {
@@ -254,7 +357,7 @@ TEST_F(RequestLanesTest, AnswersWithinTheCallAndAfterTheEnd) {
   Make({.in_flight_max = 1});
   for (int i = 0; i < 1000; ++i) {
     lanes->Add("a", [](const RequestLanes::Ended& ended) {
-      ended(true);
+      ended(RequestEnd::kAnswered);
       return true;
     });
   }

@@ -58,6 +58,7 @@ struct PrometheusMetrics::State {
   using Key = std::pair<std::string, Labels>;
 
   MetricRegistry registry;
+  MetricView view;
   std::mutex mutex;  // guards the maps
   std::map<Key, CountedBy> counters;
   std::map<Key, GaugedBy> gauges;
@@ -98,6 +99,10 @@ framework::Histogram& PrometheusMetrics::GetHistogram(std::string_view name, std
 
 MetricRegistry& PrometheusMetrics::registry() { return state_->registry; }
 
-std::string PrometheusMetrics::Text() const { return WriteText(state_->registry); }
+void PrometheusMetrics::SetView(ViewOptions options) { state_->view.SetOptions(std::move(options)); }
+
+void PrometheusMetrics::Reset() { state_->view.Reset(state_->registry); }
+
+std::string PrometheusMetrics::Text() const { return WriteText(state_->registry, state_->view); }
 
 }  // namespace berth::metrics

@@ -9,6 +9,7 @@
 
 #include "berth/base/metric_registry.h"
 #include "berth/framework/metrics.h"
+#include "berth/shell/metrics/metric_view.h"
 
 namespace berth::metrics {
 
@@ -23,7 +24,11 @@ class PrometheusMetrics final : public framework::Metrics {
                                      const Labels& labels) override;
 
   MetricRegistry& registry();
-  // The text exposition format 0.0.4 of all of it.
+  // What Text() shows, from the first one on.
+  void SetView(ViewOptions options);
+  // Text() begins to count anew (MetricView::Reset).
+  void Reset();
+  // The text exposition format 0.0.4.
   std::string Text() const;
 
  private:

@@ -38,8 +38,8 @@ std::string_view TypeName(MetricType type) {
 // One family's lines.
 class FamilyWriter {
  public:
-  FamilyWriter(const MetricFamily& family, std::string& text)
-      : family_(family), text_(text), order_(family.description().labels.size()) {
+  FamilyWriter(const MetricFamily& family, std::vector<MetricSeries> series, std::string& text)
+      : family_(family), series_(std::move(series)), text_(text), order_(family.description().labels.size()) {
     std::iota(order_.begin(), order_.end(), std::size_t{0});
     const std::vector<std::string>& labels = family.description().labels;
     std::ranges::sort(order_, {}, [&](std::size_t i) -> const std::string& { return labels[i]; });
@@ -50,14 +50,13 @@ class FamilyWriter {
     text_.append("# HELP ").append(description.name).append(" ");
     AppendEscaped(text_, description.help, false);
     text_.append("\n# TYPE ").append(description.name).append(" ").append(TypeName(family_.type())).append("\n");
-    std::vector<MetricSeries> all = family_.Collect();
-    std::ranges::sort(all, [&](const MetricSeries& a, const MetricSeries& b) {
+    std::ranges::sort(series_, [&](const MetricSeries& a, const MetricSeries& b) {
       for (const std::size_t i : order_) {
         if (a.label_values[i] != b.label_values[i]) return a.label_values[i] < b.label_values[i];
       }
       return false;
     });
-    for (const MetricSeries& series : all) {
+    for (const MetricSeries& series : series_) {
       if (family_.type() == MetricType::kHistogram) {
         WriteHistogram(series);
       } else {
@@ -96,6 +95,7 @@ class FamilyWriter {
   }
 
   const MetricFamily& family_;
+  std::vector<MetricSeries> series_;
   std::string& text_;
   std::vector<std::size_t> order_;  // of the labels, by name
 };
@@ -115,9 +115,11 @@ std::string FormatNumber(double value) {
   return std::string(text.data(), fixed.ptr);
 }
 
-std::string WriteText(MetricRegistry& registry) {
+std::string WriteText(MetricRegistry& registry, const MetricView& view) {
   std::string text;
-  for (const MetricFamily* family : registry.Read()) FamilyWriter(*family, text).Write();
+  for (const MetricFamily* family : registry.Read()) {
+    if (view.Shows(*family)) FamilyWriter(*family, view.Series(*family), text).Write();
+  }
   return text;
 }
 

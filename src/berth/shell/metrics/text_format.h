@@ -6,13 +6,14 @@
 #include <string>
 
 #include "berth/base/metric_registry.h"
+#include "berth/shell/metrics/metric_view.h"
 
 namespace berth::metrics {
 
 inline constexpr const char* kTextContentType = "text/plain; version=0.0.4; charset=utf-8";
 
 // Families without series show their HELP and TYPE.
-std::string WriteText(MetricRegistry& registry);
+std::string WriteText(MetricRegistry& registry, const MetricView& view = {});
 
 // As Go's strconv prints the shortest form that reads back: "0.001", "1e-05", "1.5e+06", "+Inf".
 std::string FormatNumber(double value);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/shell/net/channel.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <climits>
@@ -18,6 +20,7 @@
 #include <openssl/x509v3.h>
 #include <sys/socket.h>
 
+#include "berth/shell/net/named_certificates.h"
 #include "berth/shell/net/url.h"
 
 namespace berth::net {
@@ -311,6 +314,19 @@ Expected<std::shared_ptr<const TlsContext>> TlsContext::MakeServer(const TlsServ
   SSL_CTX_set_options(context->get(), SSL_OP_NO_TICKET);
   SSL_CTX_set_num_tickets(context->get(), 0);
   SSL_CTX_set_alpn_select_cb(context->get(), ChooseHttp11, nullptr);
+  if (!options.named.empty()) {
+    auto named = std::make_unique<NamedCertificates>();
+    for (const NamedCertificate& each : options.named) {
+      // With it a connection takes the list of cipher suites over.
+      TlsServerOptions same = options;
+      same.named.clear();
+      same.certificate_chain_pem = each.certificate_chain_pem;
+      same.private_key_pem = each.private_key_pem;
+      BERTH_ASSIGN_OR_RETURN(auto other, MakeServer(same));
+      named->Add(std::move(other), each.names);
+    }
+    NamedCertificates::Attach(std::move(named), context->get());
+  }
   return context;
 }
 
@@ -355,6 +371,7 @@ Expected<void> Channel::Prepare() {
   socket_.non_blocking(true, ec);
   if (!ec) socket_.set_option(boost::asio::ip::tcp::no_delay(true), ec);
   if (!ec) SetLiveness(socket_.native_handle());
+  if (!ec) ::fcntl(socket_.native_handle(), F_SETFD, FD_CLOEXEC);
   if (ec) return Error{ErrorCode::kUnavailable, SystemErrorText(ec.value())};
   return {};
 }

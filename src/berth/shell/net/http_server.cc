@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/shell/net/http_server.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <vector>
@@ -165,6 +167,8 @@ class Server final : public HttpServer {
   const std::string address_;
 };
 
+using SharesPort = boost::asio::detail::socket_option::boolean<SOL_SOCKET, SO_REUSEPORT>;
+
 // What a listen address names; several for a host name.
 Expected<std::vector<tcp::endpoint>> ResolveListen(boost::asio::io_context& io, const std::string& listen) {
   BERTH_ASSIGN_OR_RETURN(const auto host_port, SplitHostPort(listen));
@@ -186,14 +190,16 @@ Expected<std::vector<tcp::endpoint>> ResolveListen(boost::asio::io_context& io, 
   return endpoints;
 }
 
-Expected<Acceptor> Listen(boost::asio::io_context& io, const std::string& listen) {
+Expected<Acceptor> Listen(boost::asio::io_context& io, const std::string& listen, bool shares_port) {
   BERTH_ASSIGN_OR_RETURN(const auto endpoints, ResolveListen(io, listen));
   error_code ec;
   for (const tcp::endpoint& endpoint : endpoints) {
     Acceptor acceptor(io.get_executor());
     acceptor.open(endpoint.protocol(), ec);
     if (ec) continue;
+    ::fcntl(acceptor.native_handle(), F_SETFD, FD_CLOEXEC);
     acceptor.set_option(tcp::acceptor::reuse_address(true), ec);
+    if (shares_port) acceptor.set_option(SharesPort(true), ec);
     acceptor.bind(endpoint, ec);
     if (!ec) acceptor.listen(boost::asio::socket_base::max_listen_connections, ec);
     if (!ec) return acceptor;
@@ -219,7 +225,8 @@ Expected<std::unique_ptr<HttpServer>> StartHttpServer(IoContext& io, HttpServerO
     shared->SetTls(std::move(context));
   }
   for (auto& loop : io.impl().loops) shared->shards.emplace_back(*loop);
-  BERTH_ASSIGN_OR_RETURN(auto acceptor, Listen(io.impl().loops.front()->io, shared->options.listen));
+  BERTH_ASSIGN_OR_RETURN(auto acceptor,
+                         Listen(io.impl().loops.front()->io, shared->options.listen, shared->options.shares_port));
   error_code ec;
   const tcp::endpoint endpoint = acceptor.local_endpoint(ec);
   if (ec)

@@ -46,6 +46,15 @@ class ResponseWriter {
 
 using Handler = std::function<void(Request request, std::shared_ptr<ResponseWriter> writer)>;
 
+// A certificate for some of the names that a server is reached by.
+struct NamedCertificate {
+  std::string certificate_chain_pem;
+  std::string private_key_pem;
+  // Domains, "*.example.com" among them, and addresses for clients that ask for no name. Empty: those of the certificate,
+  // as far as no other one is said to be for them.
+  std::vector<std::string> names;
+};
+
 struct TlsServerOptions {
   std::string certificate_chain_pem;
   std::string private_key_pem;
@@ -64,10 +73,13 @@ struct TlsServerOptions {
   // IANA's numbers, as Go's CurveID: 23, 24, 25 (P-256, P-384, P-521), 29 (X25519). Empty: OpenSSL's choice. Others are
   // left out, but one must remain.
   std::vector<std::int32_t> curves;
+  // Shown in place of the certificate above to who asks for one of their names; the first that has the name counts.
+  std::vector<NamedCertificate> named;
 };
 
 struct HttpServerOptions {
   std::string listen = "127.0.0.1:0";  // "host:port", "[::1]:port"; port 0 picks a free one
+  bool shares_port = false;            // with other processes that do the same: the kernel spreads the connections
   std::optional<TlsServerOptions> tls;
   std::size_t request_body_bytes_max = std::size_t{3} << 20;  // as kube-apiserver; a longer one is answered with 413
   std::size_t header_bytes_max = std::size_t{64} << 10;

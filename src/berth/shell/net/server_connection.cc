@@ -3,8 +3,12 @@
 
 #include <algorithm>
 #include <mutex>
+#include <string_view>
 #include <utility>
 #include <vector>
+
+#include <sys/socket.h>
+#include <sys/types.h>
 
 #include <boost/asio/post.hpp>
 
@@ -33,7 +37,29 @@ constexpr std::size_t kPipelinedBytesMax = std::size_t{64} << 10;
 constexpr Duration kLingerTime = std::chrono::seconds(2);
 constexpr std::size_t kLingerBytesMax = std::size_t{16} << 20;
 constexpr std::size_t kDiscardBytes = std::size_t{16} << 10;  // read at a time meanwhile
+// Pieces that wait to be sent, beyond which a WebSocket's pings are not answered.
+constexpr std::size_t kPongsMax = 16;
 constexpr Duration kTlsHandshakeTime = std::chrono::seconds(10);
+
+// What Go's server says to whoever speaks plain HTTP where TLS is spoken, word for word, down to the version.
+constexpr std::string_view kPlainHttpAnswer =
+    "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n";
+
+// Whether what has arrived, of which nothing is taken, begins as a request in plain HTTP.
+bool HasPlainHttp(int socket) {
+  char begin[5];
+  const ssize_t size = recv(socket, begin, sizeof begin, MSG_PEEK | MSG_DONTWAIT);
+  const std::string_view text(begin, size > 0 ? static_cast<std::size_t>(size) : 0);
+  return text == "GET /" || text == "HEAD " || text == "POST " || text == "PUT /" || text == "OPTIO";
+}
+
+// Best effort: a peer that has not read the answer when more of its own arrives does not get it.
+void AnswerPlainHttp(int socket) {
+  static_cast<void>(send(socket, kPlainHttpAnswer.data(), kPlainHttpAnswer.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
+  shutdown(socket, SHUT_WR);
+  char taken[kDiscardBytes];
+  for (int i = 0; i < kReadsPerTurn && recv(socket, taken, sizeof taken, MSG_DONTWAIT) > 0; ++i) continue;
+}
 
 }  // namespace
 
@@ -148,6 +174,10 @@ void ServerConnection::StartParser() {
 }
 
 void ServerConnection::HandshakeStep() {
+  if (const int socket = channel_->socket().native_handle(); HasPlainHttp(socket)) {
+    AnswerPlainHttp(socket);
+    return Close();
+  }
   const auto step = channel_->Handshake();
   const auto again = [self = shared_from_this()](const error_code&) {
     if (!self->is_closed_) self->HandshakeStep();
@@ -207,7 +237,7 @@ void ServerConnection::ReadSome() {
           if (lingered_bytes_ > kLingerBytesMax) Close();
         } else {
           buffer_.Filled(step.bytes, size);
-          Process();
+          if (!ReadFrames()) Process();
         }
         if (is_closed_) return;
         if (step.bytes == size || channel_->HasBufferedInput()) continue;
@@ -337,6 +367,47 @@ void ServerConnection::Handle() {
   request.body = std::move(parser_.body());
   (void)received_.Set(0);  // less is always granted
   shared_->handler(std::move(request), MakeResponseWriter(shared_, reply_));
+}
+
+bool ServerConnection::ReadFrames() {
+  if (phase_ != Phase::kHandling) return false;
+  {
+    const std::lock_guard lock(reply_->mutex);
+    if (!reply_->is_upgraded) return false;
+  }
+  std::vector<WebSocketReader::Control> controls;
+  const bool is_valid = frames_.Feed(buffer_.unread(), controls);
+  buffer_.Consume(buffer_.unread().size());
+  for (const WebSocketReader::Control& each : controls) {
+    if (each.opcode == WebSocketOpcode::kClose) {
+      EndWebSocket(1000);
+      return true;
+    }
+    // A peer that pings and does not read gets no more answers than it could use.
+    if (out_.size() >= kPongsMax) continue;
+    std::string pong;
+    AppendFrame(pong, WebSocketOpcode::kPong, each.payload);
+    out_.push_back(std::move(pong));
+  }
+  if (!is_valid) {
+    EndWebSocket(1002);  // a protocol error
+  } else if (!controls.empty()) {
+    WriteSome();
+  }
+  return true;
+}
+
+// The peer wants to end, or has to: what has been fetched for it goes before the close frame.
+void ServerConnection::EndWebSocket(std::uint16_t code) {
+  ReleaseReply(true);
+  if (is_closed_) return;
+  std::string frame;
+  AppendCloseFrame(frame, code);
+  out_.push_back(std::move(frame));
+  phase_ = Phase::kLingering;
+  Touch();
+  WriteSome();
+  if (!is_closed_) ArmRead();
 }
 
 // The answer is complete and sent.

@@ -15,6 +15,7 @@
 #include "berth/shell/net/io_context_impl.h"
 #include "berth/shell/net/read_buffer.h"
 #include "berth/shell/net/server_shared.h"
+#include "berth/shell/net/websocket.h"
 
 namespace berth::net {
 
@@ -63,6 +64,9 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   void AnswerExpectation();
   void Refuse(int status, const std::string& message);
   void Handle();
+  // True when the answer under way is a WebSocket, and what has arrived was for it.
+  bool ReadFrames();
+  void EndWebSocket(std::uint16_t code);
   void OnReplySent(bool closes);
   void Linger();
   void WriteSome();
@@ -73,6 +77,7 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   std::unique_ptr<Channel> channel_;
   HttpParser parser_;
   ReadBuffer buffer_;
+  WebSocketReader frames_;              // once the connection is a WebSocket, which it stays
   ServerBudget::Share received_;        // of the request that is being received
   std::shared_ptr<ServerReply> reply_;  // while a request is handled
   std::shared_ptr<const std::vector<std::string>> peer_certificates_;

@@ -19,7 +19,9 @@ constexpr std::size_t kJoinedBodyBytesMax = std::size_t{16} << 10;
 constexpr std::size_t kPieceBytes = std::size_t{64} << 10;
 
 void AppendConnectionHeader(std::string& out, const ServerReply& reply, bool closes) {
-  if (closes) {
+  if (reply.is_upgraded) {
+    out.append("Connection: Upgrade\r\n");
+  } else if (closes) {
     out.append("Connection: close\r\n");
   } else if (reply.is_http_1_0) {
     out.append("Connection: keep-alive\r\n");
@@ -91,10 +93,11 @@ class Writer final : public ResponseWriter {
     const std::lock_guard lock(reply_->mutex);
     if (reply_->state == ServerReply::State::kGone) return;
     BERTH_CHECK(reply_->state == ServerReply::State::kOpen, "a request is answered once");
-    // HTTP/1.0 knows no chunks: there the body ends with the connection.
-    reply_->has_body = HasBody(response.status) && !reply_->is_head_request;
-    reply_->is_chunked = !reply_->is_http_1_0;
-    reply_->closes = !reply_->keeps_alive || reply_->is_http_1_0;
+    // HTTP/1.0 knows no chunks: there the body ends with the connection, as what follows a 101 does.
+    reply_->is_upgraded = response.status == 101;
+    reply_->has_body = (HasBody(response.status) && !reply_->is_head_request) || reply_->is_upgraded;
+    reply_->is_chunked = !reply_->is_http_1_0 && !reply_->is_upgraded;
+    reply_->closes = !reply_->keeps_alive || reply_->is_http_1_0 || reply_->is_upgraded;
     std::string head;
     AppendHead(head, response);
     if (reply_->is_chunked && HasBody(response.status)) head.append("Transfer-Encoding: chunked\r\n");

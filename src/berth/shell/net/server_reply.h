@@ -38,6 +38,7 @@ struct ServerReply {
   std::size_t unsent_bytes = 0;                  // guarded by mutex: of pieces and of what the connection has fetched
   bool is_flush_posted = false;                  // guarded by mutex
   bool is_chunked = false;                       // guarded by mutex
+  bool is_upgraded = false;                      // guarded by mutex: a WebSocket from here on (websocket.h)
   bool has_body = true;                          // guarded by mutex: false for HEAD and 204
   bool closes = false;                           // guarded by mutex: the connection ends with this answer
   std::function<void()> on_closed;               // guarded by mutex

@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // HTTPS: what the client accepts, what it refuses and how it says so.
+#include <string>
+#include <string_view>
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +18,7 @@ namespace berth::net {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 // The certificates of all these tests.
@@ -252,6 +260,80 @@ TEST(TlsTest, CertificateIsReplacedForNewConnections) {
   EXPECT_TRUE(SendAndWait(*old_client, {"GET", "/"}).ok());  // its connection is open
 }
 
+TEST(TlsTest, CertificatesForNames) {
+  const Certificate own{{.common_name = "own", .names = {"DNS:own.example", "DNS:both.example", "IP:127.0.0.1"}}};
+  const Certificate first{{.common_name = "first", .names = {"DNS:*.first.example", "DNS:deep.own.example"}}};
+  const Certificate second{{.common_name = "second.example", .names = {"DNS:x.first.example", "DNS:second.example"}}};
+  const Certificate third{{.names = {"DNS:x.first.example", "DNS:second.example", "DNS:third.example"}}};
+  const Certificate by_address{{.names = {"IP:127.0.0.2"}}};
+  TlsServerOptions tls{own.pem(), own.key_pem()};
+  tls.named = {{first.pem(), first.key_pem(), {"*.first.example"}},
+               {second.pem(), second.key_pem(), {}},
+               {third.pem(), third.key_pem(), {"second.example", "third.example"}},
+               {by_address.pem(), by_address.key_pem(), {"127.0.0.2"}}};
+  IoContext io;
+  const auto server = MakeServer(io, EchoBody, HttpServerOptions{.listen = "0.0.0.0:0", .tls = tls});
+  struct Case {
+    std::string name;
+    const Certificate& shown;
+    std::string host = "127.0.0.1";
+  };
+  const std::vector<Case> cases = {
+      {"", own},
+      {"own.example", own},
+      {"A.first.EXAMPLE", first},
+      // The name in full, though only a certificate says so, before a pattern that is given.
+      {"x.first.example", second},
+      {"second.example", third},  // given, before what a certificate says
+      {"third.example", third},
+      {"deep.own.example", first},  // nobody has named it, but it is for it
+      {"", by_address, "127.0.0.2"},
+  };
+  for (const Case& c : cases) {
+    HttpClientOptions options;
+    options.tls = TlsClientOptions{.ca_pem = c.shown.pem(), .server_name = c.name};
+    const auto client = MakeClient(io, "https://" + c.host + ':' + std::to_string(server->port()), options);
+    const auto response = SendAndWait(*client, {"GET", "/"});
+    EXPECT_TRUE(response.ok()) << c.name << ": " << response.error().message;
+  }
+  const auto stranger = MakeClient(io, server->port(), {.ca_pem = own.pem(), .server_name = "unknown.example"});
+  EXPECT_THAT(SendAndWait(*stranger, {"GET", "/"}).error().message, HasSubstr("hostname mismatch"))
+      << "the server's own is shown to who asks for what nobody is";
+  tls.named.front().private_key_pem = own.key_pem();
+  const auto mismatch = server->ReplaceTls(tls);
+  ASSERT_FALSE(mismatch.ok());
+  EXPECT_THAT(mismatch.error().message, HasSubstr("the private key does not belong to the first certificate"));
+}
+
+// What comes back to `request` from a server with TLS, without any TLS of ours; empty: it hung up.
+std::string AnswerToPlain(std::uint16_t port, std::string_view request) {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_EQ(connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  EXPECT_EQ(send(fd, request.data(), request.size(), MSG_NOSIGNAL), static_cast<ssize_t>(request.size()));
+  std::string answer;
+  char bytes[256];
+  for (ssize_t size = 0; (size = recv(fd, bytes, sizeof bytes, 0)) > 0;)
+    answer.append(bytes, static_cast<std::size_t>(size));
+  close(fd);
+  return answer;
+}
+
+// As Go's server, word for word.
+TEST(TlsTest, PlainHttpIsToldSo) {
+  const Pki& pki = GetPki();
+  IoContext io;
+  const auto server = MakeServer(io, {pki.good.pem(), pki.good.key_pem()});
+  const std::string told = "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n";
+  EXPECT_EQ(AnswerToPlain(server->port(), "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"), told);
+  EXPECT_EQ(AnswerToPlain(server->port(), "POST / HTTP/1.1\r\nContent-Length: 4\r\n\r\nbody"), told);
+  EXPECT_THAT(AnswerToPlain(server->port(), "GETTING nowhere\r\n\r\n"), Not(HasSubstr("400")));
+  EXPECT_TRUE(SendAndWait(*MakeClient(io, server->port(), {.ca_pem = pki.authority.pem()}), {"GET", "/"}).ok());
+}
+
 TEST(TlsTest, SelfSigned) {
   const auto pair = MakeSelfSigned(
       {.common_name = "localhost@1", .names = {"DNS:localhost", "IP:127.0.0.1"}, .now = SystemClock().WallNow()});
@@ -414,7 +496,9 @@ TEST(TlsTest, PlainHttpToATlsServer) {
   auto client = MakeHttpClient(io, {.base_url = "http://" + server->address()});
   ASSERT_TRUE(client.ok());
   const auto response = SendAndWait(**client, {"GET", "/"});
-  EXPECT_FALSE(response.ok());
+  ASSERT_TRUE(response.ok()) << response.error().message;
+  EXPECT_EQ(response->status, 400);
+  EXPECT_EQ(response->body, "Client sent an HTTP request to an HTTPS server.\n");
 }
 
 TEST(TlsTest, IdleTlsConnectionIsReusedAndItsEndIsSeen) {

@@ -31,6 +31,9 @@ struct Request {
   std::string body;
   // Nothing of the request is sent once this has closed (write_fence.h); null: it may always be.
   std::shared_ptr<const WriteFence> fence = nullptr;
+
+  // The first header of that name (case-insensitive), or an empty view.
+  std::string_view Get(std::string_view name) const;
 };
 
 struct Response {

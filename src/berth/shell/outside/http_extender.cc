@@ -9,6 +9,7 @@
 
 #include "berth/base/base64.h"
 #include "berth/base/log.h"
+#include "berth/base/shown_url.h"
 #include "berth/shell/client/file.h"
 #include "berth/shell/net/url.h"
 #include "berth/shell/outside/extender_json.h"
@@ -70,7 +71,7 @@ Expected<net::TlsClientOptions> TlsOf(const config::Extender& extender) {
   } else if (has_certificate || has_key) {
     // Upstream leaves it out without a word.
     log::Warning("extender", "A client certificate without its key, or a key alone, is not used",
-                 {{"extender", extender.url_prefix}});
+                 {{"extender", ShownUrl(extender.url_prefix)}});
   }
   return options;
 }
@@ -109,7 +110,7 @@ class HttpExtenders::One : public std::enable_shared_from_this<One> {
       const std::string verb(NameOf(static_cast<ExtenderVerb>(i)));
       const auto counter = [&](const char* result) {
         return &metrics.GetCounter("berth_extender_requests_total", "Questions to HTTP extenders.",
-                                   {{"extender", extender_.url_prefix}, {"verb", verb}, {"result", result}});
+                                   {{"extender", shown_url_}, {"verb", verb}, {"result", result}});
       };
       counters_[i] = {counter("success"), counter("error")};
     }
@@ -171,7 +172,7 @@ class HttpExtenders::One : public std::enable_shared_from_this<One> {
   }
 
   void Answered(const std::shared_ptr<Question>& question, Expected<net::Response> response) {
-    const std::string url = extender_.UrlOf(VerbOf(question->verb));
+    const std::string url = ShownUrl(extender_.UrlOf(VerbOf(question->verb)));
     if (!response.ok()) {
       const Error& error = response.error();
       // A connection that was kept open and turns out to be closed. The question changes nothing, so it is put again.
@@ -203,8 +204,7 @@ class HttpExtenders::One : public std::enable_shared_from_this<One> {
   Expected<ExtenderAnswer> ParseAnswer(const Question& question, std::string_view body) const {
     switch (question.verb) {
       case ExtenderVerb::kFilter:
-        return ParseExtenderFilterResult(body,
-                                         {extender_.url_prefix, extender_.node_cache_capable, question.node_names});
+        return ParseExtenderFilterResult(body, {shown_url_, extender_.node_cache_capable, question.node_names});
       case ExtenderVerb::kPrioritize: return ParseHostPriorityList(body);
       case ExtenderVerb::kPreempt: return ParseExtenderPreemptionResult(body);
       case ExtenderVerb::kBind: break;
@@ -220,7 +220,7 @@ class HttpExtenders::One : public std::enable_shared_from_this<One> {
     }
     logged_at_ = now;
     log::Warning("extender", extender_.ignorable ? "An extender that may be ignored fails" : "An extender fails",
-                 {{"extender", extender_.url_prefix},
+                 {{"extender", shown_url_},
                   {"verb", NameOf(question.verb)},
                   {"pod", question.pod},
                   {"error", error.message},
@@ -228,6 +228,7 @@ class HttpExtenders::One : public std::enable_shared_from_this<One> {
   }
 
   const config::Extender extender_;
+  const std::string shown_url_ = ShownUrl(extender_.url_prefix);
   const std::unique_ptr<net::Transport> transport_;
   const std::shared_ptr<Shared> shared_;
   std::array<std::pair<framework::Counter*, framework::Counter*>, kVerbs> counters_{};  // successes, failures
@@ -241,7 +242,7 @@ Expected<std::unique_ptr<HttpExtenders>> HttpExtenders::Make(std::vector<config:
   std::unique_ptr<HttpExtenders> made(new HttpExtenders());
   made->shared_ = std::make_shared<Shared>(loop, std::move(run_work), std::move(done));
   for (config::Extender& extender : extenders) {
-    const std::string who = "extender \"" + extender.url_prefix + "\"";
+    const std::string who = "extender \"" + ShownUrl(extender.url_prefix) + "\"";
     auto options = ClientOptionsOf(extender);
     if (!options.ok()) return options.error().Wrap(who);
     auto transport = make_client(std::move(*options));

@@ -350,6 +350,9 @@ TEST_F(HttpExtenderTest, Tls) {
   extender.tls = config::ExtenderTls{.ca_file = "/nowhere/ca.crt"};
   EXPECT_TRUE(Problem(extender).starts_with("extender \"https://extender\": /nowhere/ca.crt: ")) << Problem(extender);
   extender.tls.reset();
+  extender.url_prefix = "https://jane:hunter2@extender";
+  EXPECT_EQ(Problem(extender).find("hunter2"), std::string::npos) << Problem(extender);
+  EXPECT_EQ(Problem(extender).find("jane"), std::string::npos) << Problem(extender);
   extender.url_prefix = "ftp://x";
   EXPECT_TRUE(Problem(extender).starts_with("extender \"ftp://x\": ")) << Problem(extender);
 }

@@ -149,24 +149,27 @@ Expected<std::vector<std::string>> FilesOf(const std::string& directory) {
 }
 
 // Links are followed. What is not there says so when it is read.
-bool MayBeWrittenByAnybody(const std::string& path) {
+bool MayBeWrittenBy(std::filesystem::perms who, const std::string& path) {
   std::error_code error;
   const std::filesystem::perms perms = std::filesystem::status(path, error).permissions();
-  return !error && (perms & std::filesystem::perms::others_write) != std::filesystem::perms::none;
+  return !error && (perms & who) != std::filesystem::perms::none;
 }
 
 // Whoever may write a plugin runs what they like with berth's rights. A directory that anybody may write is what
 // kubelets make of an emptyDir, where only containers of the same pod come by it.
 Expected<void> CheckWriters(const std::string& file) {
-  if (!MayBeWrittenByAnybody(file)) return {};
-  return InvalidError("may be written by anybody: chmod o-w it, or take it away");
+  if (MayBeWrittenBy(std::filesystem::perms::others_write, file))
+    return InvalidError("may be written by anybody: chmod o-w it, or take it away");
+  if (MayBeWrittenBy(std::filesystem::perms::group_write, file))
+    return InvalidError("may be written by its group: chmod g-w it, or take it away");
+  return {};
 }
 
 }  // namespace
 
 Expected<std::vector<plugins::OwnPlugin>> LoadPlugins(const std::string& directory, Milliseconds patience) {
   BERTH_ASSIGN_OR_RETURN(const std::vector<std::string> files, FilesOf(directory));
-  if (MayBeWrittenByAnybody(directory)) {
+  if (MayBeWrittenBy(std::filesystem::perms::others_write, directory)) {
     log::Warning("app", "The plugin directory may be written by anybody, who could put plugins into it",
                  {{"directory", directory}});
   }

@@ -14,7 +14,7 @@ namespace berth::plugin_files {
 // Files of one directory, at most.
 inline constexpr std::size_t kPluginFilesMax = 256;
 
-// The plugins of every *.so of the directory, by file name. A file that cannot be loaded, may be written by anybody, is
+// The plugins of every *.so of the directory, by file name. A file that cannot be loaded, may be written by others, is
 // built for another berth, ends or blocks the process while it is loaded (for longer than `patience`), or has no
 // plugin, is an error that names it. What has been loaded stays for the life of the process.
 Expected<std::vector<plugins::OwnPlugin>> LoadPlugins(const std::string& directory,

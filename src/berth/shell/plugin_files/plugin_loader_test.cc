@@ -130,6 +130,10 @@ TEST(PluginLoader, RefusesWhatAnybodyMayWrite) {
   const Folder other{"links"};
   fs::create_symlink(file, other.path() + "/a.so");
   EXPECT_EQ(Problem(other.path()), other.path() + want);
+  fs::permissions(file, fs::perms::others_write, fs::perm_options::remove);
+  fs::permissions(file, fs::perms::group_write, fs::perm_options::add);
+  EXPECT_EQ(Problem(folder.path()),
+            folder.path() + "/a.so: may be written by its group: chmod g-w it, or take it away");
 }
 
 TEST(PluginLoader, FilesComeByNameAndNamesAreTakenOnce) {

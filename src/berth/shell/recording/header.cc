@@ -106,7 +106,7 @@ std::string ConfigurationText(config::KubeSchedulerConfiguration configuration, 
   configuration.client_connection = {};
   configuration.leader_election = {};
   for (config::Extender& extender : configuration.extenders) extender.tls.reset();
-  return config::WriteConfiguration(std::move(configuration), gates);
+  return config::ShowConfiguration(std::move(configuration), gates);
 }
 
 }  // namespace

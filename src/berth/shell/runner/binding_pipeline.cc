@@ -53,10 +53,11 @@ BindingPipeline::BindingPipeline(client::ApiWriter& writer, client::EventLoop& l
     : writer_(writer),
       loop_(loop),
       on_busy_(std::move(on_busy)),
+      refused_(options.refused),
       limit_(options.in_flight_min, options.in_flight_max),
       limit_shown_(limit_.limit()),
-      lanes_(
-          std::make_shared<client::RequestLanes>(loop, client::RequestLanesOptions{.in_flight_max = limit_.limit()})) {}
+      lanes_(std::make_shared<client::RequestLanes>(
+          loop, client::RequestLanesOptions{.in_flight_max = limit_.limit(), .pace = options.pace})) {}
 
 BindingPipeline::~BindingPipeline() { *alive_ = false; }
 
@@ -73,10 +74,10 @@ void BindingPipeline::Enqueue(const std::shared_ptr<Binding>& binding) {
   // Nothing was sent: the pod's room is for others until it is tried again. One that was sent has to have its answer.
   client::RequestLanes::Refuse refuse;
   if (binding->tries == 0) {
-    refuse = [binding] {
-      binding->done(
-          Error{ErrorCode::kCancelled, "bindings of namespace \"" + binding->pod.namespace_name +
-                                           "\" are not answered in time (by an admission webhook?): not sent"});
+    refuse = [binding, refused = refused_](const std::string& why) {
+      if (refused != nullptr) refused->Add();
+      binding->done(Error{ErrorCode::kCancelled, "bindings of namespace \"" + binding->pod.namespace_name + "\" " +
+                                                     why + " (an admission webhook of pods/binding?): not sent"});
     };
   }
   lanes_->Add(binding->pod.namespace_name, start, refuse);
@@ -89,9 +90,10 @@ void BindingPipeline::Send(const std::shared_ptr<Binding>& binding, client::Requ
                 in_flight = lanes_->in_flight()](const Expected<void>& result) {
                  if (*alive) {
                    OnAnswer(binding->pod.namespace_name, sent_at, in_flight, result);
-                   // A time-out that is told at once, by a proxy say, is an answer: the core reads the pod and tries
-                   // again by and by.
-                   ended(client::WasAnswered(result) || loop_.Now() - sent_at < client::kRequestLateAfter);
+                   // A time-out that is told at once, by a proxy say: the core reads the pod and tries again by and by.
+                   const client::RequestEnd end = client::EndOf(result);
+                   const bool is_quick = loop_.Now() - sent_at < client::kRequestLateAfter;
+                   ended(end == client::RequestEnd::kNoAnswer && is_quick ? client::RequestEnd::kNotReached : end);
                  }
                  if (*alive && lanes_->in_flight() == 0 && std::exchange(is_busy_, false) && on_busy_) on_busy_(false);
                  if (*alive && TryLater(binding, result)) return;
@@ -118,7 +120,7 @@ bool BindingPipeline::TryLater(const std::shared_ptr<Binding>& binding, const Ex
 void BindingPipeline::OnAnswer(const std::string& namespace_name, Time sent_at, int in_flight,
                                const Expected<void>& result) {
   // What one namespace's webhooks take says nothing about the server.
-  if (lanes_->IsSlow(namespace_name)) return;
+  if (lanes_->IsBlamed(namespace_name)) return;
   const ErrorCode code = result.ok() ? ErrorCode::kConflict : result.error().code;
   if (code == ErrorCode::kTooManyRequests || code == ErrorCode::kTimeout) {
     limit_.PushedBack();

@@ -2,9 +2,9 @@
 // BindingPipeline: bindings on their way to the API server. Only so many are under way at once, and how many follows
 // from how long their answers take: more while these come as fast as when few were under way, fewer when more only
 // means to wait longer. The others wait in line, each namespace in its own (RequestLanes): bindings that are not
-// answered, because a webhook hangs, hold up their namespace only. What the server puts off (429) waits outside the
-// line, for as long as the server says. Only the event loop's thread may use it, but for
-// limit().
+// answered, because a webhook hangs, hold up their namespace only, and those that wait in its line are refused once the
+// server is seen to answer others meanwhile. While it is slow for all, they wait. What the server puts off (429) waits
+// outside the line, for as long as the server says. Only the event loop's thread may use it, but for limit().
 #pragma once
 
 #include <atomic>
@@ -15,6 +15,7 @@
 
 #include "berth/base/random.h"
 #include "berth/base/time.h"
+#include "berth/framework/metrics.h"
 #include "berth/shell/client/api_writer.h"
 #include "berth/shell/client/event_loop.h"
 #include "berth/shell/client/request_lanes.h"
@@ -54,6 +55,8 @@ class BindingPipeline {
   struct Options {
     int in_flight_min = 16;
     int in_flight_max = 64;
+    std::shared_ptr<client::ServerPace> pace = nullptr;  // see RequestLanesOptions
+    framework::Counter* refused = nullptr;               // outlives it; null: nobody counts
   };
 
   // Both must outlive it. `on_busy` is called when it begins and ends to have bindings under way; those of slow lanes
@@ -85,6 +88,7 @@ class BindingPipeline {
   client::ApiWriter& writer_;
   client::EventLoop& loop_;
   const std::function<void(bool)> on_busy_;
+  framework::Counter* const refused_;
   ConcurrencyLimit limit_;
   std::atomic<int> limit_shown_;
   const std::shared_ptr<client::RequestLanes> lanes_;

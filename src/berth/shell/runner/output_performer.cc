@@ -17,9 +17,20 @@ namespace {
 // Events are for people to read: when few come, they are sent a few at once.
 constexpr Duration kEventsGather = std::chrono::milliseconds(100);
 
+// Writes of plugins to objects that are under way at once: evictions of many preemptors would bury bindings otherwise.
+constexpr int kObjectWritesMax = 32;
+
 client::ObjectTarget TargetOf(framework::ObjectRef&& object, std::string subresource = {}) {
   return {std::move(object.group_version), std::move(object.resource), std::move(object.namespace_name),
           std::move(object.name), std::move(subresource)};
+}
+
+std::shared_ptr<client::ServerPace> MakePace(client::EventLoop& loop, framework::Metrics& metrics) {
+  framework::Gauge& p99 = metrics.GetGauge(
+      "berth_api_server_latency_p99_seconds",
+      "99th percentile of what the API server took to answer berth's writes in the last minute; 0 without any.", {});
+  return std::make_shared<client::ServerPace>(
+      loop, [&p99](Duration latency) { p99.Set(std::chrono::duration<double>(latency).count()); });
 }
 
 client::PatchFormat FormatOf(framework::PatchType type) {
@@ -44,15 +55,26 @@ client::ObjectReference ReferenceTo(framework::PodRef&& pod) {
 
 OutputPerformer::OutputPerformer(client::RestClient& rest, client::RestClient& events_rest,
                                  outside::HttpExtenders& extenders, WorkerPool& workers, Options options, Push push)
-    : push_(std::move(push)), extenders_(extenders), workers_(workers), writer_(rest) {
-  status_writer_ = std::make_unique<StatusWriter>(writer_, rest.loop());
+    : push_(std::move(push)),
+      extenders_(extenders),
+      workers_(workers),
+      writer_(rest),
+      pace_(MakePace(rest.loop(), *options.metrics)),
+      lanes_(std::make_shared<client::RequestLanes>(
+          rest.loop(), client::RequestLanesOptions{.in_flight_max = kObjectWritesMax, .pace = pace_})) {
+  status_writer_ = std::make_unique<StatusWriter>(writer_, rest.loop(), pace_);
   // Events are for people to read: they stand back while pods wait to be bound.
-  bindings_ = std::make_unique<BindingPipeline>(writer_, rest.loop(), BindingPipeline::Options{},
+  framework::Counter& refused = options.metrics->GetCounter(
+      "berth_bindings_not_sent_total",
+      "Bindings that were not sent because those of their namespace had no answer while others had.", {});
+  bindings_ = std::make_unique<BindingPipeline>(writer_, rest.loop(),
+                                                BindingPipeline::Options{.pace = pace_, .refused = &refused},
                                                 [this](bool is_busy) { recorder_->Restrain(is_busy); });
   client::EventRecorderOptions recorder;
   recorder.hostname = std::move(options.hostname);
   recorder.seed = options.seed;
   recorder.gather = kEventsGather;
+  recorder.pace = pace_;
   recorder_ = std::make_unique<client::EventRecorder>(events_rest, recorder);
 }
 
@@ -66,7 +88,7 @@ std::size_t OutputPerformer::FlushEvents(Duration limit) { return recorder_->Flu
 
 void OutputPerformer::Perform(scheduler::Output&& output) {
   if (auto* write = std::get_if<scheduler::Write>(&output)) {
-    Write(write->operation, std::move(write->write));
+    Write(std::move(*write));
   } else if (auto* event = std::get_if<scheduler::EmitEvent>(&output)) {
     RecordEvent(std::move(*event));
   } else if (auto* ask = std::get_if<scheduler::AskExtender>(&output)) {
@@ -78,7 +100,9 @@ void OutputPerformer::Perform(scheduler::Output&& output) {
   }
 }
 
-void OutputPerformer::Write(std::uint64_t operation, framework::ApiWrite&& write) {
+void OutputPerformer::Write(scheduler::Write&& output) {
+  const std::uint64_t operation = output.operation;
+  framework::ApiWrite& write = output.write;
   if (auto* bind = std::get_if<framework::BindWrite>(&write)) {
     Bind(operation, std::move(*bind));
   } else if (auto* status = std::get_if<framework::PodStatusWrite>(&write)) {
@@ -86,12 +110,22 @@ void OutputPerformer::Write(std::uint64_t operation, framework::ApiWrite&& write
   } else if (auto* read = std::get_if<framework::PodRead>(&write)) {
     ReadPod(operation, read->pod);
   } else if (auto* patch = std::get_if<framework::ObjectPatch>(&write)) {
-    writer_.Patch(TargetOf(std::move(patch->object), std::move(patch->subresource)), FormatOf(patch->type),
-                  std::move(patch->body), Answer(operation));
+    const std::string namespace_name = patch->object.namespace_name;
+    WriteInTurn(operation, namespace_name, output.is_sequel,
+                [this, target = TargetOf(std::move(patch->object), std::move(patch->subresource)),
+                 format = FormatOf(patch->type), body = std::move(patch->body)](client::ApiWriter::ReadDone done) {
+                  writer_.Patch(target, format, body, std::move(done));
+                });
   } else if (auto* create = std::get_if<framework::ObjectCreate>(&write)) {
-    writer_.Create(TargetOf(std::move(create->object)), std::move(create->body), Answer(operation));
+    const std::string namespace_name = create->object.namespace_name;
+    WriteInTurn(operation, namespace_name, output.is_sequel,
+                [this, target = TargetOf(std::move(create->object)), body = std::move(create->body)](
+                    client::ApiWriter::ReadDone done) { writer_.Create(target, body, std::move(done)); });
   } else if (auto* removal = std::get_if<framework::ObjectDelete>(&write)) {
-    writer_.Delete(TargetOf(std::move(removal->object)), removal->uid, Answer(operation));
+    const std::string namespace_name = removal->object.namespace_name;
+    WriteInTurn(operation, namespace_name, output.is_sequel,
+                [this, target = TargetOf(std::move(removal->object)), uid = std::move(removal->uid)](
+                    client::ApiWriter::ReadDone done) { writer_.Delete(target, uid, std::move(done)); });
   } else if (auto* get = std::get_if<framework::ObjectRead>(&write)) {
     writer_.Get(TargetOf(std::move(get->object)), Answer(operation));
   }
@@ -137,6 +171,25 @@ void OutputPerformer::RecordEvent(scheduler::EmitEvent&& event) {
   record.regarding = ReferenceTo(std::move(event.regarding));
   record.regarding.kind = std::move(event.kind);
   recorder_->Record(std::move(record));
+}
+
+void OutputPerformer::WriteInTurn(std::uint64_t operation, const std::string& namespace_name, bool is_sequel,
+                                  SendWrite send) {
+  const auto start = [alive = alive_, send = std::move(send),
+                      answer = Answer(operation)](client::RequestLanes::Ended ended) {
+    if (!*alive) return false;
+    send([answer, ended = std::move(ended)](Expected<std::string> body) {
+      const client::RequestEnd end = client::EndOf(body);
+      answer(std::move(body));
+      ended(end);
+    });
+    return true;
+  };
+  if (is_sequel) {
+    lanes_->AddFirst(namespace_name, start);
+  } else {
+    lanes_->Add(namespace_name, start);
+  }
 }
 
 client::ApiWriter::ReadDone OutputPerformer::Answer(std::uint64_t operation) {

@@ -13,9 +13,12 @@
 #include "berth/base/time.h"
 #include "berth/base/worker_pool.h"
 #include "berth/core/scheduler/io.h"
+#include "berth/framework/metrics.h"
 #include "berth/shell/client/api_writer.h"
 #include "berth/shell/client/event_recorder.h"
+#include "berth/shell/client/request_lanes.h"
 #include "berth/shell/client/rest_client.h"
+#include "berth/shell/client/server_pace.h"
 
 namespace berth::outside {
 class HttpExtenders;
@@ -30,7 +33,8 @@ class OutputPerformer final {
  public:
   struct Options {
     std::uint64_t seed = 0;
-    std::string hostname;  // that events name
+    std::string hostname;                                       // that events name
+    framework::Metrics* metrics = &framework::Metrics::None();  // outlives it
   };
   using Push = std::function<void(scheduler::Input)>;
 
@@ -52,16 +56,21 @@ class OutputPerformer final {
   std::size_t FlushEvents(Duration limit);
 
  private:
-  void Write(std::uint64_t operation, framework::ApiWrite&& write);
+  void Write(scheduler::Write&& output);
   void Bind(std::uint64_t operation, framework::BindWrite&& bind);
   void ReadPod(std::uint64_t operation, const framework::PodRef& pod);
   void RecordEvent(scheduler::EmitEvent&& event);
   client::ApiWriter::ReadDone Answer(std::uint64_t operation);
+  // Sends a write to an object of this namespace when its turn comes: a sequel's before all others.
+  using SendWrite = std::function<void(client::ApiWriter::ReadDone)>;
+  void WriteInTurn(std::uint64_t operation, const std::string& namespace_name, bool is_sequel, SendWrite send);
 
   const Push push_;
   outside::HttpExtenders& extenders_;
   WorkerPool& workers_;
   client::ApiWriter writer_;
+  const std::shared_ptr<client::ServerPace> pace_;     // of all writes
+  const std::shared_ptr<client::RequestLanes> lanes_;  // of plugins' writes to objects, by namespace
   std::unique_ptr<StatusWriter> status_writer_;
   std::unique_ptr<BindingPipeline> bindings_;
   std::unique_ptr<client::EventRecorder> recorder_;

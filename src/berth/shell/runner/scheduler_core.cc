@@ -17,7 +17,10 @@ SchedulerCore::SchedulerCore(std::unique_ptr<scheduler::Scheduler> scheduler, co
           "berth_unsettled_bindings", "Bindings without an answer for a second, or whose outcome is not known.", {})),
       held_back_attempts_(options_.metrics->GetCounter(
           "berth_held_back_attempts_total",
-          "Attempts put off because too many bindings of the pod's namespace were unsettled.", {})) {}
+          "Attempts put off because too many bindings of the pod's namespace were unsettled.", {})),
+      rescued_by_flush_(options_.metrics->GetCounter(
+          "berth_flush_rescued_total",
+          "Pods bound after the flush had brought them back: they fitted, and no event had woken them.", {})) {}
 
 TurnResult SchedulerCore::TakeTurn(const TurnRequest& request, std::vector<scheduler::Input>& inputs,
                                    std::vector<scheduler::Output>& outputs) {
@@ -38,13 +41,16 @@ TurnResult SchedulerCore::TakeTurn(const TurnRequest& request, std::vector<sched
   if (recorder != nullptr) recorder->EndTurn(outputs);
   result.wake_at = scheduler_->NextWake();
   result.is_idle = can_decide && !result.has_more && scheduler_->IsIdle();
-  result.has_busy_bindings = scheduler_->busy_binding_count() > 0;
   const scheduler::Counts before = std::exchange(counts_, scheduler_->counts());
   if (counts_.unsettled != before.unsettled) unsettled_bindings_.Set(static_cast<double>(counts_.unsettled));
   if (counts_.held_back != before.held_back) {
     held_back_attempts_.Add(static_cast<double>(counts_.held_back - before.held_back));
   }
+  if (counts_.rescued_by_flush != before.rescued_by_flush)
+    rescued_by_flush_.Add(static_cast<double>(counts_.rescued_by_flush - before.rescued_by_flush));
   if (counts_.sweeps_of_large_pods != before.sweeps_of_large_pods) malloc_trim(0);  // The heap keeps most of it.
+  // One that is older than those that are busy counts as well: whoever decides next must know how it ends.
+  result.has_open_writes = counts_.unsettled + scheduler_->busy_binding_count() > 0;
   result.counts = counts_;
   return result;
 }

@@ -57,6 +57,7 @@ class SchedulerCore final : public Core {
   const Options options_;
   framework::Gauge& unsettled_bindings_;
   framework::Counter& held_back_attempts_;
+  framework::Counter& rescued_by_flush_;
   scheduler::Counts counts_;  // as of the last turn
 };
 

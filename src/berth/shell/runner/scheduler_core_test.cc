@@ -77,7 +77,7 @@ TEST_F(SchedulerCoreTest, TakesInputsInWithoutDecidingWhenItMayNot) {
   EXPECT_EQ(Bindings(), 3);
   EXPECT_EQ(decided, (std::vector<std::string>{"n", "n", "n"}));
   EXPECT_EQ(result.counts.cycles, 3u);
-  EXPECT_TRUE(result.has_busy_bindings);
+  EXPECT_TRUE(result.has_open_writes);
   EXPECT_FALSE(result.has_more);
 }
 

@@ -31,6 +31,8 @@ scheduler::SchedulerOptions CoreOptions(const config::KubeSchedulerConfiguration
   core.metrics = options.scheduler_metrics;
   core.stopwatch = options.stopwatch != nullptr ? options.stopwatch : &clock;
   core.queue.unschedulable_max = options.unschedulable_max;
+  // For the scores in the log, one by one.
+  core.evaluator.with_detail = options.scheduler_metrics != nullptr && log::Enabled({10, "schedule_one"});
   return core;
 }
 
@@ -89,17 +91,19 @@ Expected<void> SchedulerShell::MakeParts(const config::KubeSchedulerConfiguratio
                                                 [push](std::size_t source, outside::OutsidePoller::Data data) {
                                                   push(scheduler::OutsideDone{source, std::move(data)});
                                                 }));
-  performer_ = std::make_unique<OutputPerformer>(rest_, events_rest, *extenders_, workers_,
-                                                 OutputPerformer::Options{options_.seed, options_.hostname}, push);
-  feeds_ = std::make_unique<Feeds>(
-      rest_, *extenders_, std::move(poller), Feeds::Options{options_.seed, scheduler->ObjectsRead(), configuration.release.minor},
-      Feeds::Callbacks{[this](scheduler::Input input) { reservations_.Take(std::move(input)); },
-                       [this] {
-                         // A standby's lists may be older than its turn: see Lead().
-                         if (!options_.is_leading || options_.lists_when_leading) {
-                           runner_.EndListing();
-                         }
-                       }});
+  performer_ = std::make_unique<OutputPerformer>(
+      rest_, events_rest, *extenders_, workers_,
+      OutputPerformer::Options{options_.seed, options_.hostname, options_.metrics}, push);
+  feeds_ =
+      std::make_unique<Feeds>(rest_, *extenders_, std::move(poller),
+                              Feeds::Options{options_.seed, scheduler->ObjectsRead(), configuration.release.minor},
+                              Feeds::Callbacks{[this](scheduler::Input input) { reservations_.Take(std::move(input)); },
+                                               [this] {
+                                                 // A standby's lists may be older than its turn: see Lead().
+                                                 if (!options_.is_leading || options_.lists_when_leading) {
+                                                   runner_.EndListing();
+                                                 }
+                                               }});
   SchedulerCore::Options turns;
   turns.bindings_max = [this] { return std::min(options_.bindings_max, 2 * performer_->bindings_limit()); };
   turns.on_decision = options_.on_decision;
@@ -168,15 +172,18 @@ void SchedulerShell::FlushStatuses(Duration limit) {
   }
 }
 
-void SchedulerShell::Stop(Duration grace) {
-  if (std::exchange(is_stopped_, true)) return;
+bool SchedulerShell::Stop(Duration grace) {
+  if (std::exchange(is_stopped_, true)) return runner_.IsSettled();
+  const Time began = clock_.Now();
   runner_.Drain(grace);
   if (runner_.IsRunning() && grace > Duration{0}) {
+    const Time end = std::max(clock_.Now() + std::min(grace, kEventsGraceMin), began + grace);
+    const auto left_of_grace = [&] { return std::max(end - clock_.Now(), Duration{0}); };
     // The core's last outputs, events among them, may still be on their way through the loop to the recorder.
     const auto performed = std::make_shared<std::promise<void>>();
     rest_.loop().Post([performed] { performed->set_value(); });
-    performed->get_future().wait_for(grace);
-    if (const std::size_t left = performer_->FlushEvents(grace); left > 0) {
+    performed->get_future().wait_for(left_of_grace());
+    if (const std::size_t left = performer_->FlushEvents(left_of_grace()); left > 0) {
       log::Warning("app", "Events were not sent before the end", {{"count", left}});
     }
   }
@@ -184,6 +191,8 @@ void SchedulerShell::Stop(Duration grace) {
   if (extenders_) extenders_->Stop();
   if (feeds_) feeds_->Stop();
   runner_.Join();
+  // Asked last: what had waited for time to pass may have begun to write meanwhile.
+  return runner_.IsSettled();
 }
 
 }  // namespace berth::runner

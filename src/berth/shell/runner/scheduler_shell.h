@@ -78,6 +78,7 @@ struct ShellOptions {
 class SchedulerShell final {
  public:
   static constexpr std::size_t kWorkersMax = 16;
+  static constexpr Duration kEventsGraceMin = std::chrono::seconds(1);
 
   // Before it is destroyed, Stop() must have returned and the event loop must have ended.
   //
@@ -95,10 +96,11 @@ class SchedulerShell final {
   // new as this call. On the loop's thread, once, after Start().
   void Lead();
 
-  // Stops deciding at once, waits at most `grace` for bindings under way and then for events, and ends the threads. One
-  // that waits for time to pass is not waited for.
+  // Stops deciding at once, waits at most `grace` for bindings under way and, in what is left of it, for events, which
+  // have kEventsGraceMin in any case; then ends the threads. A binding that waits for time to pass is not waited for.
   // Bindings that have not ended by then are given up: their pods are found bound or pending by the next scheduler.
-  void Stop(Duration grace);
+  // False: a write of one of them may still take effect, and nobody else may decide before it cannot any more.
+  bool Stop(Duration grace);
 
   // All objects that the profiles' plugins read have been listed once. Any thread.
   bool HasSynced() const;

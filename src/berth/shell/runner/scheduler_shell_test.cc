@@ -504,7 +504,7 @@ TEST_F(SchedulerShellTest, StopDoesNotWaitWhenNothingIsUnderWay) {
   ASSERT_TRUE(WaitForBound(1));
   ASSERT_TRUE(WaitForEvents(1));
   const auto begin = std::chrono::steady_clock::now();
-  shell_->Stop(std::chrono::seconds(30));
+  EXPECT_TRUE(shell_->Stop(std::chrono::seconds(30)));
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
 }
 
@@ -516,7 +516,7 @@ TEST_F(SchedulerShellTest, StopGivesUpAfterItsGraceWhenTheServerDoesNotAnswer) {
   ASSERT_TRUE(gate_->WaitForHeld(3));
   gate_->Set(Gate::Mode::kUnreachable);
   const auto begin = std::chrono::steady_clock::now();
-  shell_->Stop(std::chrono::milliseconds(200));
+  EXPECT_FALSE(shell_->Stop(std::chrono::milliseconds(200))) << "they may have been bound";
   const auto took = std::chrono::steady_clock::now() - begin;
   EXPECT_GE(took, std::chrono::milliseconds(200)) << "bindings get their grace";
   EXPECT_LT(took, std::chrono::seconds(10));

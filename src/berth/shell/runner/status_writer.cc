@@ -123,7 +123,7 @@ bool StatusWriter::Send(const std::string& uid, client::RequestLanes::Ended ende
   writer_.PatchPodStatus({pod.namespace_name, pod.name, pod.uid}, StatusPatch(*entry.sending, loop_.WallNow()),
                          [this, alive = alive_, uid, ended = std::move(ended)](const Expected<void>& result) {
                            if (*alive) Sent(uid, result);
-                           if (*alive) ended(client::WasAnswered(result));
+                           if (*alive) ended(client::EndOf(result));
                          });
   return true;
 }

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "berth/base/hash_map.h"
 #include "berth/framework/operation.h"
@@ -22,12 +23,13 @@ class StatusWriter {
  public:
   static constexpr std::size_t kInFlightMax = 16;
 
-  // All must outlive it.
-  StatusWriter(client::ApiWriter& writer, client::EventLoop& loop)
+  // `writer` and `loop` must outlive it. `pace`: see RequestLanesOptions.
+  StatusWriter(client::ApiWriter& writer, client::EventLoop& loop, std::shared_ptr<client::ServerPace> pace = nullptr)
       : writer_(writer),
         loop_(loop),
         lanes_(std::make_shared<client::RequestLanes>(
-            loop, client::RequestLanesOptions{.in_flight_max = static_cast<int>(kInFlightMax)})) {}
+            loop,
+            client::RequestLanesOptions{.in_flight_max = static_cast<int>(kInFlightMax), .pace = std::move(pace)})) {}
   ~StatusWriter();
 
   void Write(framework::PodStatusWrite write);

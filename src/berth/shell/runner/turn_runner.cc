@@ -212,7 +212,8 @@ TurnResult TurnRunner::TakeTurn(std::optional<Duration> time_max) {
   }
   counts_ = result.counts;
   is_idle_ = result.is_idle;
-  if (phase_ == Phase::kDraining && !result.has_busy_bindings && inputs_.empty()) {
+  is_settled_ = request.is_ending && !result.has_open_writes;
+  if (phase_ == Phase::kDraining && !result.has_open_writes && inputs_.empty()) {
     phase_ = Phase::kDrained;
     drained_.notify_all();
   }
@@ -278,6 +279,11 @@ void TurnRunner::Drain(Duration grace) {
   if (!IsRunning() || grace <= Duration{0}) return;
   // The core's thread reports when the last binding has ended.
   drained_.wait_for(lock, grace, [this] { return phase_ == Phase::kDrained; });
+}
+
+bool TurnRunner::IsSettled() const {
+  const std::lock_guard lock(mutex_);
+  return is_settled_ && inputs_.empty();
 }
 
 void TurnRunner::Stop() {

@@ -67,11 +67,11 @@ struct TurnRequest {
 
 // What a turn has come to.
 struct TurnResult {
-  bool has_more = false;           // a pod may be ready
-  bool took_long = false;          // it was cut short by time_max
-  bool is_idle = false;            // it could decide, and nothing is left to do before something changes outside
-  bool has_busy_bindings = false;  // one is under way that does not only wait for time to pass
-  std::optional<Time> wake_at;     // a turn has something to do then, without any input
+  bool has_more = false;         // a pod may be ready
+  bool took_long = false;        // it was cut short by time_max
+  bool is_idle = false;          // it could decide, and nothing is left to do before something changes outside
+  bool has_open_writes = false;  // bindings may still take effect, under way or with an unknown outcome
+  std::optional<Time> wake_at;   // a turn has something to do then, without any input
   scheduler::Counts counts;
 };
 
@@ -145,6 +145,9 @@ class TurnRunner final {
   // Decides nothing from now on, and waits, at most `grace`, until no binding is under way that is worth waiting for.
   // Not on a thread of turns.
   void Drain(Duration grace);
+  // After Drain(): no write of a binding may still take effect, as of the latest turn. False as well when no turn has
+  // been taken since. Any thread.
+  bool IsSettled() const;
   // Takes no inputs from now on, and lets go of whoever waits in Push(). The core's thread ends soon; Join() waits for
   // it.
   void Stop();
@@ -194,6 +197,7 @@ class TurnRunner final {
   std::vector<scheduler::Output> outputs_;  // to be performed, in order
   std::optional<Time> wake_at_;             // when the core's thread takes a turn in any case
   bool is_idle_ = false;
+  bool is_settled_ = false;  // the latest turn was one of an ending, and knew of no write that may still take effect
   scheduler::Counts counts_;
 
   int look_count_ = 0;                 // the core's thread, which would take the lock again at once, waits for 0

@@ -445,7 +445,7 @@ TEST_F(TurnRunnerTest, HasSettledUntilSomethingComesIn) {
 
 TEST_F(TurnRunnerTest, DrainsUntilNoBindingIsUnderWay) {
   StartResting();
-  core.Say({.result = {.has_busy_bindings = true}});
+  core.Say({.result = {.has_open_writes = true}});
   auto drained = std::async(std::launch::async, [this] { runner.Drain(kTimeLimit); });
   ASSERT_TRUE(core.WaitForTurns(1));
   EXPECT_TRUE(core.Newest().request.is_ending);
@@ -459,12 +459,29 @@ TEST_F(TurnRunnerTest, DrainsUntilNoBindingIsUnderWay) {
 
 TEST_F(TurnRunnerTest, DrainGivesUpAfterItsGrace) {
   StartResting();
-  core.Say({.result = {.has_busy_bindings = true}});
+  core.Say({.result = {.has_open_writes = true}});
   const auto begin = std::chrono::steady_clock::now();
   runner.Drain(std::chrono::milliseconds(20));
   const auto took = std::chrono::steady_clock::now() - begin;
   EXPECT_GE(took, std::chrono::milliseconds(20));
   EXPECT_LT(took, kTimeLimit);
+  runner.Stop();
+  EXPECT_FALSE(runner.IsSettled());
+}
+
+TEST_F(TurnRunnerTest, IsSettledAsTheLatestTurnOfTheEndKnows) {
+  StartResting();
+  EXPECT_FALSE(runner.IsSettled()) << "it is not ending";
+  runner.Drain(kTimeLimit);
+  EXPECT_TRUE(runner.IsSettled());
+  // What had waited for time to pass goes on.
+  core.Say({.result = {.has_open_writes = true}});
+  const std::size_t turns = core.turn_count();
+  PushOnLoop();
+  ASSERT_TRUE(core.WaitForTurns(turns + 1));
+  runner.Stop();
+  runner.Join();
+  EXPECT_FALSE(runner.IsSettled());
 }
 
 // A plugin that decides on a waiting pod in a turn would wait for itself.

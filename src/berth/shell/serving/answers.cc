@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "berth/base/go_text.h"
+#include "berth/shell/net/pretty.h"
 #include "berth/shell/net/url.h"
 
 namespace berth::serving {
@@ -40,18 +41,6 @@ bool AcceptsJson(std::string_view accept) {
   return false;
 }
 
-// As upstream guesses that a person reads it.
-bool WantsPretty(const net::Request& request) {
-  if (const auto target = net::ParseTarget(request.target); target.ok()) {
-    if (const std::string_view pretty = target->Query("pretty"); !pretty.empty()) {
-      return pretty == "1" || pretty == "t" || pretty == "T" || pretty == "true" || pretty == "TRUE" ||
-             pretty == "True";
-    }
-  }
-  const std::string_view agent = HeaderOf(request, "User-Agent");
-  return agent.starts_with("curl") || agent.starts_with("Wget") || agent.starts_with("Mozilla/5.0");
-}
-
 struct StatusParts {
   int code = 0;
   std::string reason;
@@ -81,18 +70,13 @@ std::string StatusJson(const StatusParts& parts, bool is_pretty) {
 }
 
 net::Response StatusAnswer(const net::Request& request, const StatusParts& parts) {
-  const bool is_pretty = WantsPretty(request) || !AcceptsJson(HeaderOf(request, "Accept"));
+  const auto target = net::ParseTarget(request.target);
+  const bool is_pretty =
+      net::WantsPretty(request, target.ok() ? *target : net::Target()) || !AcceptsJson(request.Get("Accept"));
   return {parts.code, {{"Content-Type", "application/json"}}, StatusJson(parts, is_pretty)};
 }
 
 }  // namespace
-
-std::string_view HeaderOf(const net::Request& request, std::string_view name) {
-  for (const net::Header& header : request.headers) {
-    if (net::EqualsIgnoreCase(header.name, name)) return header.value;
-  }
-  return {};
-}
 
 net::Response PlainError(int status, std::string_view text) {
   return {status,

@@ -33,7 +33,4 @@ net::Response Failure(const net::Request& request, int status, std::string_view 
 // As responsewriters.InternalError.
 net::Response InternalFailure(const net::Request& request, std::string_view message);
 
-// The request's first header of that name, or an empty view.
-std::string_view HeaderOf(const net::Request& request, std::string_view name);
-
 }  // namespace berth::serving

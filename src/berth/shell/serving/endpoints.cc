@@ -10,6 +10,7 @@
 
 #include "berth/base/go_text.h"
 #include "berth/shell/serving/answers.h"
+#include "berth/shell/serving/gzip.h"
 
 namespace berth::serving {
 namespace {
@@ -31,7 +32,7 @@ std::string WithoutSpaces(std::string text) {
 
 // Upstream's negotiation, without its YAML: text, or JSON that names kind and version.
 PageForm NegotiateForm(const net::Request& request, std::string_view kind) {
-  const std::string accept = WithoutSpaces(std::string(HeaderOf(request, "Accept")));
+  const std::string accept = WithoutSpaces(std::string(request.Get("Accept")));
   if (accept.empty()) return PageForm::kText;
   for (const std::string& clause : GoSplit(accept, ",")) {
     const std::vector<std::string> parts = GoSplit(clause, ";");
@@ -95,8 +96,9 @@ void Endpoints::Answer(const net::Request& request, const net::Target& target, c
       done(std::move(nothing));
       return;
     }
-    state_.pod_resources([done = std::move(done)](Expected<std::string> text) {
-      done(text.ok() ? Text(*std::move(text), kExpositionType) : PlainError(503, text.error().message));
+    state_.pod_resources([request, done = std::move(done)](Expected<std::string> text) {
+      done(text.ok() ? Compressed(request, Text(*std::move(text), kExpositionType))
+                     : PlainError(503, text.error().message));
     });
     return;
   }
@@ -133,7 +135,7 @@ net::Response Endpoints::AnswerMetrics(const net::Request& request) {
     if (state_.reset_metrics) state_.reset_metrics();
     return Text("metrics reset\n");
   }
-  return Text(state_.metrics_text(), kExpositionType);
+  return Compressed(request, Text(state_.metrics_text(), kExpositionType));
 }
 
 net::Response Endpoints::AnswerHealthMetrics(const net::Request& request) {
@@ -144,11 +146,13 @@ net::Response Endpoints::AnswerHealthMetrics(const net::Request& request) {
   char start[64];
   const double seconds = std::chrono::duration<double>(state_.started.time_since_epoch()).count();
   std::snprintf(start, sizeof start, "process_start_time_seconds %.11e\n", seconds);
-  return Text(health_metrics_.Text() +
-                  "# HELP process_start_time_seconds [ALPHA] Start time of the process since unix epoch in seconds.\n"
-                  "# TYPE process_start_time_seconds gauge\n" +
-                  start,
-              kExpositionType);
+  return Compressed(
+      request,
+      Text(health_metrics_.Text() +
+               "# HELP process_start_time_seconds [ALPHA] Start time of the process since unix epoch in seconds.\n"
+               "# TYPE process_start_time_seconds gauge\n" +
+               start,
+           kExpositionType));
 }
 
 net::Response Endpoints::AnswerDebug(const net::Request& request, const std::string& path) {

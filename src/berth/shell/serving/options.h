@@ -11,6 +11,14 @@
 
 namespace berth::serving {
 
+// One --tls-sni-cert-key.
+struct NamedCertificateFiles {
+  std::string cert_file;
+  std::string key_file;
+  std::vector<std::string> names;  // domain patterns; empty: those of the certificate
+  bool operator==(const NamedCertificateFiles&) const = default;
+};
+
 struct SecureServingOptions {
   std::string bind_address = "0.0.0.0";  // an IP address; 0.0.0.0 and :: stand for all of both families
   int port = 10259;                      // 0: no server
@@ -23,6 +31,8 @@ struct SecureServingOptions {
   std::string min_tls_version;             // Go's names, VersionTLS10 to VersionTLS13; empty: VersionTLS12
   std::vector<std::string> cipher_suites;  // IANA's names; empty: OpenSSL's choice
   std::vector<std::int32_t> curves;        // IANA's numbers; empty: OpenSSL's choice
+  std::vector<NamedCertificateFiles> named_certificates;
+  bool shares_port = false;  // SO_REUSEPORT
 };
 
 // Front proxies that may name the user in headers: those that show a certificate of `client_ca_file`.

@@ -81,7 +81,11 @@ Expected<std::unique_ptr<SecureServer>> SecureServer::Start(SecureServerOptions 
 }
 
 Expected<void> SecureServer::Begin() {
-  BERTH_ASSIGN_OR_RETURN(key_pair_, LoadKeyPair());
+  BERTH_ASSIGN_OR_RETURN(certificates_.own, LoadKeyPair());
+  for (std::size_t i = 0; i < options_.serving.named_certificates.size(); ++i) {
+    BERTH_ASSIGN_OR_RETURN(KeyPair pair, LoadNamed(i));
+    certificates_.named.push_back(std::move(pair));
+  }
   // A TokenReview has ten seconds with all its tries, a SubjectAccessReview ten for each, as upstream's.
   BERTH_ASSIGN_OR_RETURN(token_, Connect(options_.authentication_server, std::string(kTokenReviews),
                                          {std::chrono::seconds(10), std::chrono::seconds(10)}, options_.seed));
@@ -107,6 +111,7 @@ Expected<void> SecureServer::Begin() {
   http.answers_bytes_max = kAnswersBytesMax;
   http.connections_max = kConnectionsMax;
   http.ends_silent_connections = true;
+  http.shares_port = serving.shares_port;
   http.idle_timeout = std::chrono::seconds(60);
   http.request_timeout = std::chrono::seconds(10);
   // What the loop does meanwhile finds the server's place: it is filled on the loop, before the first request.
@@ -128,7 +133,8 @@ Expected<void> SecureServer::Begin() {
   if (const auto result = started.get_future().get(); !result.ok()) {
     const bool is_about_tls =
         result.error().code == ErrorCode::kInvalid && !result.error().message.starts_with("listen");
-    return result.error().Wrap(is_about_tls ? "--tls-cert-file, --tls-cipher-suites" : "--secure-port");
+    return result.error().Wrap(is_about_tls ? "--tls-cert-file, --tls-sni-cert-key, --tls-cipher-suites"
+                                            : "--secure-port");
   }
   return {};
 }
@@ -209,10 +215,23 @@ Expected<SecureServer::KeyPair> SecureServer::MakeKeyPair() {
   return KeyPair{std::move(pair.first), std::move(pair.second)};
 }
 
+Expected<SecureServer::KeyPair> SecureServer::LoadNamed(std::size_t index) const {
+  const NamedCertificateFiles& files = options_.serving.named_certificates[index];
+  auto certificate = client::ReadSmallFile(files.cert_file);
+  if (!certificate.ok()) return certificate.error().Wrap("--tls-sni-cert-key");
+  auto key = client::ReadSmallFile(files.key_file);
+  if (!key.ok()) return key.error().Wrap("--tls-sni-cert-key");
+  return KeyPair{*std::move(certificate), *std::move(key)};
+}
+
 net::TlsServerOptions SecureServer::Tls() const {
   net::TlsServerOptions tls;
-  tls.certificate_chain_pem = key_pair_.certificate_pem;
-  tls.private_key_pem = key_pair_.key_pem;
+  tls.certificate_chain_pem = certificates_.own.certificate_pem;
+  tls.private_key_pem = certificates_.own.key_pem;
+  for (std::size_t i = 0; i < certificates_.named.size(); ++i) {
+    const KeyPair& pair = certificates_.named[i];
+    tls.named.push_back({pair.certificate_pem, pair.key_pem, options_.serving.named_certificates[i].names});
+  }
   tls.asks_for_client_certificate = trust_->IsConfigured();
   tls.client_ca_hint_pem = trust_->now().Hint();
   tls.min_version = options_.serving.min_tls_version;
@@ -229,22 +248,23 @@ void SecureServer::RenewTls() {
 
 void SecureServer::CheckFiles() {
   trust_->CheckFiles();
-  if (options_.serving.cert_file.empty()) return;
-  auto pair = LoadKeyPair();
   std::string failure;
-  if (pair.ok() && *pair != key_pair_) {
-    // One file may have been replaced and the other not yet: then the old pair stays until they fit.
-    KeyPair old = std::exchange(key_pair_, *pair);
+  // One file may have been replaced and the other not yet: then the old pair stays until they fit. Each stands alone.
+  const auto take = [&](const Expected<KeyPair>& read, KeyPair& pair, const std::string& file) {
+    if (!read.ok()) return void(failure = read.error().message);
+    if (*read == pair) return;
+    KeyPair old = std::exchange(pair, *read);
     if (const auto replaced = server_->ReplaceTls(Tls()); replaced.ok()) {
-      log::Info("serving", "The serving certificate was read again", {{"file", options_.serving.cert_file}});
+      log::Info("serving", "The serving certificate was read again", {{"file", file}});
     } else {
-      key_pair_ = std::move(old);
-      failure = replaced.error().message;
+      pair = std::move(old);
+      failure = replaced.error().message + " (" + file + ")";
     }
-  } else if (!pair.ok()) {
-    failure = pair.error().message;
-  }
-  if (std::exchange(key_pair_failure_, failure) != failure && !failure.empty())
+  };
+  if (!options_.serving.cert_file.empty()) take(LoadKeyPair(), certificates_.own, options_.serving.cert_file);
+  for (std::size_t i = 0; i < certificates_.named.size(); ++i)
+    take(LoadNamed(i), certificates_.named[i], options_.serving.named_certificates[i].cert_file);
+  if (std::exchange(certificates_failure_, failure) != failure && !failure.empty())
     log::Warning("serving", "The serving certificate was not read again", {{"error", failure}});
 }
 

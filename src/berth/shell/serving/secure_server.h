@@ -68,6 +68,10 @@ class SecureServer {
     std::string key_pem;
     bool operator==(const KeyPair&) const = default;
   };
+  struct Certificates {
+    KeyPair own;
+    std::vector<KeyPair> named;  // in the order of SecureServingOptions::named_certificates
+  };
 
   SecureServer(SecureServerOptions options, ServedState state, const Clock& clock);
 
@@ -78,6 +82,7 @@ class SecureServer {
   Expected<void> LookUpTrust();
   Expected<KeyPair> LoadKeyPair();
   Expected<KeyPair> MakeKeyPair();
+  Expected<KeyPair> LoadNamed(std::size_t index) const;
   net::TlsServerOptions Tls() const;
   void RenewTls();
   void CheckFiles();
@@ -98,8 +103,8 @@ class SecureServer {
   std::unique_ptr<TrustSource> trust_;
   std::optional<Authenticator> authenticator_;
   std::unique_ptr<Authorizer> authorizer_;
-  KeyPair key_pair_;
-  std::string key_pair_failure_;             // of the last check, so that it is logged once
+  Certificates certificates_;
+  std::string certificates_failure_;         // of the last check, so that it is logged once
   std::unique_ptr<net::HttpServer> server_;  // set before the loop does anything that needs it
 };
 

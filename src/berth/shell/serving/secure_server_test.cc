@@ -142,12 +142,14 @@ class SecureServerTest : public ::testing::Test {
     server_ = *std::move(server);
   }
 
-  std::unique_ptr<net::Transport> Client(const Certificate* certificate = nullptr, const std::string& ca = {}) {
+  std::unique_ptr<net::Transport> Client(const Certificate* certificate = nullptr, const std::string& ca = {},
+                                         const std::string& server_name = {}) {
     net::HttpClientOptions options;
     options.base_url = "https://127.0.0.1:" + std::to_string(server_->port());
     options.tls.emplace();
     options.tls->verify_peer = !ca.empty();
     options.tls->ca_pem = ca;
+    options.tls->server_name = server_name;
     if (certificate != nullptr) {
       options.tls->client_certificate_pem = [certificate] {
         return Expected<std::pair<std::string, std::string>>({certificate->pem(), certificate->key_pem()});
@@ -247,6 +249,42 @@ TEST_F(SecureServerTest, CertificateFilesAreReadAgainWhenTheyChange) {
   while (got != "200 ok" && std::chrono::steady_clock::now() < deadline)
     got = Brief(Get(*Client(nullptr, other.pem()), "/healthz"));
   EXPECT_EQ(got, "200 ok");
+}
+
+TEST_F(SecureServerTest, CertificatesForNamesAreReadAgainToo) {
+  const Certificate own({.names = {"IP:127.0.0.1"}});
+  const Certificate first({.names = {"DNS:first.example"}});
+  const Certificate renewed({.names = {"DNS:first.example"}});
+  options_.serving.cert_file = File("tls.crt", own.pem());
+  options_.serving.key_file = File("tls.key", own.key_pem());
+  options_.serving.named_certificates = {{File("first.crt", first.pem()), File("first.key", first.key_pem()), {}}};
+  Start();
+  EXPECT_EQ(Brief(Get(*Client(nullptr, own.pem()), "/healthz")), "200 ok");
+  EXPECT_EQ(Brief(Get(*Client(nullptr, first.pem(), "first.example"), "/healthz")), "200 ok");
+  File("first.key", renewed.key_pem());
+  File("first.crt", renewed.pem());
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  std::string got;
+  while (got != "200 ok" && std::chrono::steady_clock::now() < deadline)
+    got = Brief(Get(*Client(nullptr, renewed.pem(), "first.example"), "/healthz"));
+  EXPECT_EQ(got, "200 ok");
+  // One that cannot be read keeps no other one from being renewed.
+  std::filesystem::remove(folder_ / "first.key");
+  const Certificate later({.names = {"IP:127.0.0.1"}});
+  File("tls.key", later.key_pem());
+  File("tls.crt", later.pem());
+  got.clear();
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  while (got != "200 ok" && std::chrono::steady_clock::now() < end)
+    got = Brief(Get(*Client(nullptr, later.pem()), "/healthz"));
+  EXPECT_EQ(got, "200 ok");
+}
+
+TEST_F(SecureServerTest, SharesItsPortWhenItIsToldTo) {
+  options_.serving.shares_port = true;
+  Start();
+  const auto beside = SecureServer::Start(options_, state_, clock_);
+  EXPECT_TRUE(beside.ok()) << beside.error().message;
 }
 
 TEST_F(SecureServerTest, DirectoryOfItsOwn) {

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// `berth explain` of several pods at once: named ones, those of workloads or of a selector, or all that wait; once, or
+// again and again until nothing waits. Reads only. Call it as RunExplain().
+#pragma once
+
+#include "berth/app/explain_command.h"
+#include "berth/plugins/registry.h"
+
+namespace berth::app {
+
+int RunExplainMany(const ExplainOptions& options, plugins::KnownPlugins plugins);
+
+}  // namespace berth::app

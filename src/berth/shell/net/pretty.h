@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether an answer's JSON is indented. Upstream: isPrettyPrint of apiserver's response writers.
+#pragma once
+
+#include "berth/shell/net/transport.h"
+#include "berth/shell/net/url.h"
+
+namespace berth::net {
+
+// As the query parameter "pretty" says; without it, when the User-Agent is one that a person reads with. `target` is
+// the request's, parsed. Any thread.
+bool WantsPretty(const Request& request, const Target& target);
+
+}  // namespace berth::net

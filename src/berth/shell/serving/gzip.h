@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answers compressed with gzip for whoever accepts it, as client_golang compresses metrics. Pure functions, any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "berth/shell/net/transport.h"
+
+namespace berth::serving {
+
+// Whether the request's Accept-Encoding has gzip, or *, with a weight above 0.
+bool AcceptsGzip(const net::Request& request);
+
+// The text as a gzip file (RFC 1952).
+std::string Gzip(std::string_view text);
+
+// `response` with its body compressed, where the request accepts that.
+net::Response Compressed(const net::Request& request, net::Response response);
+
+}  // namespace berth::serving

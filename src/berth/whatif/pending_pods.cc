@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/whatif/pending_pods.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "berth/whatif/alike_pods.h"
+#include "berth/whatif/answer_text.h"
+#include "berth/whatif/placement.h"
+
+namespace berth::whatif {
+namespace {
+
+using framework::PodInfoPtr;
+using Reason = std::pair<PodState, std::string>;
+
+// What pods wait for; those of one kind wait for the same.
+class Reasons {
+ public:
+  explicit Reasons(OfflineCluster& cluster) : cluster_(cluster), overlay_(cluster.MakeOverlay()), placer_(*overlay_) {}
+
+  // Null: too many kinds of pods were evaluated.
+  const Reason* Of(const api::Pod& pod) {
+    const PodInfoPtr info = overlay_->MakePod(pod);
+    if (auto gate = cluster_.GateOf(pod)) {
+      own_ = {PodState::kGated, std::move(*gate)};
+      return &own_;
+    }
+    if (overlay_->ProfileOf(*info) == nullptr) {
+      own_ = {PodState::kWaits, "a scheduler called \"" + pod.spec.scheduler_name + "\", which was not asked"};
+      return &own_;
+    }
+    const AlikeKey key = AlikeKeyOf(*info);
+    const auto known = by_key_.find(key);
+    if (known != by_key_.end()) return &known->second.second;
+    if (by_key_.size() == kPendingKindsMax) return nullptr;
+    // The pod is kept, so that no other class comes to its place in memory.
+    auto& [kept, reason] = by_key_[key];
+    kept = info;
+    reason = Evaluated(info);
+    return &reason;
+  }
+
+ private:
+  Reason Evaluated(const PodInfoPtr& info) {
+    const scheduler::Overlay::Mark mark = overlay_->mark();
+    const bool fits = placer_.Place(info) != framework::kNoNode;
+    overlay_->UndoTo(mark);
+    if (fits && !info->pod_group_name.empty())
+      return {PodState::kWaits,
+              "the PodGroup " + info->pod_group_name + ", with which it is placed: by itself it fits"};
+    if (fits) return {PodState::kFits, "its turn: a node would take it now"};
+    const PlacementRefusal refusal = placer_.Explain(info, false);
+    return {PodState::kRefused, refusal.reasons.empty() ? refusal.message : ReasonsText(refusal)};
+  }
+
+  OfflineCluster& cluster_;
+  const std::unique_ptr<scheduler::Overlay> overlay_;
+  Placer placer_;
+  std::map<AlikeKey, std::pair<PodInfoPtr, Reason>> by_key_;
+  Reason own_;
+};
+
+void Add(const api::Pod& pod, Duration waits_for, PendingOfOwner& to) {
+  ++to.count;
+  if (!to.longest.empty() && waits_for <= to.waits_for) return;
+  to.longest = pod.metadata.name;
+  to.waits_for = waits_for;
+}
+
+// In seconds below a minute: what is asked again and again does not change with each answer.
+std::string Shown(Duration waits_for) {
+  if (waits_for < std::chrono::minutes(1)) return FormatGoDuration(std::chrono::floor<std::chrono::seconds>(waits_for));
+  std::string text = FormatGoDuration(std::chrono::floor<std::chrono::minutes>(waits_for));
+  return text.ends_with("m0s") ? text.substr(0, text.size() - 2) : text;
+}
+
+std::string Begun(PodState state) {
+  switch (state) {
+    case PodState::kGated: return "Gated: ";
+    case PodState::kWaits:
+    case PodState::kFits: return "Waits for ";
+    default: return "";
+  }
+}
+
+}  // namespace
+
+std::size_t PendingReason::Count() const {
+  std::size_t count = 0;
+  for (const PendingOfOwner& owner : owners) count += owner.count;
+  return count;
+}
+
+std::size_t PendingPods::Count() const {
+  std::size_t count = not_looked_at;
+  for (const PendingReason& reason : reasons) count += reason.Count();
+  return count;
+}
+
+PendingPods FindPendingPods(OfflineCluster& cluster, const ClusterState& state, const std::string& namespace_name) {
+  Reasons reasons(cluster);
+  std::map<Reason, std::map<Workload, PendingOfOwner>> found;
+  PendingPods pending;
+  for (const auto& pod : state.pods) {
+    if (!pod->spec.node_name.empty() || pod->metadata.deletion_time) continue;
+    if (!namespace_name.empty() && pod->metadata.namespace_name != namespace_name) continue;
+    const Reason* const reason = reasons.Of(*pod);
+    if (reason == nullptr) {
+      ++pending.not_looked_at;
+      continue;
+    }
+    const Time since = pod->metadata.creation_time.value_or(cluster.now());
+    Add(*pod, std::max(cluster.now() - since, Duration{0}), found[*reason][WorkloadOf(*pod)]);
+  }
+  for (auto& [reason, owners] : found) {
+    PendingReason& told = pending.reasons.emplace_back(PendingReason{reason.first, reason.second, {}});
+    for (auto& [owner, of_owner] : owners) {
+      of_owner.owner = owner;
+      told.owners.push_back(std::move(of_owner));
+    }
+    std::ranges::stable_sort(told.owners, std::greater<>(), &PendingOfOwner::waits_for);
+  }
+  std::ranges::stable_sort(pending.reasons, std::greater<>(),
+                           [](const PendingReason& reason) { return reason.owners.front().waits_for; });
+  return pending;
+}
+
+std::vector<std::string> PendingLines(const PendingPods& pending, const cli::Table::Style& style) {
+  if (pending.Count() == 0) return {"No pod waits for a node."};
+  std::vector<std::string> lines = {Counted(pending.Count(), "pod waits for a node.", "pods wait for a node.")};
+  for (const PendingReason& reason : pending.reasons) {
+    lines.emplace_back();
+    AddWrapped(lines, Begun(reason.state) + reason.reason, TextColumns(style));
+    cli::Table table({{"  OWNER"}, {"PODS", true}, {"LONGEST", true}, {"SUCH AS"}});
+    for (const PendingOfOwner& owner : reason.owners) {
+      table.AddRow({"  " + owner.owner.kind + ' ' + owner.owner.namespace_name + '/' + owner.owner.name,
+                    std::to_string(owner.count), Shown(owner.waits_for), owner.longest});
+    }
+    AddTable(lines, table, style);
+  }
+  if (pending.not_looked_at > 0) {
+    lines.emplace_back();
+    AddWrapped(lines,
+               std::to_string(pending.not_looked_at) + " more were not looked at: there are more than " +
+                   std::to_string(kPendingKindsMax) + " kinds of them.",
+               TextColumns(style));
+  }
+  return lines;
+}
+
+codec::json::object PendingJson(const PendingPods& pending) {
+  codec::json::array reasons;
+  for (const PendingReason& reason : pending.reasons) {
+    codec::json::array owners;
+    for (const PendingOfOwner& owner : reason.owners) {
+      owners.push_back(
+          codec::json::object{{"kind", owner.owner.kind},
+                              {"namespace", owner.owner.namespace_name},
+                              {"name", owner.owner.name},
+                              {"pods", owner.count},
+                              {"longest", owner.longest},
+                              {"waitsSeconds", std::chrono::floor<std::chrono::seconds>(owner.waits_for).count()}});
+    }
+    reasons.push_back(codec::json::object{{"state", ToString(reason.state)},
+                                          {"reason", reason.reason},
+                                          {"pods", reason.Count()},
+                                          {"owners", std::move(owners)}});
+  }
+  return {{"kind", "PendingPods"},
+          {"pods", pending.Count()},
+          {"notLookedAt", pending.not_looked_at},
+          {"reasons", std::move(reasons)}};
+}
+
+codec::json::object PendingFacts(const PendingPods& pending) {
+  codec::json::object facts = PendingJson(pending);
+  for (codec::json::value& reason : facts["reasons"].as_array()) {
+    for (codec::json::value& owner : reason.as_object()["owners"].as_array()) owner.as_object().erase("waitsSeconds");
+  }
+  return facts;
+}
+
+}  // namespace berth::whatif

@@ -1,0 +1,3 @@
+module berth-clients-scheduler
+
+go 1.26
