@@ -133,14 +133,16 @@ func (p *programs) compare(name, input string, args []string, bare, accepted boo
 var namesDefaultLimit = regexp.MustCompile(`qps(: |=)50\b`)
 
 // allowNoLimit gives kube-scheduler's configuration the one thing in which berth's differs everywhere: without qps, or
-// with a negative one, berth sends requests without a limit, writes -1, and no burst, which would have no effect.
+// with a negative one, berth sends requests without a limit and writes -1, and a burst only where one was asked for.
 func allowNoLimit(kube, berth any) {
 	theirs, ours := clientConnection(kube), clientConnection(berth)
 	if theirs == nil || ours["qps"] != -1.0 || (theirs["qps"] != 50.0 && theirs["qps"] != -1.0) {
 		return
 	}
 	theirs["qps"] = -1.0
-	delete(theirs, "burst")
+	if _, asked := ours["burst"]; !asked {
+		delete(theirs, "burst")
+	}
 }
 
 func clientConnection(written any) map[string]any {
