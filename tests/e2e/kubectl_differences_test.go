@@ -39,6 +39,9 @@ var parityDifferences = []parityDifference{
 	{shown: "`api-resources`, `api-versions`", release: "v1.37.", reason: "It lacks the kinds that became stable in 1.37 and do not matter to scheduling: ClusterTrustBundles, PodCertificateRequests, StorageVersionMigrations.", seen: []paritySighting{
 		{commands: `api-versions|api-resources`, lines: `^-(storagemigration\.k8s\.io/v1$|(clustertrustbundles|podcertificaterequests|storageversionmigrations)\b)`},
 	}},
+	{shown: "`top`", reason: "It serves what simulated nodes and pods use. A real server needs a metrics-server for it.", seen: []paritySighting{
+		{commands: `^kubectl top `, lines: `^\+(NAME|NODE|\S+) |^-error: Metrics API not available$`, status: true},
+	}},
 	{shown: "`auth can-i`, `auth whoami`", reason: "There are no rights and no users: the answer is always yes, and without `--token` everybody is anonymous.", seen: []paritySighting{
 		{commands: `can-i delete nodes --as=jane`, lines: `^(\+yes|-no)$`, status: true},
 		{commands: `can-i --list`, lines: `\[`},
