@@ -44,7 +44,7 @@ class Rules(unittest.TestCase):
             ("src/berth/codec/a.h", "berth/api/pod.h", False),
             ("src/berth/core/config/a.cc", "berth/framework/plugin.h", True),
             ("src/berth/core/config/a.cc", "berth/plugins/registry.h", False),
-            ("src/berth/core/runtime/a.cc", "berth/plugins/registry.h", True),
+            ("src/berth/core/runtime/a.cc", "berth/plugins/registry.h", False),
             ("src/berth/core/scheduler/a.cc", "berth/core/runtime/framework.h", True),
             ("src/berth/core/scheduler/a.cc", "berth/shell/net/http.h", False),
             ("src/berth/shell/net/a.cc", "berth/api/pod.h", False),

@@ -11,7 +11,7 @@
 
 namespace berth::app {
 
-int RunCanDrain(const CanDrainOptions& options, plugins::KnownPlugins plugins) {
+int RunCanDrain(const CanDrainOptions& options, config::KnownPlugins plugins) {
   QuestionCluster asked;
   QuestionOptions question = options.question;
   question.reads_pod_details = true;  // whether pods are ready

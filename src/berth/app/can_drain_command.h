@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "berth/app/question_flags.h"
-#include "berth/plugins/registry.h"
+#include "berth/core/config/known_plugins.h"
 #include "berth/whatif/drain.h"
 
 namespace berth::app {
@@ -18,6 +18,6 @@ struct CanDrainOptions {
   whatif::DrainOptions drain;
 };
 
-int RunCanDrain(const CanDrainOptions& options, plugins::KnownPlugins plugins);
+int RunCanDrain(const CanDrainOptions& options, config::KnownPlugins plugins);
 
 }  // namespace berth::app

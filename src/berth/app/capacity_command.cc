@@ -67,7 +67,7 @@ bool IsEnough(const whatif::Capacity& capacity, std::size_t required) {
 
 }  // namespace
 
-int RunCapacity(const CapacityCommandOptions& options, plugins::KnownPlugins plugins) {
+int RunCapacity(const CapacityCommandOptions& options, config::KnownPlugins plugins) {
   const auto namespace_name = NamespaceOf(options.question);
   if (!namespace_name.ok()) return cli::FailWith(namespace_name.error(), cli::kExitUsage);
   auto question = ReadQuestion(options, *namespace_name);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "berth/app/question_flags.h"
-#include "berth/plugins/registry.h"
+#include "berth/core/config/known_plugins.h"
 #include "berth/whatif/capacity.h"
 #include "berth/whatif/shapes.h"
 
@@ -24,6 +24,6 @@ struct CapacityCommandOptions {
   std::optional<std::size_t> required;  // of each shape
 };
 
-int RunCapacity(const CapacityCommandOptions& options, plugins::KnownPlugins plugins);
+int RunCapacity(const CapacityCommandOptions& options, config::KnownPlugins plugins);
 
 }  // namespace berth::app

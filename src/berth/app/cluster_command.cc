@@ -30,7 +30,7 @@ void SayHowToUse(const embedded_cluster::EmbeddedCluster& cluster, const Cluster
 
 }  // namespace
 
-int RunCluster(const ClusterCommandOptions& options, plugins::KnownPlugins plugins) {
+int RunCluster(const ClusterCommandOptions& options, config::KnownPlugins plugins) {
   const auto gates = OwnClusterGates(options.release);
   if (!gates.ok()) return cli::FailWith(gates.error(), cli::kExitUsage);
   auto configuration = OwnClusterConfiguration(options.config, *gates);

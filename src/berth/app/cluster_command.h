@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "berth/app/own_cluster_release.h"
-#include "berth/plugins/registry.h"
+#include "berth/core/config/known_plugins.h"
 
 namespace berth::app {
 
@@ -28,6 +28,6 @@ struct ClusterCommandOptions {
   OwnClusterRelease release;
 };
 
-int RunCluster(const ClusterCommandOptions& options, plugins::KnownPlugins plugins);
+int RunCluster(const ClusterCommandOptions& options, config::KnownPlugins plugins);
 
 }  // namespace berth::app

@@ -30,7 +30,7 @@
 
 namespace berth::app {
 
-using plugins::KnownPlugins;
+using config::KnownPlugins;
 
 Commands::Commands(const std::string& program)
     : app_(std::make_unique<CLI::App>("berth: a drop-in Kubernetes scheduler", program)) {

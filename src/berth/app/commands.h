@@ -20,8 +20,8 @@ namespace berth::app {
 
 struct Command {
   const CLI::App* flags = nullptr;
-  std::function<int(plugins::KnownPlugins)> run;  // the exit status
-  bool ends_by_signal = false;                    // Ctrl-C may end it at once; of others, signals are blocked first
+  std::function<int(config::KnownPlugins)> run;  // the exit status
+  bool ends_by_signal = false;                   // Ctrl-C may end it at once; of others, signals are blocked first
 };
 
 class Commands {

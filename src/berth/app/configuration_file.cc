@@ -77,14 +77,14 @@ std::vector<std::string> FieldsWithoutEffect(const config::KubeSchedulerConfigur
 }
 
 std::vector<std::string> UnnoticedNames(const config::KubeSchedulerConfiguration& configuration,
-                                        plugins::KnownPlugins plugins) {
+                                        config::KnownPlugins plugins) {
   constexpr std::size_t kLinesMax = 20;
   std::vector<std::string_view> known;
-  for (const plugins::KnownPlugin& plugin : plugins) known.push_back(plugin.name);
+  for (const config::KnownPlugin& plugin : plugins) known.push_back(plugin.name);
   std::vector<std::string> lines;
   for (const config::Profile& profile : configuration.profiles) {
     const auto look = [&](const std::string& name, const std::string& where) {
-      if (name == "*" || lines.size() == kLinesMax || plugins::FindPlugin(plugins, name) != nullptr) return;
+      if (name == "*" || lines.size() == kLinesMax || config::FindPlugin(plugins, name) != nullptr) return;
       lines.push_back("profile \"" + profile.scheduler_name + "\": " + where + ": there is no plugin \"" + name +
                       "\"; the nearest name is \"" + std::string(NearestName(name, known)) + "\"");
     };

@@ -7,8 +7,8 @@
 
 #include "berth/base/expected.h"
 #include "berth/core/config/feature_gates.h"
+#include "berth/core/config/known_plugins.h"
 #include "berth/core/config/types.h"
-#include "berth/plugins/registry.h"
 
 namespace berth::app {
 
@@ -29,6 +29,6 @@ std::vector<std::string> FieldsWithoutEffect(const config::KubeSchedulerConfigur
 // One line for each unknown plugin name in pluginConfig and among disabled plugins, where upstream ignores it. Most of
 // them are typing errors.
 std::vector<std::string> UnnoticedNames(const config::KubeSchedulerConfiguration& configuration,
-                                        plugins::KnownPlugins plugins);
+                                        config::KnownPlugins plugins);
 
 }  // namespace berth::app

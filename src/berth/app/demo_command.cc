@@ -87,7 +87,7 @@ class Board {
 
 }  // namespace
 
-int RunDemo(const DemoOptions& options, plugins::KnownPlugins plugins) {
+int RunDemo(const DemoOptions& options, config::KnownPlugins plugins) {
   const int needed = demo::ScenarioRelease(options.scenario);
   if (options.release.minor.value_or(needed) < needed)
     return cli::FailWith(

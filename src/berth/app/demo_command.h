@@ -7,7 +7,7 @@
 #include <string>
 
 #include "berth/app/own_cluster_release.h"
-#include "berth/plugins/registry.h"
+#include "berth/core/config/known_plugins.h"
 
 namespace berth::app {
 
@@ -25,6 +25,6 @@ struct DemoOptions {
   std::string scenario;  // of those that show something else, likewise
 };
 
-int RunDemo(const DemoOptions& options, plugins::KnownPlugins plugins);
+int RunDemo(const DemoOptions& options, config::KnownPlugins plugins);
 
 }  // namespace berth::app

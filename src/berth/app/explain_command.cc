@@ -64,7 +64,7 @@ Expected<whatif::Explanation> ExplainLoaded(const ExplainOptions& options, Quest
   return ended.ok() ? std::move(ended) : std::move(said);
 }
 
-int RunExplain(const ExplainOptions& options, plugins::KnownPlugins plugins) {
+int RunExplain(const ExplainOptions& options, config::KnownPlugins plugins) {
   if (options.is_watched && (!options.of_group.group.empty() || !options.pod.empty())) {
     return cli::FailWith(InvalidError("berth explain: --watch is for pod/NAME, other KIND/NAME, -l and --pending"),
                          cli::kExitUsage);

@@ -12,7 +12,7 @@
 #include "berth/app/question_cluster.h"
 #include "berth/app/question_flags.h"
 #include "berth/base/expected.h"
-#include "berth/plugins/registry.h"
+#include "berth/core/config/known_plugins.h"
 #include "berth/whatif/explanation.h"
 
 namespace berth::app {
@@ -42,6 +42,6 @@ std::vector<std::string> ExplanationText(const whatif::Explanation& said, const 
 Expected<whatif::Explanation> ExplainLoaded(const ExplainOptions& options, QuestionCluster& loaded,
                                             const std::string& namespace_name, const std::string& name);
 
-int RunExplain(const ExplainOptions& options, plugins::KnownPlugins plugins);
+int RunExplain(const ExplainOptions& options, config::KnownPlugins plugins);
 
 }  // namespace berth::app

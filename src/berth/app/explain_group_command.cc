@@ -24,7 +24,7 @@ Error NoPodGroups(int release_minor) {
 
 }  // namespace
 
-int RunExplainGroup(const ExplainGroupOptions& options, plugins::KnownPlugins plugins) {
+int RunExplainGroup(const ExplainGroupOptions& options, config::KnownPlugins plugins) {
   const QuestionOptions& question = options.question;
   std::string name = options.group;
   const auto namespace_name = NamespaceIn(question, name);

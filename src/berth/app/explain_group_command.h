@@ -6,7 +6,7 @@
 #include <string>
 
 #include "berth/app/question_flags.h"
-#include "berth/plugins/registry.h"
+#include "berth/core/config/known_plugins.h"
 
 namespace berth::app {
 
@@ -15,6 +15,6 @@ struct ExplainGroupOptions {
   std::string group;  // "name" or "namespace/name"
 };
 
-int RunExplainGroup(const ExplainGroupOptions& options, plugins::KnownPlugins plugins);
+int RunExplainGroup(const ExplainGroupOptions& options, config::KnownPlugins plugins);
 
 }  // namespace berth::app

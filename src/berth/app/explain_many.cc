@@ -60,7 +60,7 @@ Expected<std::vector<whatif::ObjectName>> NamesOf(const ExplainOptions& options,
 
 class Many {
  public:
-  Many(const ExplainOptions& options, plugins::KnownPlugins plugins, std::string namespace_name)
+  Many(const ExplainOptions& options, config::KnownPlugins plugins, std::string namespace_name)
       : options_(options), plugins_(plugins), namespace_name_(std::move(namespace_name)) {}
 
   // The exit status when the cluster could not be read; else nothing, and `answer` is filled in.
@@ -177,7 +177,7 @@ class Many {
   }
 
   const ExplainOptions& options_;
-  const plugins::KnownPlugins plugins_;
+  const config::KnownPlugins plugins_;
   const std::string namespace_name_;
   QuestionCluster loaded_;
   codec::json::array items_;
@@ -197,7 +197,7 @@ void Print(const ExplainOptions& options, const ManyAnswer& answer, bool is_firs
 
 }  // namespace
 
-int RunExplainMany(const ExplainOptions& options, plugins::KnownPlugins plugins) {
+int RunExplainMany(const ExplainOptions& options, config::KnownPlugins plugins) {
   if (!options.of_pending && options.names.empty() && options.name_files.empty() && options.selector.empty()) {
     return cli::FailWith(InvalidError("berth explain: what? pod NAME, KIND/NAME, -l SELECTOR or --pending says it"),
                          cli::kExitUsage);

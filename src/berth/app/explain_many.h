@@ -4,10 +4,10 @@
 #pragma once
 
 #include "berth/app/explain_command.h"
-#include "berth/plugins/registry.h"
+#include "berth/core/config/known_plugins.h"
 
 namespace berth::app {
 
-int RunExplainMany(const ExplainOptions& options, plugins::KnownPlugins plugins);
+int RunExplainMany(const ExplainOptions& options, config::KnownPlugins plugins);
 
 }  // namespace berth::app

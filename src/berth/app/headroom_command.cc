@@ -11,7 +11,7 @@
 
 namespace berth::app {
 
-int RunHeadroom(const HeadroomCommandOptions& options, plugins::KnownPlugins plugins) {
+int RunHeadroom(const HeadroomCommandOptions& options, config::KnownPlugins plugins) {
   QuestionCluster asked;
   if (const auto failed = LoadOrFail(options.question, plugins, OtherSchedulers::kByDefaults, asked)) return *failed;
   const std::string& namespace_name = options.question.namespace_name;

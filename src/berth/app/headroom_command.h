@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "berth/app/question_flags.h"
-#include "berth/plugins/registry.h"
+#include "berth/core/config/known_plugins.h"
 
 namespace berth::app {
 
@@ -17,6 +17,6 @@ struct HeadroomCommandOptions {
   std::optional<std::size_t> required;  // losses that each workload should survive
 };
 
-int RunHeadroom(const HeadroomCommandOptions& options, plugins::KnownPlugins plugins);
+int RunHeadroom(const HeadroomCommandOptions& options, config::KnownPlugins plugins);
 
 }  // namespace berth::app

@@ -31,8 +31,8 @@ namespace berth::app {
 namespace {
 
 // All that come with berth, those of the program and those of the directory.
-Expected<std::vector<plugins::KnownPlugin>> AllPlugins(std::vector<PluginRegistration> of_program,
-                                                       const std::optional<std::string>& directory) {
+Expected<std::vector<config::KnownPlugin>> AllPlugins(std::vector<PluginRegistration> of_program,
+                                                      const std::optional<std::string>& directory) {
   std::vector<plugins::OwnPlugin> own;
   for (PluginRegistration& plugin : of_program) own.push_back({std::move(plugin), {}});
   if (directory) {

@@ -22,7 +22,7 @@ Expected<config::KubeSchedulerConfiguration> OwnClusterConfiguration(const std::
 }
 
 runner::ShellOptions OwnClusterShellOptions(embedded_cluster::EmbeddedCluster& cluster, const std::string& file,
-                                            std::uint64_t seed, plugins::KnownPlugins plugins) {
+                                            std::uint64_t seed, config::KnownPlugins plugins) {
   runner::ShellOptions options;
   options.seed = seed;
   options.hostname = HostName();

@@ -7,9 +7,9 @@
 
 #include "berth/base/expected.h"
 #include "berth/core/config/feature_gates.h"
+#include "berth/core/config/known_plugins.h"
 #include "berth/core/config/types.h"
 #include "berth/devcluster/embedded_cluster/embedded_cluster.h"
-#include "berth/plugins/registry.h"
 #include "berth/shell/runner/scheduler_shell.h"
 
 namespace berth::app {
@@ -20,7 +20,7 @@ Expected<config::KubeSchedulerConfiguration> OwnClusterConfiguration(const std::
 
 // `cluster` must outlive the shell.
 runner::ShellOptions OwnClusterShellOptions(embedded_cluster::EmbeddedCluster& cluster, const std::string& file,
-                                            std::uint64_t seed, plugins::KnownPlugins plugins);
+                                            std::uint64_t seed, config::KnownPlugins plugins);
 
 // Says why the shell could not be made. Returns the exit status: a file is the user's.
 int FailWithShell(const Error& error, const std::string& file);

@@ -44,7 +44,7 @@ struct Row {
 // All that the files say, as it comes.
 class TestRun {
  public:
-  explicit TestRun(plugins::KnownPlugins plugins) : plugins_(plugins) {}
+  explicit TestRun(config::KnownPlugins plugins) : plugins_(plugins) {}
 
   void RunFile(const std::string& path) {
     const auto text = client::ReadSmallFile(path, authoring::kCaseFileBytesMax);
@@ -120,13 +120,13 @@ class TestRun {
     return text;
   }
 
-  plugins::KnownPlugins plugins_;
+  config::KnownPlugins plugins_;
   std::vector<Row> rows_;
   std::vector<std::string> errors_;
   std::size_t failed_ = 0;
 };
 
-int RunPluginTest(const PluginOptions& options, plugins::KnownPlugins plugins) {
+int RunPluginTest(const PluginOptions& options, config::KnownPlugins plugins) {
   log::SetLevel(log::Level::kError);  // what a plugin does wrong is in the table
   std::vector<std::string> files;
   for (const std::string& path : options.paths) {
@@ -170,7 +170,7 @@ Expected<std::vector<std::string>> FindCaseFiles(const std::string& path) {
   return std::vector<std::string>(files.begin(), files.end());
 }
 
-int RunPlugin(const PluginOptions& options, plugins::KnownPlugins plugins) {
+int RunPlugin(const PluginOptions& options, config::KnownPlugins plugins) {
   if (options.action == PluginAction::kTest) return RunPluginTest(options, plugins);
   const auto made = authoring::NewPlugin(options.name, options.language, options.folder);
   if (!made.ok()) return cli::FailWith(made.error(), cli::kExitUsage);

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "berth/plugins/registry.h"
+#include "berth/core/config/known_plugins.h"
 
 namespace berth::app {
 
@@ -23,7 +23,7 @@ struct PluginOptions {
   std::string folder;    // to create; empty: derived from the name
 };
 
-int RunPlugin(const PluginOptions& options, plugins::KnownPlugins plugins);
+int RunPlugin(const PluginOptions& options, config::KnownPlugins plugins);
 
 // The case files of a path, sorted by name. For a file, the file itself. For a directory, *.yaml, *.yml and *.json in
 // its subdirectory `cases`, or in the directory itself if there is no `cases`.

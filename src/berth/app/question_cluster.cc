@@ -11,7 +11,7 @@
 
 namespace berth::app {
 
-Expected<whatif::OfflineOptions> OfflineOptionsFor(const std::string& config, plugins::KnownPlugins plugins,
+Expected<whatif::OfflineOptions> OfflineOptionsFor(const std::string& config, config::KnownPlugins plugins,
                                                    std::string_view server_version, const QuestionRelease& release) {
   BERTH_ASSIGN_OR_RETURN(QuestionConfiguration loaded,
                          LoadQuestionConfiguration("--config", config, plugins, server_version, release));

@@ -10,7 +10,7 @@
 
 #include "berth/app/question_release.h"
 #include "berth/base/expected.h"
-#include "berth/plugins/registry.h"
+#include "berth/core/config/known_plugins.h"
 #include "berth/whatif/cluster_state.h"
 #include "berth/whatif/offline_cluster.h"
 
@@ -25,7 +25,7 @@ struct QuestionCluster {
 // What makes the core of --config, or of the defaults; its time is that of the state that will be loaded. Errors begin
 // with "--config PATH". Says on standard error which parts of the configuration have no say in an answer.
 // `server_version` and `release`: see LoadQuestionConfiguration.
-Expected<whatif::OfflineOptions> OfflineOptionsFor(const std::string& config, plugins::KnownPlugins plugins,
+Expected<whatif::OfflineOptions> OfflineOptionsFor(const std::string& config, config::KnownPlugins plugins,
                                                    std::string_view server_version,
                                                    const QuestionRelease& release = {});
 

@@ -22,11 +22,11 @@ constexpr std::string_view kConfigFlag = "--config";
 constexpr std::size_t kAddedProfilesMax = 16;
 
 // Names that were taken out of the profile.
-std::set<std::string> DropUnknown(config::Profile& profile, plugins::KnownPlugins known) {
+std::set<std::string> DropUnknown(config::Profile& profile, config::KnownPlugins known) {
   std::set<std::string> dropped;
   const auto sift = [&](config::PluginSet& set) {
     std::erase_if(set.enabled, [&](const auto& plugin) {
-      if (plugins::FindPlugin(known, plugin.name) != nullptr) return false;
+      if (config::FindPlugin(known, plugin.name) != nullptr) return false;
       dropped.insert(plugin.name);
       return true;
     });
@@ -96,7 +96,7 @@ std::string ExtenderNotAsked(const config::Extender& extender) {
 }
 
 Expected<QuestionConfiguration> LoadQuestionConfiguration(const std::string& flag, const std::string& path,
-                                                          plugins::KnownPlugins known, std::string_view server_version,
+                                                          config::KnownPlugins known, std::string_view server_version,
                                                           const QuestionRelease& release) {
   const std::vector<int> minors = ReleasesOf(release, server_version);
   auto loaded = Load(path, release, minors.front());

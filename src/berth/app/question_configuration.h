@@ -13,8 +13,8 @@
 #include "berth/api/pod.h"
 #include "berth/app/question_release.h"
 #include "berth/base/expected.h"
+#include "berth/core/config/known_plugins.h"
 #include "berth/core/config/types.h"
-#include "berth/plugins/registry.h"
 
 namespace berth::app {
 
@@ -27,7 +27,7 @@ struct QuestionConfiguration {
 // `release`, or of `server_version`: "v1.37.2". Before that is known, it may be empty: then the oldest one that file
 // and feature gates are right for.
 Expected<QuestionConfiguration> LoadQuestionConfiguration(const std::string& flag, const std::string& path,
-                                                          plugins::KnownPlugins known,
+                                                          config::KnownPlugins known,
                                                           std::string_view server_version = {},
                                                           const QuestionRelease& release = {});
 

@@ -27,7 +27,7 @@ codec::json::object ClusterJson(const whatif::ClusterState& state) {
 
 }  // namespace
 
-std::optional<int> LoadOrFail(const QuestionOptions& options, plugins::KnownPlugins plugins, OtherSchedulers others,
+std::optional<int> LoadOrFail(const QuestionOptions& options, config::KnownPlugins plugins, OtherSchedulers others,
                               QuestionCluster& loaded) {
   // What is wrong with the configuration is said before a large cluster is read.
   if (const auto checked = LoadQuestionConfiguration("--config", options.config, plugins, {}, options.release);

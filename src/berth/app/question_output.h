@@ -24,7 +24,7 @@ enum class OtherSchedulers { kHaveNoProfile, kByDefaults };
 
 // Reads the cluster into `loaded`; `plugins` must outlive it. The exit status when that failed, which has been said;
 // nullopt: go on.
-std::optional<int> LoadOrFail(const QuestionOptions& options, plugins::KnownPlugins plugins, OtherSchedulers others,
+std::optional<int> LoadOrFail(const QuestionOptions& options, config::KnownPlugins plugins, OtherSchedulers others,
                               QuestionCluster& loaded);
 
 // Says on standard error by whose rules the answer is, where these are not the cluster's and nobody has chosen them.

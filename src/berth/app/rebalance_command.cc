@@ -55,7 +55,7 @@ Expected<rebalance::Measurements> MeasureOnce(const rebalance::Policy& policy, c
 
 }  // namespace
 
-int RunRebalancePlan(const RebalancePlanOptions& options, plugins::KnownPlugins plugins) {
+int RunRebalancePlan(const RebalancePlanOptions& options, config::KnownPlugins plugins) {
   const auto policy = LoadPolicy("--policy", options.policy);
   if (!policy.ok()) return FailUsage(policy.error());
   QuestionOptions question = options.question;

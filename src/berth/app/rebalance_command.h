@@ -7,7 +7,7 @@
 
 #include "berth/app/question_flags.h"
 #include "berth/base/expected.h"
-#include "berth/plugins/registry.h"
+#include "berth/core/config/known_plugins.h"
 #include "berth/rebalance/policy.h"
 
 namespace berth::app {
@@ -18,7 +18,7 @@ struct RebalancePlanOptions {
   bool within_scheduler = false;  // as berth run --rebalance plans
 };
 
-int RunRebalancePlan(const RebalancePlanOptions& options, plugins::KnownPlugins plugins);
+int RunRebalancePlan(const RebalancePlanOptions& options, config::KnownPlugins plugins);
 
 // The file of the flag, with which an error begins.
 Expected<rebalance::Policy> LoadPolicy(const std::string& flag, const std::string& path);

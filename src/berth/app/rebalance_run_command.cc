@@ -30,7 +30,7 @@ constexpr Duration kHealthTolerance = std::chrono::seconds(20);
 // One `berth rebalance run`. Its members are in the order in which they come up.
 class RebalanceRun {
  public:
-  RebalanceRun(const RebalanceRunOptions& options, plugins::KnownPlugins plugins)
+  RebalanceRun(const RebalanceRunOptions& options, config::KnownPlugins plugins)
       : options_(options), plugins_(plugins), seed_(RandomSeed()) {}
 
   int Go() {
@@ -69,7 +69,7 @@ class RebalanceRun {
   }
 
   const RebalanceRunOptions& options_;
-  const plugins::KnownPlugins plugins_;
+  const config::KnownPlugins plugins_;
   const SystemClock clock_;
   const std::uint64_t seed_;
   std::optional<LeaderElection> election_;
@@ -123,7 +123,7 @@ Expected<void> RebalanceRun::Prepare() {
 
 }  // namespace
 
-int RunRebalance(const RebalanceRunOptions& options, plugins::KnownPlugins plugins) {
+int RunRebalance(const RebalanceRunOptions& options, config::KnownPlugins plugins) {
   ShareMemory();
   RaiseFileLimit();
   return RebalanceRun(options, plugins).Go();

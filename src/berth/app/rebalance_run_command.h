@@ -7,8 +7,8 @@
 #include <string>
 
 #include "berth/app/connection.h"
+#include "berth/core/config/known_plugins.h"
 #include "berth/core/config/types.h"
-#include "berth/plugins/registry.h"
 #include "berth/rebalance/controller.h"
 
 namespace berth::app {
@@ -22,6 +22,6 @@ struct RebalanceRunOptions {
   std::string metrics_bind_address;  // empty: none are served
 };
 
-int RunRebalance(const RebalanceRunOptions& options, plugins::KnownPlugins plugins);
+int RunRebalance(const RebalanceRunOptions& options, config::KnownPlugins plugins);
 
 }  // namespace berth::app

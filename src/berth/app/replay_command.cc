@@ -69,7 +69,7 @@ std::string Percentile(std::vector<Duration> waits, std::size_t percent) {
 
 class ReplayCommand {
  public:
-  ReplayCommand(const ReplayOptions& options, plugins::KnownPlugins plugins) : options_(options), plugins_(plugins) {}
+  ReplayCommand(const ReplayOptions& options, config::KnownPlugins plugins) : options_(options), plugins_(plugins) {}
 
   int Go() {
     auto file = FileOf(options_.recording);
@@ -354,14 +354,14 @@ class ReplayCommand {
   }
 
   const ReplayOptions& options_;
-  const plugins::KnownPlugins plugins_;
+  const config::KnownPlugins plugins_;
   std::string path_;
   Time until_ = Time::max();
 };
 
 }  // namespace
 
-int RunReplay(const ReplayOptions& options, plugins::KnownPlugins plugins) {
+int RunReplay(const ReplayOptions& options, config::KnownPlugins plugins) {
   // What the core said then, it would say again.
   log::SetLevel(log::Level::kError);
   return ReplayCommand(options, plugins).Go();

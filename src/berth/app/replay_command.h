@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "berth/plugins/registry.h"
+#include "berth/core/config/known_plugins.h"
 
 namespace berth::app {
 
@@ -17,6 +17,6 @@ struct ReplayOptions {
   bool with_decisions = false;
 };
 
-int RunReplay(const ReplayOptions& options, plugins::KnownPlugins plugins);
+int RunReplay(const ReplayOptions& options, config::KnownPlugins plugins);
 
 }  // namespace berth::app

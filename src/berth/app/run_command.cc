@@ -218,7 +218,7 @@ serving::HealthCheck LeaderElectionCheck(const client::LeaderElector& elector) {
 // One `berth run`. Its members are in the order in which they come up; what comes later uses what is there.
 class ClusterRun {
  public:
-  ClusterRun(const RunOptions& options, plugins::KnownPlugins plugins)
+  ClusterRun(const RunOptions& options, config::KnownPlugins plugins)
       : options_(options),
         plugins_(plugins),
         gates_(options.gates),
@@ -253,7 +253,7 @@ class ClusterRun {
   WorkReport::Sources ReportSources();
 
   const RunOptions& options_;
-  const plugins::KnownPlugins plugins_;
+  const config::KnownPlugins plugins_;
   config::FeatureGates gates_;
   config::KubeSchedulerConfiguration configuration_;
   const SystemClock clock_;
@@ -569,7 +569,7 @@ int ClusterRun::WaitForTheEnd() {
   }
   const EndGuard guard(EndGuard::kPatience, [] {
     log::ErrorLine("app", "The process ends although a turn of the core has not: a plugin keeps it",
-               {{"seconds", std::chrono::duration_cast<std::chrono::seconds>(EndGuard::kPatience).count()}});
+                   {{"seconds", std::chrono::duration_cast<std::chrono::seconds>(EndGuard::kPatience).count()}});
     ::_exit(cli::kExitFailed);
   });
   if (election_) election_->Withdraw();
@@ -587,7 +587,7 @@ int ClusterRun::WaitForTheEnd() {
 
 }  // namespace
 
-int RunOnCluster(const RunOptions& options, plugins::KnownPlugins plugins) {
+int RunOnCluster(const RunOptions& options, config::KnownPlugins plugins) {
   ShareMemory();
   RaiseFileLimit();
   auto set_aside = BeginAnewOnFailure();

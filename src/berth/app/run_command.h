@@ -12,7 +12,7 @@
 #include "berth/app/kubernetes_release.h"
 #include "berth/app/run_recording.h"
 #include "berth/core/config/feature_gates.h"
-#include "berth/plugins/registry.h"
+#include "berth/core/config/known_plugins.h"
 #include "berth/rebalance/controller.h"
 
 namespace berth::app {
@@ -44,6 +44,6 @@ struct RunOptions {
   int once_patience_s = 30;
 };
 
-int RunOnCluster(const RunOptions& options, plugins::KnownPlugins plugins);
+int RunOnCluster(const RunOptions& options, config::KnownPlugins plugins);
 
 }  // namespace berth::app

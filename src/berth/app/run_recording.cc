@@ -25,7 +25,7 @@ using recording::AnnotationFilters;
 // Those in use that do not come with berth, by name.
 std::vector<std::string> OwnPlugins(scheduler::ProfilesInMaking profiles) {
   std::set<std::string, std::less<>> in_tree;
-  for (const plugins::KnownPlugin& registered : plugins::InTreePlugins()) in_tree.insert(registered.name);
+  for (const config::KnownPlugin& registered : plugins::InTreePlugins()) in_tree.insert(registered.name);
   std::set<std::string> own;
   for (const auto& profile : profiles) {
     for (const auto& plugin : profile->owned) {

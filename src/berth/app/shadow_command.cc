@@ -54,7 +54,7 @@ class ThreadCpuClock final : public Clock {
 // One `berth shadow`. Its members are in the order in which they come up.
 class ShadowRun {
  public:
-  ShadowRun(const ShadowCommandOptions& options, plugins::KnownPlugins plugins)
+  ShadowRun(const ShadowCommandOptions& options, config::KnownPlugins plugins)
       : options_(options), plugins_(plugins), stopwatch_(clock_), seed_(RandomSeed()) {}
 
   int Go() {
@@ -139,7 +139,7 @@ class ShadowRun {
   }
 
   const ShadowCommandOptions& options_;
-  const plugins::KnownPlugins plugins_;
+  const config::KnownPlugins plugins_;
   const SystemClock clock_;
   const TickClock stopwatch_;
   const ThreadCpuClock cpu_clock_;
@@ -224,7 +224,7 @@ Expected<void> ShadowRun::CheckPage() const {
 
 }  // namespace
 
-int RunShadow(const ShadowCommandOptions& options, plugins::KnownPlugins plugins) {
+int RunShadow(const ShadowCommandOptions& options, config::KnownPlugins plugins) {
   ShareMemory();
   RaiseFileLimit();
   return ShadowRun(options, plugins).Go();

@@ -11,7 +11,7 @@
 #include "berth/app/connection.h"
 #include "berth/app/question_flags.h"
 #include "berth/base/time.h"
-#include "berth/plugins/registry.h"
+#include "berth/core/config/known_plugins.h"
 
 namespace berth::app {
 
@@ -26,6 +26,6 @@ struct ShadowCommandOptions {
   std::string metrics_bind_address;   // empty: none are served
 };
 
-int RunShadow(const ShadowCommandOptions& options, plugins::KnownPlugins plugins);
+int RunShadow(const ShadowCommandOptions& options, config::KnownPlugins plugins);
 
 }  // namespace berth::app

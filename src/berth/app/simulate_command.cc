@@ -36,7 +36,7 @@ constexpr std::uint64_t kSeed = 1;
 
 class SimulateCommand {
  public:
-  SimulateCommand(const SimulateOptions& options, plugins::KnownPlugins plugins)
+  SimulateCommand(const SimulateOptions& options, config::KnownPlugins plugins)
       : options_(options), plugins_(plugins) {}
 
   int Go() {
@@ -155,7 +155,7 @@ class SimulateCommand {
 
   const SystemClock clock_;
   const SimulateOptions& options_;
-  const plugins::KnownPlugins plugins_;
+  const config::KnownPlugins plugins_;
   whatif::Manifests manifests_;
   QuestionConfiguration configuration_;
   std::optional<QuestionConfiguration> compared_;
@@ -163,7 +163,7 @@ class SimulateCommand {
 
 }  // namespace
 
-int RunSimulate(const SimulateOptions& options, plugins::KnownPlugins plugins) {
+int RunSimulate(const SimulateOptions& options, config::KnownPlugins plugins) {
   return SimulateCommand(options, plugins).Go();
 }
 

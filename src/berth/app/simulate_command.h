@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "berth/app/question_flags.h"
-#include "berth/plugins/registry.h"
+#include "berth/core/config/known_plugins.h"
 
 namespace berth::app {
 
@@ -25,6 +25,6 @@ struct SimulateOptions {
   std::string compare;  // another configuration's file; empty: none
 };
 
-int RunSimulate(const SimulateOptions& options, plugins::KnownPlugins plugins);
+int RunSimulate(const SimulateOptions& options, config::KnownPlugins plugins);
 
 }  // namespace berth::app

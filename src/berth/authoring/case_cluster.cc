@@ -16,13 +16,13 @@ namespace {
 constexpr Time kEpoch = std::chrono::sys_days{std::chrono::year{2030} / 1 / 1};
 
 // A plugin alone still needs what takes pods out of the queue and binds them, unless it does that itself.
-void AddSortAndBind(const std::string& name, plugins::KnownPlugins known, framework::Handle& handle,
+void AddSortAndBind(const std::string& name, config::KnownPlugins known, framework::Handle& handle,
                     config::Profile& profile) {
   const config::PluginArgs* given = profile.FindArgs(name);
   const config::PluginArgs args = given != nullptr ? *given : config::DefaultArgs(name);
   std::unique_ptr<framework::Plugin> made;
   // What is wrong with the plugin is for MakeProfiles to say.
-  if (const plugins::KnownPlugin* registered = plugins::FindPlugin(known, name)) {
+  if (const config::KnownPlugin* registered = config::FindPlugin(known, name)) {
     static_cast<void>(framework::GuardedCall([&] {
       auto created =
           registered->create_named ? registered->create_named(name, args, handle) : registered->create(args, handle);
@@ -38,7 +38,7 @@ void AddSortAndBind(const std::string& name, plugins::KnownPlugins known, framew
 
 }  // namespace
 
-Expected<std::unique_ptr<CaseCluster>> MakeCaseCluster(const PluginCase& test, plugins::KnownPlugins plugins) {
+Expected<std::unique_ptr<CaseCluster>> MakeCaseCluster(const PluginCase& test, config::KnownPlugins plugins) {
   whatif::OfflineOptions options;
   options.configuration = test.configuration;
   options.plugins = plugins;

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "berth/authoring/plugin_case.h"
-#include "berth/plugins/registry.h"
+#include "berth/core/config/known_plugins.h"
 #include "berth/whatif/offline_cluster.h"
 
 namespace berth::authoring {
@@ -14,6 +14,6 @@ using CaseCluster = whatif::OfflineCluster;
 
 // The cluster of the case, its pods on their nodes; the pending ones are in the queue. Fails when a plugin cannot be
 // made.
-Expected<std::unique_ptr<CaseCluster>> MakeCaseCluster(const PluginCase& test, plugins::KnownPlugins plugins);
+Expected<std::unique_ptr<CaseCluster>> MakeCaseCluster(const PluginCase& test, config::KnownPlugins plugins);
 
 }  // namespace berth::authoring

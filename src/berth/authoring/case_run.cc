@@ -86,7 +86,7 @@ class CaseRun {
 
 }  // namespace
 
-Expected<std::vector<PluginCheck>> RunPluginCase(const PluginCase& test, plugins::KnownPlugins plugins) {
+Expected<std::vector<PluginCheck>> RunPluginCase(const PluginCase& test, config::KnownPlugins plugins) {
   BERTH_ASSIGN_OR_RETURN(const auto cluster, MakeCaseCluster(test, plugins));
   return CaseRun(test, *cluster).Go();
 }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "berth/authoring/plugin_case.h"
-#include "berth/plugins/registry.h"
+#include "berth/core/config/known_plugins.h"
 
 namespace berth::authoring {
 
@@ -19,6 +19,6 @@ struct PluginCheck {
 };
 
 // Deterministic. Fails when a plugin cannot be made.
-Expected<std::vector<PluginCheck>> RunPluginCase(const PluginCase& test, plugins::KnownPlugins plugins);
+Expected<std::vector<PluginCheck>> RunPluginCase(const PluginCase& test, config::KnownPlugins plugins);
 
 }  // namespace berth::authoring

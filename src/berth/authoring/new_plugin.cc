@@ -63,7 +63,7 @@ Expected<void> CheckName(const std::string& name, const std::string& language) {
   if (language == "cpp" && std::find(std::begin(kTaken), std::end(kTaken), file) != std::end(kTaken))
     return InvalidError("the plugin's files and target would be called \"" + file +
                         "\", which its build has already: take another name");
-  for (const plugins::KnownPlugin& plugin : plugins::InTreePlugins()) {
+  for (const config::KnownPlugin& plugin : plugins::InTreePlugins()) {
     if (plugin.name == name) return InvalidError("a plugin " + name + " comes with berth: take another name");
   }
   return {};

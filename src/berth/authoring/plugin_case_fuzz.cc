@@ -19,8 +19,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   // Scripts are another target's: here a plugin that is not known is enough.
-  std::vector<plugins::KnownPlugin> few;
-  for (const plugins::KnownPlugin& plugin : plugins::InTreePlugins()) {
+  std::vector<config::KnownPlugin> few;
+  for (const config::KnownPlugin& plugin : plugins::InTreePlugins()) {
     if (plugin.name != "Script") few.push_back(plugin);
   }
   constexpr std::size_t kRunMax = 4;

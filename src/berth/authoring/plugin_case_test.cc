@@ -55,8 +55,8 @@ class Parrot final : public framework::PreEnqueuePlugin,
   }
 };
 
-std::vector<plugins::KnownPlugin> Registry() {
-  std::vector<plugins::KnownPlugin> registry = plugins::InTreePlugins();
+std::vector<config::KnownPlugin> Registry() {
+  std::vector<config::KnownPlugin> registry = plugins::InTreePlugins();
   registry.push_back({"Parrot", [](const auto&, framework::Handle&) -> Expected<std::unique_ptr<framework::Plugin>> {
                         return std::unique_ptr<framework::Plugin>(std::make_unique<Parrot>());
                       }});

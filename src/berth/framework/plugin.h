@@ -47,6 +47,8 @@ struct Cycle {
   std::uint64_t seed = 0;    // the only source of chance, so that a decision can be replayed
   Time wall_now{};           // the only clock, for the same reason: the time of day, as objects name it
   bool with_detail = false;  // PostFilter: report all candidates, not only the chosen one
+  // PostFilter: a question, such as `berth explain` asks. Say what would be done, and do nothing.
+  bool is_dry_run = false;
 };
 
 // What a plugin's answer about a node rests on, beside the pod's class (PodInfo::pod_class: all of a pod but its name,
@@ -149,6 +151,7 @@ struct PostFilterResult {
   std::string nominated_node_name;
   std::shared_ptr<const PreemptionReport> preemption;  // for people to read; null: none was tried
   std::string success_message;                         // with success: what the pod's message ends with
+  std::string preempted_by;                            // set by the runtime: the plugin that `preemption` is from
 };
 
 // PostFilter: can room be made for the pod? Asked when no node is feasible, also after PreFilter refused.
@@ -159,6 +162,11 @@ class PostFilterPlugin : public virtual Plugin {
   // with success_message.
   virtual PostFilterResult PostFilter(const Cycle& cycle, const PodInfo& pod, const NodeStatuses& statuses,
                                       FilterRunner& filters) const = 0;
+  // It makes room by evicting pods: its calls are counted and timed as preemptions, and a pod that it has nominated a
+  // node waits for the events of this plugin.
+  virtual bool IsPreemption() const { return false; }
+  // It does nothing where Cycle::is_dry_run is set. One that cannot promise this is left out of questions.
+  virtual bool AnswersDryRuns() const { return false; }
 };
 
 // How raw scores become 0 to 100. Upstream: helper.DefaultNormalizeScore.

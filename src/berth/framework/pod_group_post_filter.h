@@ -80,6 +80,8 @@ class PodGroupPostFilterPlugin : public virtual Plugin {
   // Asked when no other plugin has helped, whatever those said, and no error came. It does not help at once itself: it
   // answers kUnschedulable, and its nominations count all the same.
   virtual bool IsLastResort() const { return false; }
+  // It makes room by evicting pods: its answers are counted as preemptions.
+  virtual bool IsPreemption() const { return false; }
 };
 
 }  // namespace berth::framework

@@ -161,7 +161,7 @@ void Live(Generator& generator, cache::ColumnNodeTable& table) {
 
 std::vector<std::unique_ptr<framework::Plugin>> Plugins(Generator& generator, framework::Handle& handle) {
   std::vector<std::unique_ptr<framework::Plugin>> plugins;
-  for (const KnownPlugin& registration : InTreePlugins()) {
+  for (const config::KnownPlugin& registration : InTreePlugins()) {
     config::PluginArgs args;
     if (registration.name == names::kExternalHealth) args = config::RawArgs{R"({"source":"nagios","url":"http://n"})"};
     if (registration.name == names::kTopologyDistance)

@@ -55,7 +55,7 @@ std::string From(const OwnPlugin& own) { return own.file.empty() ? std::string()
 
 }  // namespace
 
-KnownPlugin KnownPluginOf(framework::PluginRegistration own) {
+config::KnownPlugin KnownPluginOf(framework::PluginRegistration own) {
   std::string name = own.name;
   return {std::move(name),
           [plugin = std::move(own)](const config::PluginArgs& args, framework::Handle& handle) -> Created {
@@ -65,10 +65,10 @@ KnownPlugin KnownPluginOf(framework::PluginRegistration own) {
           }};
 }
 
-Expected<std::vector<KnownPlugin>> AllPlugins(std::span<const OwnPlugin> own) {
-  std::vector<KnownPlugin> all = InTreePlugins();
+Expected<std::vector<config::KnownPlugin>> AllPlugins(std::span<const OwnPlugin> own) {
+  std::vector<config::KnownPlugin> all = InTreePlugins();
   std::map<std::string_view, const OwnPlugin*> taken;
-  for (const KnownPlugin& plugin : InTreePlugins()) taken.emplace(plugin.name, nullptr);
+  for (const config::KnownPlugin& plugin : InTreePlugins()) taken.emplace(plugin.name, nullptr);
   for (const OwnPlugin& plugin : own) {
     const std::string& name = plugin.registration.name;
     if (!IsName(name)) {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "berth/core/config/known_plugins.h"
 #include "berth/framework/plugin_registration.h"
-#include "berth/plugins/registry.h"
 
 namespace berth::plugins {
 
@@ -19,9 +19,9 @@ struct OwnPlugin {
 
 // Its factory reads the arguments as they stand in the configuration. Wrong arguments, no plugin, and one that calls
 // itself by another name are errors that name the plugin.
-KnownPlugin KnownPluginOf(framework::PluginRegistration own);
+config::KnownPlugin KnownPluginOf(framework::PluginRegistration own);
 
 // The plugins that come with berth, then these. Names are taken once: the error says what to do.
-Expected<std::vector<KnownPlugin>> AllPlugins(std::span<const OwnPlugin> own);
+Expected<std::vector<config::KnownPlugin>> AllPlugins(std::span<const OwnPlugin> own);
 
 }  // namespace berth::plugins

@@ -53,7 +53,7 @@ class Reads final : public Plugin {
 };
 
 // The error of making it with these arguments, or "".
-std::string Problem(const KnownPlugin& registration, const config::PluginArgs& args) {
+std::string Problem(const config::KnownPlugin& registration, const config::PluginArgs& args) {
   testing::FakeHandle handle;
   const auto created = registration.create(args, handle);
   return created.ok() ? "" : created.error().message;
@@ -61,7 +61,7 @@ std::string Problem(const KnownPlugin& registration, const config::PluginArgs& a
 
 TEST(OwnPlugins, ReadTheirArguments) {
   testing::FakeHandle handle;
-  const KnownPlugin registration = KnownPluginOf(WithPlugin("Reads", Reads::Create));
+  const config::KnownPlugin registration = KnownPluginOf(WithPlugin("Reads", Reads::Create));
   const auto created = registration.create(
       config::RawArgs{R"({"apiVersion": "v1", "kind": "ReadsArgs", "label": "rack", "weight": 10, "share": 2, "strict":
           true, "every": "1m30s", "zones": ["b", "c"], "aliases": {"x": "y"}, "rule": {"bonus": -7},
@@ -94,7 +94,7 @@ TEST(OwnPlugins, KeepTheirDefaults) {
 }
 
 TEST(OwnPlugins, BadArgumentsNameTheirField) {
-  const KnownPlugin registration = KnownPluginOf(WithPlugin("Reads", Reads::Create));
+  const config::KnownPlugin registration = KnownPluginOf(WithPlugin("Reads", Reads::Create));
   struct Case {
     const char* json;
     const char* want;

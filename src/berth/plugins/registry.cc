@@ -52,7 +52,7 @@ Error WrongArgs(std::string_view name, std::string_view wanted) {
 
 // A plugin whose arguments are of type Args, made by `make(const Args&, Handle&)`.
 template <typename Args, typename Make>
-KnownPlugin WithArgs(std::string_view name, Make make) {
+config::KnownPlugin WithArgs(std::string_view name, Make make) {
   return {std::string(name), [name, make](const config::PluginArgs& args, framework::Handle& handle) -> Created {
             if (std::holds_alternative<std::monostate>(args)) return Created(make(Args{}, handle));
             const Args* typed = std::get_if<Args>(&args);
@@ -63,7 +63,7 @@ KnownPlugin WithArgs(std::string_view name, Make make) {
 
 // The same for a plugin that uses its handle: Plugin(const Args&, Handle&).
 template <typename Plugin, typename Args>
-KnownPlugin WithArgsAndHandle(std::string_view name) {
+config::KnownPlugin WithArgsAndHandle(std::string_view name) {
   return {std::string(name), [name](const config::PluginArgs& args, framework::Handle& handle) -> Created {
             if (std::holds_alternative<std::monostate>(args)) return Created(std::make_unique<Plugin>(Args{}, handle));
             const Args* typed = std::get_if<Args>(&args);
@@ -74,7 +74,7 @@ KnownPlugin WithArgsAndHandle(std::string_view name) {
 
 // Without arguments, for a plugin that uses its handle: Plugin(Handle&).
 template <typename Plugin>
-KnownPlugin WithHandle(std::string_view name) {
+config::KnownPlugin WithHandle(std::string_view name) {
   return {std::string(name), [name](const config::PluginArgs& args, framework::Handle& handle) -> Created {
             if (!std::holds_alternative<std::monostate>(args)) return WrongArgs(name, "none");
             return Created(std::make_unique<Plugin>(handle));
@@ -84,14 +84,14 @@ KnownPlugin WithHandle(std::string_view name) {
 // One of berth's own: Plugin::Create(const config::PluginArgs&, Handle&) reads its arguments itself
 // (helper/policy_args.h).
 template <typename Plugin>
-KnownPlugin Policy(std::string_view name) {
+config::KnownPlugin Policy(std::string_view name) {
   return {std::string(name), [](const config::PluginArgs& args, framework::Handle& handle) -> Created {
             return Plugin::Create(args, handle);
           }};
 }
 
 template <typename Plugin>
-KnownPlugin WithoutArgs(std::string_view name) {
+config::KnownPlugin WithoutArgs(std::string_view name) {
   return {std::string(name), [name](const config::PluginArgs& args, framework::Handle&) -> Created {
             if (!std::holds_alternative<std::monostate>(args)) return WrongArgs(name, "none");
             return Created(std::make_unique<Plugin>());
@@ -100,7 +100,7 @@ KnownPlugin WithoutArgs(std::string_view name) {
 
 // Without arguments, for a plugin that only wants to know which release decides: Plugin(const Release&).
 template <typename Plugin>
-KnownPlugin WithRelease(std::string_view name) {
+config::KnownPlugin WithRelease(std::string_view name) {
   return {std::string(name), [name](const config::PluginArgs& args, framework::Handle& handle) -> Created {
             if (!std::holds_alternative<std::monostate>(args)) return WrongArgs(name, "none");
             return Created(std::make_unique<Plugin>(handle.release()));
@@ -145,7 +145,7 @@ std::unique_ptr<framework::Plugin> MakeNodeAffinity(const config::NodeAffinityAr
 
 // The same for one of which a profile may have several: Plugin::Create(name, args, handle).
 template <typename Plugin>
-KnownPlugin NamedPolicy(std::string_view name) {
+config::KnownPlugin NamedPolicy(std::string_view name) {
   return {std::string(name),
           [name](const config::PluginArgs& args, framework::Handle& handle) -> Created {
             return Plugin::Create(name, args, handle);
@@ -157,20 +157,8 @@ KnownPlugin NamedPolicy(std::string_view name) {
 
 }  // namespace
 
-const KnownPlugin* FindPlugin(std::span<const KnownPlugin> plugins, std::string_view name) {
-  for (const KnownPlugin& plugin : plugins) {
-    if (plugin.name == name) return &plugin;
-  }
-  const std::size_t slash = name.find('/');
-  if (slash == std::string_view::npos || slash + 1 == name.size()) return nullptr;
-  for (const KnownPlugin& plugin : plugins) {
-    if (plugin.create_named && plugin.name == name.substr(0, slash)) return &plugin;
-  }
-  return nullptr;
-}
-
-const std::vector<KnownPlugin>& InTreePlugins() {
-  static const std::vector<KnownPlugin> kPlugins = {
+const std::vector<config::KnownPlugin>& InTreePlugins() {
+  static const std::vector<config::KnownPlugin> kPlugins = {
       WithoutArgs<SchedulingGates>(names::kSchedulingGates),
       WithHandle<GangScheduling>(names::kGangScheduling),
       WithHandle<TopologyPlacementGenerator>(names::kTopologyPlacementGenerator),

@@ -17,7 +17,7 @@ using NullHandle = testing::FakeHandle;
 TEST(Registry, EveryPluginIsMadeUnderItsName) {
   NullHandle handle;
   std::set<std::string_view> names;
-  for (const KnownPlugin& registration : InTreePlugins()) {
+  for (const config::KnownPlugin& registration : InTreePlugins()) {
     SCOPED_TRACE(registration.name);
     EXPECT_TRUE(names.insert(registration.name).second) << "listed twice";
     // There is no source, no script and no topology that everybody has: their own tests make them.
@@ -34,7 +34,7 @@ TEST(Registry, EveryPluginIsMadeUnderItsName) {
 
 TEST(Registry, ArgumentsOfAnotherKindAreRefused) {
   NullHandle handle;
-  for (const KnownPlugin& registration : InTreePlugins()) {
+  for (const config::KnownPlugin& registration : InTreePlugins()) {
     if (registration.name != "NodeAffinity" && registration.name != "Random") continue;
     const auto plugin = registration.create(config::RawArgs{"{}"}, handle);
     ASSERT_FALSE(plugin.ok());
@@ -47,13 +47,13 @@ TEST(Registry, ArgumentsOfAnotherKindAreRefused) {
 
 TEST(Registry, SomeMayBeThereUnderSeveralNames) {
   const auto& all = InTreePlugins();
-  const KnownPlugin* script = FindPlugin(all, "Script");
+  const config::KnownPlugin* script = config::FindPlugin(all, "Script");
   ASSERT_NE(script, nullptr);
-  EXPECT_EQ(FindPlugin(all, "Script/zones"), script);
-  EXPECT_EQ(FindPlugin(all, "Script/a/b"), script);
+  EXPECT_EQ(config::FindPlugin(all, "Script/zones"), script);
+  EXPECT_EQ(config::FindPlugin(all, "Script/a/b"), script);
   for (const char* name : {"Script/", "Scrip", "script/zones", "/zones", "Random/zones", ""})
-    EXPECT_EQ(FindPlugin(all, name), nullptr) << name;
-  EXPECT_EQ(FindPlugin(all, "Random")->name, "Random");
+    EXPECT_EQ(config::FindPlugin(all, name), nullptr) << name;
+  EXPECT_EQ(config::FindPlugin(all, "Random")->name, "Random");
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ Replayer::Replayer(std::unique_ptr<recording::RecordingReader> reader, Watcher w
       watcher_(std::move(watcher)),
       handle_([](framework::PermitDecision) {}, framework::Metrics::None(), recording::FilesOf(reader_->header())) {}
 
-Expected<std::unique_ptr<Replayer>> Replayer::Open(const std::string& path, plugins::KnownPlugins plugins,
+Expected<std::unique_ptr<Replayer>> Replayer::Open(const std::string& path, config::KnownPlugins plugins,
                                                    Watcher watcher) {
   BERTH_ASSIGN_OR_RETURN(auto reader, recording::RecordingReader::Open(path));
   std::unique_ptr<Replayer> replayer(new Replayer(std::move(reader), std::move(watcher)));
@@ -52,7 +52,7 @@ Expected<config::KubeSchedulerConfiguration> Replayer::Configuration() const {
   return config::LoadConfiguration(header().configuration, gates);
 }
 
-Expected<void> Replayer::MakeCore(plugins::KnownPlugins plugins) {
+Expected<void> Replayer::MakeCore(config::KnownPlugins plugins) {
   const recording::RecordingHeader& recorded = header();
   BERTH_ASSIGN_OR_RETURN(const auto configuration, Configuration());
   auto profiles = runtime::MakeProfiles(configuration, plugins, handle_);

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "berth/core/config/known_plugins.h"
 #include "berth/core/scheduler/scheduler.h"
-#include "berth/plugins/registry.h"
 #include "berth/shell/recording/recording_reader.h"
 
 namespace berth::replay {
@@ -43,7 +43,7 @@ class Replayer {
   };
 
   // Errors are one line and name the file: it is no recording, or its plugins are not here.
-  static Expected<std::unique_ptr<Replayer>> Open(const std::string& path, plugins::KnownPlugins plugins,
+  static Expected<std::unique_ptr<Replayer>> Open(const std::string& path, config::KnownPlugins plugins,
                                                   Watcher watcher = {});
   Replayer(const Replayer&) = delete;
   Replayer& operator=(const Replayer&) = delete;
@@ -69,7 +69,7 @@ class Replayer {
  private:
   explicit Replayer(std::unique_ptr<recording::RecordingReader> reader, Watcher watcher);
 
-  Expected<void> MakeCore(plugins::KnownPlugins plugins);
+  Expected<void> MakeCore(config::KnownPlugins plugins);
   void Apply(const recording::Record& record);
   void Schedule(recording::Scheduled recorded);
   void CheckDecision(std::uint32_t recorded);

@@ -15,10 +15,10 @@
 
 #include "berth/base/expected.h"
 #include "berth/base/time.h"
+#include "berth/core/config/known_plugins.h"
 #include "berth/core/config/types.h"
 #include "berth/core/scheduler/scheduler.h"
 #include "berth/framework/metrics.h"
-#include "berth/plugins/registry.h"
 #include "berth/shadow/held_inputs.h"
 #include "berth/shadow/order_search.h"
 #include "berth/shadow/recent_changes.h"
@@ -29,7 +29,7 @@ namespace berth::shadow {
 
 struct ShadowOptions {
   config::KubeSchedulerConfiguration configuration;  // the other scheduler's; HTTP extenders are not asked
-  plugins::KnownPlugins plugins;
+  config::KnownPlugins plugins;
   // Of plugins' files: framework::Handle::ReadFile. Empty: they can read none.
   std::function<Expected<framework::FileText>(const std::string&)> read_file = {};
   // Its pods alone are compared; empty: those of every profile.

@@ -14,12 +14,12 @@
 #include <string>
 #include <vector>
 
+#include "berth/core/config/known_plugins.h"
 #include "berth/core/config/types.h"
 #include "berth/core/runtime/profile_plugins.h"
 #include "berth/core/scheduler/pod_choice.h"
 #include "berth/core/scheduler/scheduler.h"
 #include "berth/framework/pod_groups.h"
-#include "berth/plugins/registry.h"
 #include "berth/whatif/cluster_state.h"
 #include "berth/whatif/in_memory_api.h"
 
@@ -28,7 +28,7 @@ namespace berth::whatif {
 struct OfflineOptions {
   // HTTP extenders are not asked.
   config::KubeSchedulerConfiguration configuration;
-  plugins::KnownPlugins plugins;
+  config::KnownPlugins plugins;
   // Of plugins' files: framework::Handle::ReadFile. Empty: they can read none.
   std::function<Expected<framework::FileText>(const std::string&)> read_file;
   Time now{};  // the time of day at the beginning

@@ -6,7 +6,7 @@
 
 #include "berth/core/runtime/guarded.h"
 #include "berth/core/runtime/row_loops.h"
-#include "berth/plugins/helper/row_runs.h"
+#include "berth/framework/row_runs.h"
 
 namespace berth::runtime {
 
@@ -158,8 +158,10 @@ bool BlockSearch::ScorePoints(std::span<const BlockId> blocks) {
   }
   if (point_rows_.empty()) return true;
   const framework::Cycle cycle{blocks_.points(), cycle_->state, cycle_->seed, cycle_->wall_now};
-  plugins::FillRows<std::int64_t>(point_rows_, totals_, 0);
-  const auto for_each_run = [this](const auto& visit) { plugins::ForEachRun(point_rows_, point_rows_.size(), visit); };
+  framework::FillRows<std::int64_t>(point_rows_, totals_, 0);
+  const auto for_each_run = [this](const auto& visit) {
+    framework::ForEachRun(point_rows_, point_rows_.size(), visit);
+  };
   for (const Score& score : question_->scores) {
     Status status;
     const Status failed = Guarded([&] {

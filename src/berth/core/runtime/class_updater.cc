@@ -11,7 +11,7 @@
 #include "berth/core/runtime/node_filters.h"
 #include "berth/core/runtime/plugin_calls.h"
 #include "berth/core/runtime/row_loops.h"
-#include "berth/plugins/helper/row_runs.h"
+#include "berth/framework/row_runs.h"
 
 namespace berth::runtime {
 
@@ -27,7 +27,7 @@ namespace {
 MinMax RangeOf(std::span<const NodeIndex> rows, std::span<const std::int64_t> scores) {
   if (rows.size() == 1) return {scores[rows.front()], scores[rows.front()]};  // of most pods
   MinMax range;
-  plugins::ForEachRun(rows, rows.size(), [&](NodeIndex first, std::size_t count) {
+  framework::ForEachRun(rows, rows.size(), [&](NodeIndex first, std::size_t count) {
     const MinMax of_run = MinMaxOf(scores.subspan(first, count));
     range = {std::min(range.min, of_run.min), std::max(range.max, of_run.max)};
   });
@@ -104,7 +104,7 @@ bool ClassUpdater::KeepScores(EvaluationCycle& cycle, std::span<const NodeIndex>
     if (range.min < 0 || range.max > framework::kRawScoreMax) return false;
     column.is_zero = column.is_zero && range.max == 0;
   }
-  plugins::FillRows(rows, std::span(kept.fixed), std::int64_t{0});
+  framework::FillRows(rows, std::span(kept.fixed), std::int64_t{0});
   scores_.resize(cycle.nodes().row_count());
   for (std::size_t s = 0; s < cycle.profile.scores.size(); ++s) {
     if (!kept.is_fixed_score[s]) continue;
@@ -123,7 +123,7 @@ void ClassUpdater::AddToFixed(KeptEvaluation& kept, std::span<const NodeIndex> r
     kept.fixed[rows.front()] += weight * scores_[rows.front()];
     return;
   }
-  plugins::ForEachRun(rows, rows.size(), [&](NodeIndex first, std::size_t count) {
+  framework::ForEachRun(rows, rows.size(), [&](NodeIndex first, std::size_t count) {
     AddWeighted(std::span(kept.fixed).subspan(first, count), std::span(scores_).subspan(first, count), weight);
   });
 }
@@ -131,7 +131,7 @@ void ClassUpdater::AddToFixed(KeptEvaluation& kept, std::span<const NodeIndex> r
 // Asks the kept filters about these rows, which ascend, and the kept scores about those that pass.
 void ClassUpdater::KeepRows(EvaluationCycle& cycle, std::span<const NodeIndex> rows) {
   std::vector<VerdictId>& verdicts = cycle.kept->verdicts;
-  plugins::FillRows(rows, std::span(verdicts), kVerdictOk);
+  framework::FillRows(rows, std::span(verdicts), kVerdictOk);
   for (const std::size_t f : cycle.plan.kept_filters) FilterRows(cycle, f, rows, verdicts);
   if (cycle.kept->respects_nominations) RespectNominations(cycle, rows);
   if (!cycle.are_scores_kept) return;

@@ -9,22 +9,12 @@
 #include "berth/core/runtime/evaluation_metrics.h"
 #include "berth/core/runtime/guarded.h"
 #include "berth/framework/preemption_review.h"
-#include "berth/plugins/names.h"
 
 namespace berth::runtime {
 
 using framework::Code;
 using framework::PostFilterResult;
 using framework::Status;
-
-namespace {
-
-// Others would do at once what a question only asks about: they are left out of it.
-bool KnowsDryRuns(std::string_view plugin) {
-  return plugin == plugins::names::kDefaultPreemption || plugin == plugins::names::kDynamicResources;
-}
-
-}  // namespace
 
 PostFilterResult RunPostFilter(EvaluationCycle& cycle, const framework::NodeStatuses& statuses,
                                framework::FilterRunner& filters) {
@@ -34,11 +24,12 @@ PostFilterResult RunPostFilter(EvaluationCycle& cycle, const framework::NodeStat
   framework::Cycle for_plugins = cycle.ForPlugins();
   const bool asks_extenders = cycle.review != nullptr && !cycle.review->is_answered;
   for_plugins.with_detail = cycle.options.with_detail || asks_extenders;
-  const bool is_question = cycle.review != nullptr && cycle.review->is_dry_run;
+  for_plugins.is_dry_run = cycle.review != nullptr && cycle.review->is_dry_run;
   for (const framework::PostFilterPlugin* plugin : cycle.profile.plugins.post_filter) {
-    if (is_question && !KnowsDryRuns(plugin->Name())) continue;
+    // Others would do at once what a question only asks about.
+    if (for_plugins.is_dry_run && !plugin->AnswersDryRuns()) continue;
     PostFilterResult result;
-    const bool is_preemption = plugin->Name() == plugins::names::kDefaultPreemption;
+    const bool is_preemption = plugin->IsPreemption();
     const Time preemption_began = is_preemption && cycle.metrics != nullptr ? cycle.metrics->BeginPreemption() : Time{};
     const Time began = cycle.sampled != nullptr ? cycle.sampled->BeginCall() : Time{};
     const Status thrown =
@@ -57,7 +48,11 @@ PostFilterResult RunPostFilter(EvaluationCycle& cycle, const framework::NodeStat
       together.has_nomination = true;
       together.nominated_node_name = result.nominated_node_name;
     }
-    if (result.preemption) together.preemption = result.preemption;
+    if (result.preemption) {
+      result.preempted_by = plugin->Name();
+      together.preemption = result.preemption;
+      together.preempted_by = result.preempted_by;
+    }
     if (result.status.IsSuccess()) {
       cycle.post_filter_message = result.success_message;
       return result;

@@ -41,12 +41,12 @@ config::ExtensionPointSet PointsOf(Plugin& plugin) {
 // The instances of one profile, made when they are first asked for.
 class Instances {
  public:
-  Instances(const config::Profile& profile, std::span<const plugins::KnownPlugin> registry, framework::Handle& handle)
+  Instances(const config::Profile& profile, std::span<const config::KnownPlugin> registry, framework::Handle& handle)
       : profile_(profile), registry_(registry), handle_(handle) {}
 
   std::shared_ptr<Plugin> Get(std::string_view name) {
     if (const auto it = made_.find(name); it != made_.end()) return it->second;
-    const plugins::KnownPlugin* registered = plugins::FindPlugin(registry_, name);
+    const config::KnownPlugin* registered = config::FindPlugin(registry_, name);
     error_.reset();
     if (registered == nullptr) return nullptr;
     auto created = Create(*registered, name);
@@ -63,7 +63,7 @@ class Instances {
 
  private:
   // What a factory throws is its error.
-  Expected<std::unique_ptr<Plugin>> Create(const plugins::KnownPlugin& registered, std::string_view name) {
+  Expected<std::unique_ptr<Plugin>> Create(const config::KnownPlugin& registered, std::string_view name) {
     Expected<std::unique_ptr<Plugin>> created = InvalidError("");
     const framework::Status thrown = Guarded([&] {
       const config::PluginArgs* given = profile_.FindArgs(name);
@@ -77,7 +77,7 @@ class Instances {
   }
 
   const config::Profile& profile_;
-  std::span<const plugins::KnownPlugin> registry_;
+  std::span<const config::KnownPlugin> registry_;
   framework::Handle& handle_;
   std::map<std::string, std::shared_ptr<Plugin>, std::less<>> made_;
   std::optional<Error> error_;
@@ -107,7 +107,7 @@ Expected<void> FindPodGroupPlugins(ProfilePlugins& profile) {
 }  // namespace
 
 Expected<std::vector<std::unique_ptr<ProfilePlugins>>> MakeProfiles(const config::KubeSchedulerConfiguration& given,
-                                                                    std::span<const plugins::KnownPlugin> registry,
+                                                                    std::span<const config::KnownPlugin> registry,
                                                                     framework::Handle& handle) {
   handle.SetRelease(given.release);
   config::KubeSchedulerConfiguration configuration = given;
@@ -131,7 +131,7 @@ Expected<std::vector<std::unique_ptr<ProfilePlugins>>> MakeProfiles(const config
     return std::nullopt;
   };
   std::vector<std::string_view> known;
-  for (const plugins::KnownPlugin& plugin : registry) known.push_back(plugin.name);
+  for (const config::KnownPlugin& plugin : registry) known.push_back(plugin.name);
   auto expanded = config::ExpandProfiles(configuration.profiles, lookup, known);
   if (plugin_error) return *plugin_error;
   if (!expanded.ok()) return expanded.error();

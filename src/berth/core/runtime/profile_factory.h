@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "berth/base/expected.h"
+#include "berth/core/config/known_plugins.h"
 #include "berth/core/config/types.h"
 #include "berth/core/runtime/profile_plugins.h"
 #include "berth/framework/handle.h"
-#include "berth/plugins/registry.h"
 
 namespace berth::runtime {
 
@@ -19,7 +19,7 @@ namespace berth::runtime {
 // that the plugin refuses, a profile without a bind plugin and the like, with the profile's name. After the name of an
 // unknown plugin comes the nearest one of the registry.
 Expected<std::vector<std::unique_ptr<ProfilePlugins>>> MakeProfiles(
-    const config::KubeSchedulerConfiguration& configuration, std::span<const plugins::KnownPlugin> registry,
+    const config::KubeSchedulerConfiguration& configuration, std::span<const config::KnownPlugin> registry,
     framework::Handle& handle);
 
 }  // namespace berth::runtime

@@ -508,6 +508,30 @@ class PlanB final : public framework::PostFilterPlugin {
   Lines& calls_;
 };
 
+// An author's own preemption: makes room on the first node.
+class Evictor final : public framework::PostFilterPlugin {
+ public:
+  Evictor(const char* name, Handle&, Lines* calls) : name_(name), calls_(*calls) {}
+  std::string_view Name() const override { return name_; }
+  PostFilterResult PostFilter(const Cycle& cycle, const PodInfo&, const framework::NodeStatuses&,
+                              framework::FilterRunner&) const override {
+    calls_.emplace_back(cycle.is_dry_run ? "would evict" : "evicts");
+    auto report = std::make_shared<framework::PreemptionReport>();
+    report->chosen = 0;
+    PostFilterResult result;
+    result.has_nomination = true;
+    result.nominated_node_name = cycle.nodes.Info(0).name();
+    result.preemption = std::move(report);
+    return result;
+  }
+  bool IsPreemption() const override { return true; }
+  bool AnswersDryRuns() const override { return true; }
+
+ private:
+  std::string name_;
+  Lines& calls_;
+};
+
 class PostFilterTest : public ExtensionPointTest {
  protected:
   PostFilterTest() {
@@ -541,6 +565,32 @@ TEST_F(PostFilterTest, AllAreAskedInOrderUntilOneHelps) {
       "plan");
   EXPECT_EQ(calls_, (Lines{"First of a node that says: another team's node",
                            "Second of a node that says: another team's node"}));
+}
+
+TEST_F(PostFilterTest, AnOwnPreemptionIsWaitedForByItsName) {
+  Register<Evictor>("Evictor", &calls_);
+  Start({"Team", "Evictor"});
+  Nodes({"a"});
+  h().Set(MakePod("p").Label("team", "red"));
+  RunAndTake();
+  EXPECT_EQ(calls_, Lines{"evicts"});
+  EXPECT_EQ(Standing("p").pending_plugins, Lines{"Evictor"});
+}
+
+TEST_F(PostFilterTest, AnOwnPreemptionAnswersQuestions) {
+  Register<Evictor>("Evictor", &calls_);
+  Start({"Team", "First", "Evictor"});
+  Nodes({"a"});
+  RunAndTake();
+  calls_.clear();
+  const auto overlay = h().core.MakeOverlay(h().now);
+  const auto answer =
+      overlay->Evaluate(overlay->MakePod(MakePod("p").Label("team", "red").Build()), Overlay::Detail::kAll);
+  framework::PreemptionReview question{.is_dry_run = true};
+  const PostFilterResult result = answer.evaluator.RunPostFilter(&question);
+  EXPECT_EQ(calls_, Lines{"would evict"}) << "and First, which cannot promise to do nothing, is left out";
+  EXPECT_EQ(result.nominated_node_name, "a");
+  EXPECT_EQ(result.preempted_by, "Evictor");
 }
 
 TEST_F(PostFilterTest, IsNotAskedAboutAPodThatFits) {

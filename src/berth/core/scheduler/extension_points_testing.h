@@ -104,7 +104,7 @@ class ExtensionPointTest : public ::testing::Test {
     return profiles;
   }
 
-  std::vector<plugins::KnownPlugin> registry_ = plugins::InTreePlugins();
+  std::vector<config::KnownPlugin> registry_ = plugins::InTreePlugins();
   std::vector<framework::PermitDecision> decisions_;
   std::unique_ptr<Harness> harness_;
 };

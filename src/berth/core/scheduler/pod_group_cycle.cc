@@ -15,7 +15,6 @@
 #include "berth/core/scheduler/reserve_and_permit.h"
 #include "berth/core/scheduler/scheduling_failure.h"
 #include "berth/framework/pod_group_post_filter.h"
-#include "berth/plugins/names.h"
 
 namespace berth::scheduler {
 
@@ -200,7 +199,7 @@ framework::PodGroupPostFilterResult PodGroupCycle::Ask(const framework::PodGroup
         runtime::GuardedCall([&] { result = plugin.PodGroupPostFilter(group.root, views, dry_run); });
     if (!thrown.IsSuccess()) result.status = thrown;
   }
-  if (plugin.Name() == plugins::names::kDefaultPreemption) NotePreemption(group.root, result, began);
+  if (plugin.IsPreemption()) NotePreemption(group.root, result, began);
   for (GroupMember& member : members) {
     const auto nomination = result.nominations.find(member.queued.pod->uid);
     if (nomination != result.nominations.end()) member.failure.nomination = {true, nomination->second};

@@ -204,7 +204,7 @@ INSTANTIATE_TEST_SUITE_P(Seeds, BoundedWaiting, ::testing::Range(1, 21));
 TEST(PodGroupReservationArgs, SaysWhatIsWrong) {
   CoreHandle handle([](framework::PermitDecision) {});
   const auto error_of = [&](const std::string& args) {
-    const auto* const plugin = plugins::FindPlugin(plugins::InTreePlugins(), "PodGroupReservation");
+    const auto* const plugin = config::FindPlugin(plugins::InTreePlugins(), "PodGroupReservation");
     const auto made = plugin->create(config::RawArgs{args}, handle);
     return made.ok() ? "" : made.error().message;
   };

@@ -262,6 +262,31 @@ TEST_F(SchedulerMetricsTest, ABindingThatFails) {
   EXPECT_EQ(Value("schedule_attempts_total", {{"result", "error"}}), 1);
 }
 
+// An author's own: it finds nobody to evict.
+class OwnPreemption final : public framework::PostFilterPlugin {
+ public:
+  std::string_view Name() const override { return "OwnPreemption"; }
+  framework::PostFilterResult PostFilter(const framework::Cycle&, const framework::PodInfo&,
+                                         const framework::NodeStatuses&, framework::FilterRunner&) const override {
+    framework::PostFilterResult result;
+    result.status = Status::Unschedulable("nobody to evict");
+    return result;
+  }
+  bool IsPreemption() const override { return true; }
+};
+
+TEST_F(SchedulerMetricsTest, AnOwnPreemptionIsCountedAndTimed) {
+  Profiles profiles = DefaultProfiles();
+  const auto own = std::make_shared<OwnPreemption>();
+  profiles.front()->owned.push_back(own);
+  profiles.front()->post_filter = {own.get()};
+  Start(std::move(profiles));
+  h().Set(MakeNode("a").Allocatable("cpu", "1"));
+  h().Set(MakePod("large").Request("cpu", "2"));
+  h().Run();
+  EXPECT_EQ(Value("preemption_attempts_total"), 1);
+}
+
 TEST_F(SchedulerMetricsTest, VictimsOfAPreemption) {
   h().Set(MakeNode("a"));
   h().Set(MakePod("low-1").Request("cpu", "2").Node("a"));

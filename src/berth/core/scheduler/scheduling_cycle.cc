@@ -14,7 +14,6 @@
 #include "berth/core/scheduler/reserve_and_permit.h"
 #include "berth/core/scheduler/scheduling_failure.h"
 #include "berth/framework/preemption_report.h"
-#include "berth/plugins/names.h"
 
 namespace berth::scheduler {
 
@@ -127,7 +126,7 @@ void SchedulingCycle::Advance(std::unique_ptr<ExtenderCycle> cycle, ExtenderCycl
   HandleSchedulingFailure(state_, *attempt.profile, std::move(attempt.queued), std::move(failure));
 }
 
-// A node has been found, or that there is none.
+// Observes how long the search for a node took, whether or not it found one.
 void SchedulingCycle::NoteAlgorithm(const queue::QueuedPodInfo& queued) {
   state_.metrics.cycles.algorithm_duration.Observe(
       instruments::Seconds(state_.stopwatch.latest() - queued.attempt_began));
@@ -167,8 +166,10 @@ void SchedulingCycle::FailAttempt(SchedulingAttempt&& attempt, const Outcome& ou
       // Without a node because of an extender or an error it may find one with the next change of what can be evicted.
       const bool has_found = result.has_nomination && !result.nominated_node_name.empty();
       const bool is_unsure = attempt.post_filter || result.status.code() == framework::Code::kError;
-      if (!has_found && is_unsure && !failure.unschedulable_plugins.empty())
-        failure.unschedulable_plugins.emplace(plugins::names::kDefaultPreemption);
+      if (!has_found && is_unsure && !failure.unschedulable_plugins.empty()) {
+        for (const framework::PostFilterPlugin* plugin : attempt.profile->plugins->post_filter)
+          if (plugin->IsPreemption()) failure.unschedulable_plugins.emplace(plugin->Name());
+      }
       // Without their refusals preemption would have made room: an event that they alone have registered for may help.
       if (result.preemption != nullptr && !failure.unschedulable_plugins.empty())
         failure.unschedulable_plugins.insert(result.preemption->refused_by.begin(),
@@ -176,7 +177,7 @@ void SchedulingCycle::FailAttempt(SchedulingAttempt&& attempt, const Outcome& ou
       // What it waits for from now on. Its filters' hints would not tell when something else has taken the room.
       if (result.preemption != nullptr &&
           (result.preemption->waits_for_victims || result.preemption->chosen != framework::kNoNode))
-        failure.pending_plugins.emplace(plugins::names::kDefaultPreemption);
+        failure.pending_plugins.insert(result.preempted_by);
     }
     failure.message = evaluator.Message();
   }

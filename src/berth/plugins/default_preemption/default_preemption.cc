@@ -197,7 +197,7 @@ framework::PostFilterResult DefaultPreemption::PostFilter(const framework::Cycle
     result.preemption = std::move(report);
     return result;
   }
-  if (review != nullptr && !is_answered && !review->is_dry_run) {
+  if (review != nullptr && !is_answered && !cycle.is_dry_run) {
     review->candidates = std::move(choice.candidates);
     framework::PostFilterResult result;
     result.status = Status(Code::kWait, {});
@@ -214,7 +214,7 @@ framework::PostFilterResult DefaultPreemption::PostFilter(const framework::Cycle
     for (const PodInfoPtr& other : handle_.NominatedPods(node_name)) {
       if (other->priority() < pod.priority()) report->cleared_nominations.push_back(other);
     }
-    if (review == nullptr || !review->is_dry_run) executor_->Preempt(pod, node_name, std::move(victims));
+    if (!cycle.is_dry_run) executor_->Preempt(pod, node_name, std::move(victims));
   }
   framework::PostFilterResult result;
   result.has_nomination = true;

@@ -35,6 +35,8 @@ class DefaultPreemption final : public framework::PreEnqueuePlugin,
   framework::PostFilterResult PostFilter(const framework::Cycle& cycle, const framework::PodInfo& pod,
                                          const framework::NodeStatuses& statuses,
                                          framework::FilterRunner& filters) const override;
+  bool IsPreemption() const override { return true; }
+  bool AnswersDryRuns() const override { return true; }
   framework::PodGroupPostFilterResult PodGroupPostFilter(const framework::PodGroupKey& group,
                                                          std::span<const framework::PodGroupMember> members,
                                                          framework::PodGroupDryRun& dry_run) const override;

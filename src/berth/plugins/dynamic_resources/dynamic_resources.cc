@@ -6,7 +6,6 @@
 
 #include "berth/base/random.h"
 #include "berth/core/config/args.h"
-#include "berth/framework/preemption_review.h"
 #include "berth/plugins/dynamic_resources/allocator.h"
 #include "berth/plugins/dynamic_resources/bind_claims.h"
 #include "berth/plugins/dynamic_resources/binding_conditions.h"
@@ -343,14 +342,10 @@ void DynamicResources::FilterRows(const framework::Cycle& cycle, const framework
 
 framework::PostFilterResult DynamicResources::PostFilter(const framework::Cycle& cycle, const framework::PodInfo& pod,
                                                          const framework::NodeStatuses&,
-                                                         framework::FilterRunner& filters) const {
+                                                         framework::FilterRunner&) const {
   framework::PostFilterResult result;
-  const auto* const fast = dynamic_cast<const framework::FastFilterRunner*>(&filters);
-  const framework::PreemptionReview* const review = fast == nullptr ? nullptr : fast->Review();
-  // Then it says what it would do.
-  const bool is_dry_run = review != nullptr && review->is_dry_run;
   const auto* state = cycle.state.Read<State>(kStateKey);
-  result.status = state == nullptr ? Status::Error("not found") : ReleaseOne(*state, pod, cycle.seed, is_dry_run);
+  result.status = state == nullptr ? Status::Error("not found") : ReleaseOne(*state, pod, cycle.seed, cycle.is_dry_run);
   return result;
 }
 

@@ -64,6 +64,7 @@ class DynamicResources final : public framework::PreEnqueuePlugin,
   framework::PostFilterResult PostFilter(const framework::Cycle& cycle, const framework::PodInfo& pod,
                                          const framework::NodeStatuses& statuses,
                                          framework::FilterRunner& filters) const override;
+  bool AnswersDryRuns() const override { return true; }
 
   // The same for each waiting member of a group; then, if none of the group's pods has a node, for one of the group's
   // own claims, which is also reserved for the group no more.

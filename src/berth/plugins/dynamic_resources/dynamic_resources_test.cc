@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "berth/framework/preemption_review.h"
 #include "berth/plugins/dynamic_resources/device_testing.h"
 #include "berth/plugins/helper/fake_filters.h"
 #include "berth/plugins/node_resources_balanced_allocation/node_resources_balanced_allocation.h"
@@ -25,33 +24,13 @@ std::string PostFilter(DeviceCluster& cluster, const framework::PodInfo& pod) {
   return TestCluster::Describe(result.status);
 }
 
-class QuestionFilters final : public framework::FastFilterRunner {
- public:
-  framework::Status RunFiltersWithNominatedPods(framework::CycleState&, const framework::PodInfo&,
-                                                const framework::NodeInfo&) override {
-    return {};
-  }
-  framework::Status RunRemovePod(framework::CycleState&, const framework::PodInfo&, const framework::PodInfo&,
-                                 const framework::NodeInfo&) override {
-    return {};
-  }
-  framework::Status RunAddPod(framework::CycleState&, const framework::PodInfo&, const framework::PodInfo&,
-                              const framework::NodeInfo&) override {
-    return {};
-  }
-  std::optional<std::uint64_t> NodeEpoch() const override { return std::nullopt; }
-  framework::PreemptionReview* Review() const override { return &question_; }
-
- private:
-  mutable framework::PreemptionReview question_{.is_dry_run = true};
-};
-
 // What is answered to "what if". Nothing may be done then.
 std::string AskPostFilter(DeviceCluster& cluster, const framework::PodInfo& pod) {
-  FakeFilters statuses;
-  QuestionFilters filters;
+  FakeFilters filters;
   const std::size_t started = cluster.handle.started.size();
-  const auto result = cluster.plugin.PostFilter(cluster.Cycle(), pod, statuses, filters);
+  framework::Cycle cycle = cluster.Cycle();
+  cycle.is_dry_run = true;
+  const auto result = cluster.plugin.PostFilter(cycle, pod, filters, filters);
   EXPECT_EQ(cluster.handle.started.size(), started);
   return TestCluster::Describe(result.status);
 }

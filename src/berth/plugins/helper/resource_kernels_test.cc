@@ -12,7 +12,7 @@
 
 #include "berth/base/random.h"
 #include "berth/framework/node_table.h"
-#include "berth/plugins/helper/row_runs.h"
+#include "berth/framework/row_runs.h"
 
 namespace berth::plugins {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "berth/plugins/helper/row_runs.h"
+#include "berth/framework/row_runs.h"
 
 namespace berth::plugins {
 namespace {

@@ -6,8 +6,8 @@
 #include <memory>
 #include <utility>
 
+#include "berth/framework/row_runs.h"
 #include "berth/plugins/helper/device_state.h"
-#include "berth/plugins/helper/row_runs.h"
 
 namespace berth::plugins {
 namespace {

@@ -8,10 +8,10 @@
 
 #include "berth/base/hash_map.h"
 #include "berth/framework/pod_requests.h"
+#include "berth/framework/row_runs.h"
 #include "berth/plugins/helper/arithmetic.h"
 #include "berth/plugins/helper/device_state.h"
 #include "berth/plugins/helper/events.h"
-#include "berth/plugins/helper/row_runs.h"
 
 namespace berth::plugins {
 namespace {

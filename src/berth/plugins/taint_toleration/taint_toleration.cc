@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "berth/framework/row_runs.h"
 #include "berth/plugins/helper/cached_refusal.h"
 #include "berth/plugins/helper/events.h"
-#include "berth/plugins/helper/row_runs.h"
 #include "berth/plugins/helper/tolerations.h"
 
 namespace berth::plugins {

@@ -8,7 +8,7 @@
 
 #include "berth/core/config/args.h"
 #include "berth/core/instruments/plugin_metrics.h"
-#include "berth/plugins/helper/row_runs.h"
+#include "berth/framework/row_runs.h"
 #include "berth/plugins/volume_binding/bind_operation.h"
 #include "berth/plugins/volume_binding/hints.h"
 #include "berth/plugins/volume_binding/row_matcher.h"

@@ -50,7 +50,7 @@ bool IsOfClaim(const framework::ApiWrite& write) {
 
 class GroupRun {
  public:
-  GroupRun(const Case& test, runtime::Form form, std::span<const plugins::KnownPlugin> registry, std::uint64_t seed)
+  GroupRun(const Case& test, runtime::Form form, std::span<const config::KnownPlugin> registry, std::uint64_t seed)
       : test_(test), form_(form), registry_(registry), seed_(seed) {}
 
   std::vector<std::string> Go() {
@@ -317,7 +317,7 @@ class GroupRun {
 
   const Case& test_;
   const runtime::Form form_;
-  const std::span<const plugins::KnownPlugin> registry_;
+  const std::span<const config::KnownPlugin> registry_;
   const std::uint64_t seed_;
   // Decisions about waiting pods come as inputs, but not in the middle of a turn; the core makes its own here.
   scheduler::CoreHandle handle_{[](const framework::PermitDecision&) {}};
@@ -343,7 +343,7 @@ class GroupRun {
 }  // namespace
 
 std::vector<std::string> RunGroupCase(const Case& test, runtime::Form form,
-                                      std::span<const plugins::KnownPlugin> registry) {
+                                      std::span<const config::KnownPlugin> registry) {
   std::vector<std::string> of_first;
   for (std::uint64_t seed = 1; seed <= kSeedsMax; ++seed) {
     std::vector<std::string> differences = GroupRun(test, form, registry, seed).Go();

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "berth/core/config/known_plugins.h"
 #include "berth/core/runtime/evaluator.h"
-#include "berth/plugins/registry.h"
 #include "berth/proof/conformance/case.h"
 
 namespace berth::conformance {
@@ -18,6 +18,6 @@ namespace berth::conformance {
 // equally good nodes and domains, and the answers have only the choice: the core is asked with one seed after the other
 // until it makes the same ones. The differences are those of the first seed.
 std::vector<std::string> RunGroupCase(const Case& test, runtime::Form form,
-                                      std::span<const plugins::KnownPlugin> registry);
+                                      std::span<const config::KnownPlugin> registry);
 
 }  // namespace berth::conformance

@@ -98,9 +98,9 @@ class Planted final : public framework::PreFilterPlugin,
   ScorePlugin* const score_;
 };
 
-std::vector<plugins::KnownPlugin> With(std::string_view plugin, const Bug& bug) {
-  std::vector<plugins::KnownPlugin> registry = plugins::InTreePlugins();
-  for (plugins::KnownPlugin& entry : registry) {
+std::vector<config::KnownPlugin> With(std::string_view plugin, const Bug& bug) {
+  std::vector<config::KnownPlugin> registry = plugins::InTreePlugins();
+  for (config::KnownPlugin& entry : registry) {
     if (entry.name != plugin) continue;
     entry.create = [create = entry.create, &bug](
                        const config::PluginArgs& args,

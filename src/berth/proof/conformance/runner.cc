@@ -12,12 +12,12 @@
 #include "berth/base/go_text.h"
 #include "berth/core/cache/cache.h"
 #include "berth/core/cache/pod_classes.h"
+#include "berth/core/config/known_plugins.h"
 #include "berth/core/queue/nominator.h"
 #include "berth/core/queue/row_nominations.h"
 #include "berth/core/runtime/profile_factory.h"
 #include "berth/framework/preemption_report.h"
 #include "berth/plugins/names.h"
-#include "berth/plugins/registry.h"
 #include "berth/proof/conformance/case_configuration.h"
 #include "berth/proof/conformance/devices.h"
 #include "berth/proof/conformance/group_runner.h"
@@ -100,7 +100,7 @@ std::string Show(const PreemptionRecord::Candidate& candidate) {
 
 class Run {
  public:
-  Run(const Case& test, runtime::Form form, std::span<const plugins::KnownPlugin> registry)
+  Run(const Case& test, runtime::Form form, std::span<const config::KnownPlugin> registry)
       : test_(test), form_(form), registry_(registry) {}
 
   std::vector<std::string> Go() {
@@ -439,7 +439,7 @@ class Run {
 
   const Case& test_;
   const runtime::Form form_;
-  const std::span<const plugins::KnownPlugin> registry_;
+  const std::span<const config::KnownPlugin> registry_;
   queue::Nominator nominator_;
   queue::RowNominations on_rows_;
   CaseHandle handle_{nominator_, on_rows_.rows()};
@@ -454,7 +454,7 @@ class Run {
 
 }  // namespace
 
-std::vector<std::string> RunCase(const Case& test, runtime::Form form, std::span<const plugins::KnownPlugin> registry) {
+std::vector<std::string> RunCase(const Case& test, runtime::Form form, std::span<const config::KnownPlugin> registry) {
   if (test.has_pod_groups) return RunGroupCase(test, form, registry);
   return Run(test, form, registry).Go();
 }

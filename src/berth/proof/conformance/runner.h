@@ -17,6 +17,6 @@ namespace berth::conformance {
 // One line for each difference, pod by pod; empty: the case passes. Deterministic. `registry` is where plugins come
 // from.
 std::vector<std::string> RunCase(const Case& test, runtime::Form form,
-                                 std::span<const plugins::KnownPlugin> registry = plugins::InTreePlugins());
+                                 std::span<const config::KnownPlugin> registry = plugins::InTreePlugins());
 
 }  // namespace berth::conformance

@@ -43,7 +43,7 @@ struct ShellOptions {
   std::uint64_t seed = 0;
   std::string hostname;
   // What profiles may name. Looked at by Make() alone.
-  plugins::KnownPlugins plugins = plugins::InTreePlugins();
+  config::KnownPlugins plugins = plugins::InTreePlugins();
   // Binding cycles under way at once, at most: the core decides no further pod while there are this many, or twice as
   // many as the binding pipeline sends at once, which keeps that busy; more would only be more to settle at the end.
   // Those that wait for time to pass (a volume that is being made) do not count.

@@ -10,11 +10,11 @@
 #include "berth/base/check.h"
 #include "berth/framework/node_table.h"
 
-namespace berth::plugins {
+namespace berth::framework {
 
 // How many of the first `rows` follow one another without a gap. `rows` ascend and have gaps.
-inline std::size_t FirstOfSeveralRuns(std::span<const framework::NodeIndex> rows) {
-  const framework::NodeIndex* const row = rows.data();  // without the checks of a span
+inline std::size_t FirstOfSeveralRuns(std::span<const NodeIndex> rows) {
+  const NodeIndex* const row = rows.data();  // without the checks of a span
   const auto is_run = [row](std::size_t length) { return row[length - 1] - row[0] == length - 1; };
   std::size_t known = 1;  // is a run
   std::size_t probe = 2;
@@ -31,23 +31,23 @@ inline std::size_t FirstOfSeveralRuns(std::span<const framework::NodeIndex> rows
 }
 
 // The same of rows that may have no gaps, and are not empty.
-inline std::size_t FirstRunLength(std::span<const framework::NodeIndex> rows) {
+inline std::size_t FirstRunLength(std::span<const NodeIndex> rows) {
   return rows.back() - rows.front() == rows.size() - 1 ? rows.size() : FirstOfSeveralRuns(rows);
 }
 
 // Calls visit(first row, count) for each run of consecutive rows of `rows`, which ascend, cut into pieces of at most
 // `count_max` (above 0).
 template <typename Visit>
-void ForEachRun(std::span<const framework::NodeIndex> rows, std::size_t count_max, const Visit& visit) {
+void ForEachRun(std::span<const NodeIndex> rows, std::size_t count_max, const Visit& visit) {
   BERTH_DCHECK(std::is_sorted(rows.begin(), rows.end()));
   while (!rows.empty()) {
     std::size_t left = FirstRunLength(rows);
-    framework::NodeIndex first = rows.front();
+    NodeIndex first = rows.front();
     rows = rows.subspan(left);
     while (left > 0) {
       const std::size_t count = std::min(left, count_max);
       visit(first, count);
-      first += static_cast<framework::NodeIndex>(count);
+      first += static_cast<NodeIndex>(count);
       left -= count;
     }
   }
@@ -55,9 +55,9 @@ void ForEachRun(std::span<const framework::NodeIndex> rows, std::size_t count_ma
 
 // Sets the values of `rows`, by row.
 template <typename Value>
-void FillRows(std::span<const framework::NodeIndex> rows, std::span<Value> values, Value value) {
+void FillRows(std::span<const NodeIndex> rows, std::span<Value> values, Value value) {
   ForEachRun(rows, rows.size(),
-             [&](framework::NodeIndex first, std::size_t count) { std::fill_n(values.begin() + first, count, value); });
+             [&](NodeIndex first, std::size_t count) { std::fill_n(values.begin() + first, count, value); });
 }
 
-}  // namespace berth::plugins
+}  // namespace berth::framework
