@@ -78,6 +78,9 @@ AUTHOR_HEADERS = ["src/berth/plugin.h", "src/berth/testing/small_cluster.h"]
 # What plugins that come with berth may use beside that, and authors never see (docs/adr/0013-two-contracts.md).
 FAST_PATH = {"berth/framework/" + name + ".h" for name in ("fast_path", "node_table", "nominated_rows", "status_table")}
 VOID_POINTER = re.compile(r"\bvoid\s*(?:const\s*)?\*|_ptr<\s*void\s*>")
+# A definition of what base/text.h has.
+TEXT_HELPER = re.compile(r"^(?:(?:inline|static|constexpr) )*(?:bool|char|std::[\w:<>]+) "
+                         r"(Quoted|Trim|Trimmed|Joined|Split|Lower|LowerCase|IsDigit|IsLetter|IsAlphanumeric|IsAlnum)\(.*[{]")
 # Only tests may include these.
 TESTS_ONLY = {"testing", "core_sim", "program_sim"}
 
@@ -276,6 +279,15 @@ def check_sleeps(path: str, lines: list[str]) -> Iterator[Finding]:
                           "one; wait for the condition, or move a fake clock")
 
 
+def check_vocabulary(path: str, lines: list[str]) -> Iterator[Finding]:
+    """What base/text.h has is not written again. Languages have functions of their own."""
+    if not path.startswith("src/berth/") or path.startswith(("src/berth/base/text.", "src/berth/languages/")):
+        return
+    for number, line in enumerate(lines, 1):
+        if found := TEXT_HELPER.match(line):
+            yield Finding(path, number, f"{found.group(1)} is in base/text.h: a second one makes messages look different")
+
+
 def check_machine_paths(path: str, lines: list[str]) -> Iterator[Finding]:
     for number, line in enumerate(lines, 1):
         found = MACHINE_PATH.search(line)
@@ -315,6 +327,7 @@ def check(root: Path) -> list[Finding]:
             findings += check_includes(path, lines)
             findings += check_clocks(path, lines)
             findings += check_sleeps(path, lines)
+            findings += check_vocabulary(path, lines)
     findings += check_listed(files, cmake_texts)
     findings += check_author_headers(root)
     return sorted(findings)

@@ -141,6 +141,17 @@ class Rules(unittest.TestCase):
         self.expect("src/berth/shell/net/a.cc", "std::this_thread::sleep_for(1s);", [])
         self.expect("src/berth/core/queue/a_test.cc", 'EXPECT_EQ(command, "x");  // no sleep_for', [])
 
+    def test_text_helpers_are_written_once(self) -> None:
+        for path, line, is_good in [
+            ("src/berth/api/a.cc", "std::string Quoted(std::string_view text) {", False),
+            ("src/berth/api/a.cc", "inline std::vector<std::string_view> Split(std::string_view text) {", False),
+            ("src/berth/api/a.cc", "bool IsDigit(char c) { return true; }", False),
+            ("src/berth/api/a.cc", "  return Quoted(text) + a{};", True),
+            ("src/berth/base/text.cc", "std::string Quoted(std::string_view text) {", True),
+            ("src/berth/languages/cel/a.cc", "bool IsDigit(char32_t c) { return true; }", True),
+        ]:
+            self.expect(path, line, [] if is_good else [1])
+
     def test_no_paths_of_one_machine(self) -> None:
         work, root, shared = "/wo" + "rk/main", "/ro" + "ot/.kube", "../sha" + "red/x"
         self.expect("README.md", f"fine\nsee {work}\n", [2])

@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "berth/base/text.h"
+
 namespace berth::api::internal {
 namespace {
 
@@ -21,13 +23,6 @@ std::string_view TypeName(element value) {
     case element_type::NULL_VALUE: return "null";
     default: return "a number";
   }
-}
-
-std::string_view TrimSpace(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\n\v\f\r";
-  const std::size_t begin = text.find_first_not_of(kSpace);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
 }
 
 }  // namespace
@@ -89,7 +84,7 @@ bool JsonLeaves::Leaf(element value, Quantity& out) {
   std::string_view text;
   std::array<char, 32> digits;
   if (value.get(text) == simdjson::SUCCESS) {
-    text = TrimSpace(text);
+    text = Trim(text);
   } else if (value.is_number()) {
     std::to_chars_result written{};
     if (std::int64_t whole = 0; value.get(whole) == simdjson::SUCCESS) {

@@ -3,19 +3,22 @@
 
 #include <algorithm>
 
+#include "berth/base/text.h"
+
 namespace berth::api {
 namespace {
 
 constexpr std::size_t kNameMax = 63;
 constexpr std::size_t kPrefixMax = 253;
 
-bool IsLowerAlnum(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
-bool IsAlnum(char c) { return IsLowerAlnum(c) || (c >= 'A' && c <= 'Z'); }
+bool IsLowerAlnum(char c) { return IsLower(c) || IsDigit(c); }
 
 // Letters, digits, '-', '_' and '.', beginning and ending with a letter or digit.
 bool IsName(std::string_view text) {
-  if (text.empty() || text.size() > kNameMax || !IsAlnum(text.front()) || !IsAlnum(text.back())) return false;
-  return std::all_of(text.begin(), text.end(), [](char c) { return IsAlnum(c) || c == '-' || c == '_' || c == '.'; });
+  if (text.empty() || text.size() > kNameMax || !IsAlphanumeric(text.front()) || !IsAlphanumeric(text.back()))
+    return false;
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return IsAlphanumeric(c) || c == '-' || c == '_' || c == '.'; });
 }
 
 auto LowerBound(auto& entries, std::string_view key) {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "berth/base/text.h"
+
 namespace berth::api {
 namespace {
 
@@ -11,10 +13,7 @@ constexpr std::size_t kLabelBytesMax = 63;
 constexpr std::size_t kSubdomainBytesMax = 253;
 constexpr std::size_t kPortNameBytesMax = 15;
 
-bool IsLower(char c) { return c >= 'a' && c <= 'z'; }
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsLowerOrDigit(char c) { return IsLower(c) || IsDigit(c); }
-bool IsAlnum(char c) { return IsLowerOrDigit(c) || (c >= 'A' && c <= 'Z'); }
 
 bool HasLabelShape(std::string_view text) {
   return !text.empty() && IsLowerOrDigit(text.front()) && IsLowerOrDigit(text.back()) &&
@@ -31,8 +30,9 @@ bool HasSubdomainShape(std::string_view text) {
 }
 
 bool HasNameShape(std::string_view text) {
-  return !text.empty() && IsAlnum(text.front()) && IsAlnum(text.back()) &&
-         std::all_of(text.begin(), text.end(), [](char c) { return IsAlnum(c) || c == '-' || c == '_' || c == '.'; });
+  return !text.empty() && IsAlphanumeric(text.front()) && IsAlphanumeric(text.back()) &&
+         std::all_of(text.begin(), text.end(),
+                     [](char c) { return IsAlphanumeric(c) || c == '-' || c == '_' || c == '.'; });
 }
 
 constexpr std::string_view kSubdomainShape =
@@ -127,8 +127,8 @@ std::vector<std::string> NotPortName(std::string_view text) {
 std::vector<std::string> NotConfigKey(std::string_view text) {
   std::vector<std::string> why;
   if (text.size() > kSubdomainBytesMax) why.push_back(AtMost(kSubdomainBytesMax, "bytes"));
-  if (text.empty() ||
-      !std::all_of(text.begin(), text.end(), [](char c) { return IsAlnum(c) || c == '-' || c == '_' || c == '.'; })) {
+  if (text.empty() || !std::all_of(text.begin(), text.end(),
+                                   [](char c) { return IsAlphanumeric(c) || c == '-' || c == '_' || c == '.'; })) {
     why.emplace_back(
         "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME', "
         " "

@@ -10,7 +10,7 @@
 namespace berth::api::internal {
 namespace {
 
-std::string Quoted(std::string_view text) {
+std::string JsonText(std::string_view text) {
   constexpr std::string_view kHex = "0123456789abcdef";
   std::string quoted = "\"";
   for (const char c : text) {
@@ -86,7 +86,7 @@ bool ProtobufLeaves::Leaf(const Wire& in, OpaqueConfiguration& out) {
     if (extension.is_malformed()) return Malformed() || At("parameters");
   }
   if (part.is_malformed()) return Malformed();
-  const Expected<std::string> driver_json = Minified(Quoted(driver));
+  const Expected<std::string> driver_json = Minified(JsonText(driver));
   if (!driver_json.ok()) return Fail(driver_json.error().message) || At("driver");
   const Expected<std::string> parameters_json = Minified(parameters);
   if (!parameters_json.ok()) return Fail(parameters_json.error().message) || At("parameters");

@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "berth/base/text.h"
+
 namespace berth::api {
 namespace {
 
@@ -24,24 +26,6 @@ struct Suffix {
   int decimal_exponent = 0;  // of 10
   int binary_exponent = 0;   // of 2; 0 for decimal suffixes
 };
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-
-std::string Quoted(std::string_view text) {
-  std::string quoted = "\"";
-  for (const char c : text.substr(0, kShownTextMax)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f || c == '"' || c == '\\') {
-      constexpr std::string_view kHex = "0123456789abcdef";
-      quoted += "\\x";
-      quoted += kHex[byte >> 4];
-      quoted += kHex[byte & 15];
-    } else {
-      quoted += c;
-    }
-  }
-  return quoted + (text.size() > kShownTextMax ? "...\"" : "\"");
-}
 
 Error NoQuantity(std::string_view text, std::string_view why) {
   return InvalidError(Quoted(text) + " is no quantity: " + std::string(why));
@@ -110,7 +94,7 @@ struct Parts {
   bool has_digits = false;
 };
 
-std::optional<Parts> Split(std::string_view text) {
+std::optional<Parts> PartsOf(std::string_view text) {
   constexpr std::string_view kSuffixLetters = "eEinumkKMGTP";
   Parts parts;
   std::size_t at = 0;
@@ -206,7 +190,7 @@ std::int64_t RoundAwayFromZero(Nanos nanos, Nanos unit) {
 
 Expected<Quantity> Quantity::Parse(std::string_view text) {
   if (text.empty()) return FormatWrong(text);
-  const auto parts = Split(text);
+  const auto parts = PartsOf(text);
   if (!parts) return FormatWrong(text);
   const auto suffix = ParseSuffix(parts->suffix);
   if (!suffix) return SuffixWrong(text);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kShownTextMax = 64;
 
-std::string Quoted(std::string_view text) {
+std::string Apostrophed(std::string_view text) {
   std::string quoted = "'";
   quoted += CutUtf8(text, kShownTextMax);
   return quoted + (text.size() > kShownTextMax ? "...'" : "'");
@@ -124,7 +124,7 @@ class Parser {
 
  private:
   static Error Unexpected(const Token& found, std::string_view expected) {
-    const std::string what = found.kind == TokenKind::kEnd ? "it ends" : "found " + Quoted(found.text);
+    const std::string what = found.kind == TokenKind::kEnd ? "it ends" : "found " + Apostrophed(found.text);
     return InvalidError("at byte " + std::to_string(found.at) + ": " + what + ", expected " + std::string(expected));
   }
 
@@ -214,7 +214,7 @@ bool Requirement::Matches(const std::string* value) const {
 Expected<void> Requirement::Validate() const {
   if (!IsQualifiedName(key)) {
     return InvalidError(
-        Quoted(key) +
+        Apostrophed(key) +
         " is no label key: it must be at most 63 letters, digits, '-', '_' and '.', beginning and ending with a "
         "letter or digit, with an optional DNS prefix and '/'");
   }
@@ -231,7 +231,8 @@ Expected<void> Requirement::Validate() const {
     case SelectorOperator::kLt:
       if (values.size() != 1) return InvalidError(key + ": for 'Gt', 'Lt' operators, exactly one value is required");
       if (!ParseInt64(values[0])) {
-        return InvalidError(key + ": for 'Gt', 'Lt' operators, the value must be an integer, not " + Quoted(values[0]));
+        return InvalidError(key + ": for 'Gt', 'Lt' operators, the value must be an integer, not " +
+                            Apostrophed(values[0]));
       }
       break;
     case SelectorOperator::kUnknown:
@@ -240,7 +241,7 @@ Expected<void> Requirement::Validate() const {
   for (const std::string& value : values) {
     if (IsLabelValue(value)) continue;
     return InvalidError(
-        key + ": " + Quoted(value) +
+        key + ": " + Apostrophed(value) +
         " is no label value: it must be empty, or at most 63 letters, digits, '-', '_' and '.', beginning and "
         "ending with a letter or digit");
   }
@@ -254,7 +255,7 @@ bool LabelSelector::Matches(const StringMap& labels) const {
 
 Expected<LabelSelector> ParseLabelSelector(std::string_view text) {
   auto selector = Parser(text).Parse();
-  if (!selector.ok()) return selector.error().Wrap("label selector " + Quoted(text));
+  if (!selector.ok()) return selector.error().Wrap("label selector " + Apostrophed(text));
   return selector;
 }
 

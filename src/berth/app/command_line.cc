@@ -8,15 +8,10 @@
 #include <CLI/CLI.hpp>
 
 #include "berth/base/edit_distance.h"
+#include "berth/base/text.h"
 
 namespace berth::app {
 namespace {
-
-std::string Joined(std::span<const std::string_view> words) {
-  std::string joined;
-  for (const std::string_view word : words) joined += (joined.empty() ? "" : ", ") + std::string(word);
-  return joined;
-}
 
 // "; the nearest is X", if one is near enough to be a slip of the hand.
 std::string Nearest(std::string_view word, std::span<const std::string_view> known) {
@@ -121,7 +116,5 @@ std::string UnknownCommand(const CLI::App& app) {
   if (leftovers.words.empty() || command->get_require_subcommand_min() == 0) return "";
   return WrongSubcommand(leftovers.words, *command);
 }
-
-std::string Quoted(std::string_view text) { return '"' + std::string(text.substr(0, 100)) + '"'; }
 
 }  // namespace berth::app

@@ -35,7 +35,4 @@ std::string Explain(const CLI::App& app, const CLI::ParseError& error);
 // as by Explain(); empty if there is none.
 std::string UnknownCommand(const CLI::App& app);
 
-// `text` in quotes, cut to 100 bytes.
-std::string Quoted(std::string_view text);
-
 }  // namespace berth::app

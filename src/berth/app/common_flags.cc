@@ -10,6 +10,7 @@
 
 #include "berth/app/command_line.h"
 #include "berth/app/kubernetes_release.h"
+#include "berth/base/text.h"
 #include "berth/framework/release.h"
 #include "berth/shell/cli/flag_set.h"
 #include "berth/shell/net/url.h"

@@ -5,6 +5,7 @@
 
 #include "berth/app/command_line.h"
 #include "berth/app/common_flags.h"
+#include "berth/base/text.h"
 #include "berth/shell/cli/flag_set.h"
 #include "berth/shell/net/url.h"
 

@@ -17,6 +17,7 @@
 #include "berth/api/quantity.h"
 #include "berth/app/kubernetes_release.h"
 #include "berth/base/go_text.h"
+#include "berth/base/text.h"
 #include "berth/framework/release.h"
 
 namespace berth::app {
@@ -111,30 +112,13 @@ constexpr auto kNotes = std::to_array<FlagNote>({
      "prints the version of Kubernetes that berth stands in for, with its own: v1.36.3+berth.VERSION"},
 });
 
-std::string Trimmed(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r\n\v\f";
-  const std::size_t begin = text.find_first_not_of(kSpace);
-  if (begin == std::string_view::npos) return "";
-  return std::string(text.substr(begin, text.find_last_not_of(kSpace) + 1 - begin));
-}
-
-std::vector<std::string> Split(std::string_view text, char separator) {
-  std::vector<std::string> parts;
-  while (true) {
-    const std::size_t end = text.find(separator);
-    parts.emplace_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
-
 // Go's net.ParseIP: no leading zeros, no zone, no port.
 bool IsIpAddress(const std::string& text) {
   in_addr v4{};
   in6_addr v6{};
   if (inet_pton(AF_INET6, text.c_str(), &v6) == 1) return true;
   if (inet_pton(AF_INET, text.c_str(), &v4) != 1) return false;
-  for (const std::string& part : Split(text, '.')) {
+  for (const std::string_view part : Split(text, '.')) {
     if (part.size() > 1 && part[0] == '0') return false;
   }
   return true;
@@ -143,14 +127,14 @@ bool IsIpAddress(const std::string& text) {
 std::string ParseNamedCertKey(std::string_view value, serving::NamedCertificateFiles& out) {
   const std::size_t colon = value.find(':');
   if (colon != std::string_view::npos) {
-    const std::string names = Trimmed(value.substr(colon + 1));
+    const std::string_view names = Trim(value.substr(colon + 1));
     if (names.empty()) return "should have a domain after the colon, as in foo.crt,foo.key:foo.example.com";
-    for (const std::string& name : Split(names, ',')) out.names.push_back(Trimmed(name));
+    for (const std::string_view name : Split(names, ',')) out.names.emplace_back(Trim(name));
   }
-  const std::vector<std::string> files = Split(Trimmed(value.substr(0, colon)), ',');
+  const std::vector<std::string_view> files = Split(Trim(value.substr(0, colon)), ',');
   if (files.size() != 2) return "should be two files, as in foo.crt,foo.key";
-  out.cert_file = Trimmed(files[0]);
-  out.key_file = Trimmed(files[1]);
+  out.cert_file = Trim(files[0]);
+  out.key_file = Trim(files[1]);
   return "";
 }
 
@@ -178,7 +162,7 @@ void AddServing(cli::FlagSet& flags, serving::SecureServingOptions& options, Unu
   flags
       .Add("bind-address", "ip", "The IP address to listen on for --secure-port; 0.0.0.0 and :: are all interfaces",
            [&options](std::string_view value) -> std::string {
-             const std::string address = Trimmed(value);
+             const std::string address(Trim(value));
              if (address.empty()) return "";
              if (!IsIpAddress(address)) return "should be an IP address, for example 127.0.0.1";
              options.bind_address = address;
@@ -205,7 +189,7 @@ void AddServing(cli::FlagSet& flags, serving::SecureServingOptions& options, Unu
             "separated by commas",
             [&options, replaces](std::string_view value) -> std::string {
               std::vector<std::int32_t> curves;
-              for (const std::string& part : Split(value, ',')) {
+              for (const std::string_view part : Split(value, ',')) {
                 const auto curve = cli::ParseGoInteger(part, 32);
                 if (!curve) return "should be numbers, separated by commas, for example 29,23";
                 curves.push_back(static_cast<std::int32_t>(*curve));
@@ -399,9 +383,9 @@ void AddLogs(cli::FlagSet& flags, LoggingOptions& options) {
       .letter = 'v';
   flags.Add("vmodule", "pattern=N,...", "Other levels for some sources, with text format only",
             [&options](std::string_view value) -> std::string {
-              for (const std::string& item : Split(value, ',')) {
+              for (const std::string_view item : Split(value, ',')) {
                 if (item.empty()) continue;
-                const std::vector<std::string> parts = Split(item, '=');
+                const std::vector<std::string_view> parts = Split(item, '=');
                 const auto level = parts.size() == 2 ? ParseVerbosity(parts[1]) : std::nullopt;
                 if (!level || parts[0].empty()) return "should be PATTERN=NUMBER, separated by commas";
                 options.vmodule.emplace_back(parts[0], *level);

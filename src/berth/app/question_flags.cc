@@ -17,6 +17,7 @@
 #include "berth/app/command_line.h"
 #include "berth/app/common_flags.h"
 #include "berth/app/process.h"
+#include "berth/base/text.h"
 #include "berth/shell/cli/flag_set.h"
 #include "berth/shell/cli/progress_line.h"
 #include "berth/shell/cli/signals.h"

@@ -9,6 +9,7 @@
 
 #include "berth/app/command_line.h"
 #include "berth/app/common_flags.h"
+#include "berth/base/text.h"
 #include "berth/rebalance/move_allowance.h"
 #include "berth/rebalance/move_ledger.h"
 #include "berth/shell/cli/flag_set.h"

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "berth/authoring/template_files.h"
+#include "berth/base/text.h"
 #include "berth/plugins/registry.h"
 #include "berth/shell/cli/text.h"
 
@@ -21,10 +22,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kNameMax = 40;
-
-bool IsUpper(char c) { return c >= 'A' && c <= 'Z'; }
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-bool IsLetter(char c) { return IsUpper(c) || (c >= 'a' && c <= 'z'); }
 
 bool IsPascalCase(std::string_view name) {
   return name.size() >= 2 && name.size() <= kNameMax && IsUpper(name.front()) &&
@@ -112,7 +109,7 @@ Expected<void> CheckFolder(const fs::path& folder) {
 }
 
 // As a shell reads it as one word.
-std::string Quoted(const std::string& path) {
+std::string ShellWord(const std::string& path) {
   const auto is_plain = [](char c) { return IsLetter(c) || IsDigit(c) || (c != '\0' && std::strchr("-_./+:@%", c)); };
   if (!path.empty() && std::all_of(path.begin(), path.end(), is_plain)) return path;
   std::string quoted = "'";
@@ -129,7 +126,7 @@ std::string SplitName(std::string_view name, char separator) {
     const bool is_after_small = i > 0 && !IsUpper(name[i - 1]);
     const bool is_before_small = i > 0 && i + 1 < name.size() && !IsUpper(name[i + 1]) && !IsDigit(name[i + 1]);
     if (IsUpper(name[i]) && (is_after_small || is_before_small)) out += separator;
-    out += static_cast<char>(std::tolower(static_cast<unsigned char>(name[i])));
+    out += LowerCase(name[i]);
   }
   return out;
 }
@@ -147,7 +144,7 @@ Expected<std::string> NewPlugin(const std::string& name, const std::string& lang
     report += path.string() + "\n";
   }
   if (report.empty()) return InvalidError("there is no template for \"" + cli::Printable(language) + "\"");
-  report += language == "lua" ? "\nNext: berth plugin test " + Quoted(folder) + "\n"
+  report += language == "lua" ? "\nNext: berth plugin test " + ShellWord(folder) + "\n"
                               : "\nNext: see " + (fs::path(folder) / "README.md").string() + "\n";
   return report;
 }

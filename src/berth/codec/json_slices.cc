@@ -3,16 +3,12 @@
 
 #include <cstddef>
 
+#include "berth/base/text.h"
+
 namespace berth::codec {
 namespace {
 
 constexpr std::string_view kSpaces = " \t\r\n";
-
-std::string_view Trim(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(kSpaces);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kSpaces) - begin + 1);
-}
 
 // The place behind the text that begins at `at` with its quote; npos when it does not end.
 std::size_t SkipText(std::string_view json, std::size_t at) {

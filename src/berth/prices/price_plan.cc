@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "berth/base/random.h"
+#include "berth/base/text.h"
 #include "berth/codec/json.h"
 #include "berth/plugins/best_price/price.h"
 
@@ -71,7 +72,7 @@ std::string ColumnName(std::string_view title) {
   std::string name;
   for (const char c : title) {
     if (c == ' ' || c == '_' || c == '-') continue;
-    name += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    name += LowerCase(c);
   }
   return name;
 }

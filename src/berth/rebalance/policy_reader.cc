@@ -10,6 +10,7 @@
 #include <utility>
 #include <variant>
 
+#include "berth/base/text.h"
 #include "berth/codec/yaml.h"
 #include "berth/core/config/reader.h"
 #include "berth/core/config/type_check.h"
@@ -31,14 +32,6 @@ constexpr std::string_view kRequired = "requiredDuringSchedulingIgnoredDuringExe
 constexpr std::string_view kPreferred = "preferredDuringSchedulingIgnoredDuringExecution";
 
 using Names = std::vector<std::string_view>;
-
-std::string Quoted(std::string_view text) { return '"' + std::string(text.substr(0, 100)) + '"'; }
-
-std::string Joined(const Names& names) {
-  std::string joined;
-  for (const std::string_view name : names) joined.append(joined.empty() ? "" : ", ").append(name);
-  return joined;
-}
 
 // --- Small types -----------------------------------------------------------------------------------------------------
 

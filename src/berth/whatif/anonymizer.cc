@@ -10,6 +10,8 @@
 
 #include <simdjson.h>
 
+#include "berth/base/text.h"
+
 namespace berth::whatif {
 namespace {
 
@@ -190,8 +192,6 @@ static_assert(std::ranges::is_sorted(kAnnotationWords));
 
 constexpr std::string_view kDeviceClassPrefix = "deviceclass.resource.kubernetes.io/";
 constexpr std::string_view kAnyAddress[] = {"", "0.0.0.0", "127.0.0.1", "::", "::1"};
-
-bool IsAlphanumeric(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 // 0 for digits alone, 1 with lower case, 2 with upper case.
 std::size_t AlphabetOf(std::string_view word) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "berth/base/text.h"
 #include "berth/base/time.h"
 #include "berth/shell/cli/text.h"
 
@@ -23,7 +24,8 @@ constexpr std::size_t kNodeWidth = 24;
 constexpr std::size_t kChangeWidth = 66;
 constexpr std::size_t kColumns = 100;
 
-std::string Joined(const std::vector<std::string>& parts, std::string_view separator, std::size_t count_max) {
+// The first of them, and how many more there are.
+std::string FirstOf(const std::vector<std::string>& parts, std::string_view separator, std::size_t count_max) {
   std::string text;
   for (std::size_t i = 0; i < std::min(parts.size(), count_max); ++i) {
     if (i > 0) text += separator;
@@ -162,9 +164,8 @@ class Writer {
       case QueuePlace::kGated: text = "gated"; break;
       case QueuePlace::kInFlight: text = "in flight: it is being decided or bound"; break;
     }
-    if (!standing.refused_by.empty())
-      text += "; refused by " + Joined(standing.refused_by, " ", standing.refused_by.size());
-    if (!standing.woken_by.empty()) text += "; wakes at " + Joined(standing.woken_by, " ", standing.woken_by.size());
+    if (!standing.refused_by.empty()) text += "; refused by " + Joined(standing.refused_by, " ");
+    if (!standing.woken_by.empty()) text += "; wakes at " + Joined(standing.woken_by, " ");
     return text;
   }
 
@@ -239,7 +240,7 @@ class Writer {
     Preemption();
     if (!said_.woken_by.empty()) {
       Title("Tried again after one of these events, and every five minutes");
-      Wrapped(Joined(said_.woken_by, " ", said_.woken_by.size()));
+      Wrapped(Joined(said_.woken_by, " "));
     }
   }
 
@@ -287,7 +288,7 @@ class Writer {
     }
     std::string text = "would take place on " + answer.node + " (" + std::to_string(answer.candidate_count) +
                        (answer.candidate_count == 1 ? " candidate)" : " candidates)") + " and evict " +
-                       Joined(answer.victims, ", ", style_.is_wide ? answer.victims.size() : kVictimsShownMax);
+                       FirstOf(answer.victims, ", ", style_.is_wide ? answer.victims.size() : kVictimsShownMax);
     if (answer.pdb_violations > 0) text += ", against " + std::to_string(answer.pdb_violations) + " disruption budgets";
     Wrapped(cli::Printable(text));
   }

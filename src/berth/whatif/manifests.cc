@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "berth/base/go_text.h"
 #include "berth/codec/yaml.h"
 #include "berth/devcluster/apiserver/metadata_validation.h"
 #include "berth/devcluster/apiserver/resource.h"
@@ -59,26 +60,18 @@ const ResourceType* FindType(std::string_view api_version, std::string_view kind
   return nullptr;
 }
 
-// "[a, b]", or the one there is.
-std::string Joined(const std::vector<std::string>& texts) {
-  if (texts.size() == 1) return texts.front();
-  std::string joined = "[";
-  for (const std::string& text : texts) joined += (joined.size() == 1 ? "" : ", ") + text;
-  return joined + ']';
-}
-
 Expected<void> ToError(const std::vector<FieldError>& errors, std::string_view path_prefix) {
   if (errors.empty()) return {};
   std::vector<std::string> lines;
   for (const FieldError& error : errors) lines.push_back(std::string(path_prefix) + error.field + ": " + error.message);
-  return InvalidError(Joined(lines));
+  return InvalidError(GoAggregate(lines));
 }
 
 // What must be right before anything else can be read of it.
 Expected<void> CheckShape(const ResourceType& type, json::object& object) {
   if (const auto wrong = apiserver::WrongType(type, object)) return InvalidError(*wrong);
   const std::vector<std::string> unknown = apiserver::UnknownFields(type, object);
-  if (!unknown.empty()) return InvalidError(Joined(unknown));
+  if (!unknown.empty()) return InvalidError(GoAggregate(unknown));
   apiserver::DropNulls(object);
   return {};
 }

@@ -15,7 +15,7 @@
 namespace berth::whatif {
 namespace {
 
-std::pair<std::string, std::string> Split(const std::string& pair) {
+std::pair<std::string, std::string> NameAndValue(const std::string& pair) {
   const std::size_t equals = std::min(pair.find('='), pair.size());
   return {pair.substr(0, equals), equals < pair.size() ? pair.substr(equals + 1) : std::string()};
 }
@@ -70,7 +70,7 @@ Expected<Shape> ShapeOfAmounts(const ShapeAmounts& amounts, const std::string& n
   std::vector<std::pair<std::string, std::string>> requests;
   if (!amounts.cpu.empty()) requests.emplace_back("cpu", amounts.cpu);
   if (!amounts.memory.empty()) requests.emplace_back("memory", amounts.memory);
-  for (const std::string& pair : amounts.requests) requests.push_back(Split(pair));
+  for (const std::string& pair : amounts.requests) requests.push_back(NameAndValue(pair));
   Shape shape;
   shape.origin = "flags";
   api::Container container;
@@ -85,7 +85,7 @@ Expected<Shape> ShapeOfAmounts(const ShapeAmounts& amounts, const std::string& n
     shape.name.append(shape.name.empty() ? "" : " ").append(resource).append("=").append(text);
   }
   for (const std::string& pair : amounts.node_selector) {
-    const auto [key, value] = Split(pair);
+    const auto [key, value] = NameAndValue(pair);
     shape.pod.spec.node_selector.Set(key, value);
     shape.name.append(shape.name.empty() ? "" : " ").append(pair);
   }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "berth/base/edit_distance.h"
+#include "berth/base/go_text.h"
 
 namespace berth::config {
 namespace {
@@ -38,18 +39,16 @@ static_assert(std::count(kConstructionOrder.begin(), kConstructionOrder.end(), E
 
 std::string TypeName(ExtensionPoint point) { return std::string(ToString(point)) + "Plugin"; }
 
-std::string Quoted(std::string_view text) { return '"' + std::string(text) + '"'; }
-
 // Upstream's words; the nearest name comes after them.
 Error DoesNotExist(ExtensionPoint point, std::string_view name, std::span<const std::string_view> known) {
-  std::string text = TypeName(point) + ' ' + Quoted(name) + " does not exist";
+  std::string text = TypeName(point) + ' ' + GoQuoted(name) + " does not exist";
   if (const std::string_view nearest = NearestName(name, known); !nearest.empty())
-    text += "; the nearest name is " + Quoted(nearest);
+    text += "; the nearest name is " + GoQuoted(nearest);
   return InvalidError(std::move(text));
 }
 
 Error AlreadyRegistered(ExtensionPoint point, std::string_view name) {
-  return InvalidError("plugin " + Quoted(name) + " already registered as " + Quoted(TypeName(point)));
+  return InvalidError("plugin " + GoQuoted(name) + " already registered as " + GoQuoted(TypeName(point)));
 }
 
 bool Contains(const auto& list, std::string_view name) {
@@ -79,7 +78,7 @@ class Expansion {
       const auto found = implemented_.find(plugin.name);
       if (found == implemented_.end()) return DoesNotExist(point, plugin.name, known_);
       if (!found->second.test(static_cast<std::size_t>(point))) {
-        return InvalidError("plugin " + Quoted(plugin.name) + " does not extend " + TypeName(point) + " plugin");
+        return InvalidError("plugin " + GoQuoted(plugin.name) + " does not extend " + TypeName(point) + " plugin");
       }
       if (!seen.insert(plugin.name).second) return AlreadyRegistered(point, plugin.name);
     }
@@ -165,7 +164,7 @@ Expected<ExpandedProfile> ExpandProfile(const Profile& profile, const PluginLook
     for (const std::string& name : names) expanded.plugins[point].push_back({name, 0});
   }
 
-  const std::string where = " for profile with scheduler name " + Quoted(profile.scheduler_name);
+  const std::string where = " for profile with scheduler name " + GoQuoted(profile.scheduler_name);
   if (const std::size_t count = expanded.plugins[ExtensionPoint::kQueueSort].size(); count != 1) {
     return InvalidError("only one queue sort plugin required" + where + ", but got " + std::to_string(count));
   }
@@ -194,14 +193,14 @@ Expected<std::vector<ExpandedProfile>> ExpandProfiles(const std::vector<Profile>
     const std::string& queue_sort = expanded.back().plugins[ExtensionPoint::kQueueSort].front().name;
     const std::string& first = expanded.front().plugins[ExtensionPoint::kQueueSort].front().name;
     if (queue_sort != first) {
-      return InvalidError("different queue sort plugins for profile " + Quoted(profile.scheduler_name) + ": " +
-                          Quoted(queue_sort) + ", first: " + Quoted(first));
+      return InvalidError("different queue sort plugins for profile " + GoQuoted(profile.scheduler_name) + ": " +
+                          GoQuoted(queue_sort) + ", first: " + GoQuoted(first));
     }
     const PluginArgs* args = profile.FindArgs(queue_sort);
     const PluginArgs* first_args = profiles.front().FindArgs(queue_sort);
     const bool is_same = (args == nullptr) == (first_args == nullptr) && (args == nullptr || *args == *first_args);
     if (!is_same) {
-      return InvalidError("different queue sort plugin args for profile " + Quoted(profile.scheduler_name));
+      return InvalidError("different queue sort plugin args for profile " + GoQuoted(profile.scheduler_name));
     }
   }
   return expanded;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "berth/base/edit_distance.h"
+#include "berth/base/text.h"
 #include "berth/core/config/feature_gate_table.h"
 
 namespace berth::config {
@@ -113,13 +114,6 @@ std::string_view NextWord(std::string_view& text, char separator) {
   return word;
 }
 
-std::string_view Trimmed(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r\n\v\f";
-  const std::size_t begin = std::min(text.find_first_not_of(kSpace), text.size());
-  const std::size_t end = text.find_last_not_of(kSpace);
-  return begin == text.size() ? std::string_view() : text.substr(begin, end + 1 - begin);
-}
-
 int MinorOf(std::string_view version) {
   NextWord(version, '.');
   int minor = 0;
@@ -148,14 +142,12 @@ GateSpec ParseSpec(std::string_view text) {
 GateSpec SpecOf(const GateRow& row, int minor, int compatible_minor = std::numeric_limits<int>::max()) {
   GateSpec at;
   for (std::string_view stages = row.stages; !stages.empty();) {
-    const GateSpec spec = ParseSpec(Trimmed(NextWord(stages, ',')));
+    const GateSpec spec = ParseSpec(Trim(NextWord(stages, ',')));
     if (spec.minor > minor || spec.compatible_minor > compatible_minor) break;
     at = spec;
   }
   return at;
 }
-
-std::string Quoted(std::string_view text) { return '"' + std::string(text.substr(0, 100)) + '"'; }
 
 // A version with an optional component: "kube=1.35", "1.35", "v1.35.0".
 Expected<int> ParseVersion(std::string_view flag, std::string_view typed, int example_minor) {
@@ -164,11 +156,11 @@ Expected<int> ParseVersion(std::string_view flag, std::string_view typed, int ex
   };
   std::string_view version = typed;
   if (const std::size_t equals = typed.find('='); equals != std::string_view::npos) {
-    if (const std::string_view component = Trimmed(typed.substr(0, equals)); component != "kube")
+    if (const std::string_view component = Trim(typed.substr(0, equals)); component != "kube")
       return wrong("is of the component " + Quoted(component) + ", which there is not: should be kube");
-    version = Trimmed(typed.substr(equals + 1));
+    version = Trim(typed.substr(equals + 1));
   }
-  version = Trimmed(version);
+  version = Trim(version);
   if (version.starts_with('v')) version.remove_prefix(1);
   std::array<int, 3> parts{};
   std::size_t count = 0;
@@ -219,7 +211,7 @@ Expected<std::map<std::string, bool, std::less<>>> ReadAssignments(const std::ve
       std::string_view pair = NextWord(rest, ',');
       if (pair.empty()) continue;
       if (const std::size_t colon = pair.find(':'); colon != std::string_view::npos) {
-        const std::string_view component = Trimmed(pair.substr(0, colon));
+        const std::string_view component = Trim(pair.substr(0, colon));
         if (!component.empty() && component != "kube")
           return InvalidError("--feature-gates: " + Quoted(pair) + " is of the component " + Quoted(component) +
                               ", which there is not: should be kube");
@@ -228,13 +220,13 @@ Expected<std::map<std::string, bool, std::less<>>> ReadAssignments(const std::ve
       } else {
         has_none = true;
       }
-      pair = Trimmed(pair);
+      pair = Trim(pair);
       if (pair.empty()) continue;
       const std::size_t equals = pair.find('=');
       if (equals == std::string_view::npos)
         return InvalidError("--feature-gates: " + Quoted(pair) + " should be NAME=true or NAME=false");
-      const std::string_view name = Trimmed(pair.substr(0, equals));
-      const std::optional<bool> is_on = ParseBool(Trimmed(pair.substr(equals + 1)));
+      const std::string_view name = Trim(pair.substr(0, equals));
+      const std::optional<bool> is_on = ParseBool(Trim(pair.substr(equals + 1)));
       if (!is_on)
         return InvalidError("--feature-gates: " + Quoted(pair) + " should be " + std::string(name) + "=true or " +
                             std::string(name) + "=false");

@@ -3,21 +3,14 @@
 
 #include <algorithm>
 
+#include "berth/base/text.h"
+
 namespace berth::config {
 namespace {
 
 // More are not listed: a broken file repeats itself.
 constexpr std::size_t kMessagesMax = 20;
 constexpr std::size_t kShownTextMax = 128;
-
-std::string Quoted(std::string_view text) {
-  std::string quoted = "\"";
-  for (const char c : text.substr(0, kShownTextMax)) {
-    if (c == '"' || c == '\\') quoted += '\\';
-    quoted += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-  }
-  return quoted + (text.size() > kShownTextMax ? "...\"" : "\"");
-}
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "berth/base/shown_url.h"
+#include "berth/base/text.h"
 #include "berth/codec/json.h"
 #include "berth/codec/yaml_writer.h"
 #include "berth/core/config/extenders.h"
@@ -267,9 +268,7 @@ constexpr std::string_view kHidden = "xxxxx";
 
 // Of a field with such a name a text is not shown. The name of a file is.
 bool IsSecret(std::string_view name) {
-  std::string lower(name);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c); });
+  const std::string lower = LowerCase(name);
   constexpr std::string_view kEnds[] = {"token", "password", "passphrase", "secret", "apikey", "privatekey"};
   return lower == "keydata" ||
          std::any_of(std::begin(kEnds), std::end(kEnds), [&](std::string_view end) { return lower.ends_with(end); });

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "berth/base/text.h"
 #include "berth/base/time.h"
 #include "berth/devcluster/apiserver/object.h"
 #include "berth/devcluster/apiserver/table.h"
@@ -27,16 +28,10 @@ std::string TakeName(std::string_view& path) {
   return name;
 }
 
-std::optional<std::string_view> Quoted(std::string_view text) {
+std::optional<std::string_view> WithoutQuotes(std::string_view text) {
   if (text.size() < 2 || (text.front() != '"' && text.front() != '\'') || text.back() != text.front())
     return std::nullopt;
   return text.substr(1, text.size() - 2);
-}
-
-std::string_view Trim(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
 }
 
 class PathReader {
@@ -78,7 +73,7 @@ class PathReader {
   }
 
   const json::value* FindInside(const json::value& value, std::string_view inside, std::string_view rest) {
-    if (const auto name = Quoted(inside)) {
+    if (const auto name = WithoutQuotes(inside)) {
       const json::object* object = value.if_object();
       const json::value* member = object == nullptr ? nullptr : FindMember(*object, *name);
       return member == nullptr ? nullptr : Find(*member, rest);
@@ -106,7 +101,7 @@ class PathReader {
     for (const json::value& each : array) {
       if (!filter.empty()) {
         const json::value* at = Find(each, filter);
-        const auto text = Quoted(wanted);
+        const auto text = WithoutQuotes(wanted);
         const bool fits = at != nullptr &&
                           (text ? at->is_string() && View(at->get_string()) == *text : json::serialize(*at) == wanted);
         if (!fits) continue;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "berth/base/text.h"
 #include "berth/devcluster/apiserver/metrics_api.h"
 #include "berth/devcluster/apiserver/object.h"
 #include "berth/devcluster/apiserver/openapi.h"
@@ -246,12 +247,6 @@ json::object Aggregated(const CustomCatalog& custom, bool is_core, std::string_v
 }
 
 // --- Content types ---------------------------------------------------------------------------------------------------
-
-std::string_view Trim(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
 
 // What a client that may take aggregated discovery is to be sent: "v2", "v2beta1" or "" for the plain documents.
 std::string_view AggregatedVersionOf(std::string_view accept) {

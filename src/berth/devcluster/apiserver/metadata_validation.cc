@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "berth/api/names.h"
+#include "berth/base/text.h"
 
 namespace berth::apiserver {
 namespace {
@@ -57,9 +58,8 @@ void ValidateAnnotations(const json::object& annotations, std::vector<FieldError
   constexpr std::string_view kField = "metadata.annotations";
   std::size_t bytes = 0;
   for (const auto& entry : annotations) {
-    std::string lower(entry.key());  // upstream lets annotations have capitals before the slash as well
-    for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    Refuse(kField, entry.key(), api::NotQualifiedName(lower), errors);
+    // Upstream lets annotations have capitals before the slash as well.
+    Refuse(kField, entry.key(), api::NotQualifiedName(LowerCase(entry.key())), errors);
     if (const json::string* text = entry.value().if_string()) {
       bytes += entry.key().size() + text->size();
     } else {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "berth/base/base64.h"
+#include "berth/base/text.h"
 #include "berth/devcluster/apiserver/canonical_quantity.h"
 #include "berth/devcluster/apiserver/custom_definition.h"
 #include "berth/devcluster/apiserver/resources_defaults.h"
@@ -635,12 +636,6 @@ std::string Unattended(std::string_view kind) {
   return {};
 }
 
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return lower;
-}
-
 void SetFunctions(ResourceType& type, const Entry& entry) {
   // The names are enough to find the schema; a copy keeps the functions free of pointers into the list.
   ResourceType names;
@@ -673,7 +668,7 @@ ResourceType MakeType(const Entry& entry) {
   type.version = entry.version;
   type.kind = entry.kind;
   type.plural = entry.plural;
-  type.singular = Lower(entry.kind);
+  type.singular = LowerCase(entry.kind);
   type.short_names = entry.short_names;
   if (entry.in_all) type.categories = {"all"};
   type.namespaced = entry.namespaced;

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "berth/base/text.h"
 #include "berth/devcluster/apiserver/resources_reading.h"
 
 namespace berth::apiserver::internal {
@@ -476,10 +477,8 @@ void DefaultCustomResourceDefinition(json::object& object) {
   json::object& spec = MutableObject(object, "spec");
   json::object& names = MutableObject(spec, "names");
   const std::string kind(StringMember(names, "kind"));
-  std::string singular = kind;
-  for (char& c : singular) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   if (!kind.empty()) {
-    Default(names, "singular", json::string(singular));
+    Default(names, "singular", json::string(LowerCase(kind)));
     Default(names, "listKind", json::string(kind + "List"));
   }
   Default(MutableObject(spec, "conversion"), "strategy", "None");

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "berth/base/text.h"
 #include "berth/devcluster/apiserver/resources_cells.h"
 #include "berth/devcluster/apiserver/resources_reading.h"
 #include "berth/devcluster/apiserver/resources_rows_cluster.h"
@@ -68,13 +69,6 @@ json::array NodeRow(const json::object& node, std::int64_t now_seconds) {
 
 // --- Events ----------------------------------------------------------------------------------------------------------
 
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return lower;
-}
-
 // Both spellings of an event: core's and events.k8s.io's.
 json::array EventRow(const json::object& event, std::int64_t now_seconds) {
   const auto pick = [&](std::string_view core, std::string_view newer) -> std::string_view {
@@ -94,7 +88,7 @@ json::array EventRow(const json::object& event, std::int64_t now_seconds) {
     count = 1;
   }
   const json::object& about = Part(event, pick("involvedObject", "regarding"));
-  std::string target = Lower(StringMember(about, "kind"));
+  std::string target = LowerCase(StringMember(about, "kind"));
   if (const std::string_view name = StringMember(about, "name"); !name.empty()) target += "/" + std::string(name);
   const json::object& source = Part(event, pick("source", "deprecatedSource"));
   std::string from(

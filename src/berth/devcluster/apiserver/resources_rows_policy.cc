@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "berth/base/text.h"
 #include "berth/devcluster/apiserver/resources_cells.h"
 #include "berth/devcluster/apiserver/resources_reading.h"
 #include "berth/devcluster/apiserver/table.h"
@@ -76,8 +77,7 @@ json::array ControllerRevisionRow(const json::object& object, std::int64_t now) 
     if (!BoolMember(*each, "controller")) continue;
     const std::string_view version = StringMember(*each, "apiVersion");
     const std::size_t slash = version.find('/');
-    owner = StringMember(*each, "kind");
-    for (char& c : owner) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    owner = LowerCase(StringMember(*each, "kind"));
     if (slash != std::string_view::npos) owner.append(1, '.').append(version.substr(0, slash));
     owner.append(1, '/').append(StringMember(*each, "name"));
   }

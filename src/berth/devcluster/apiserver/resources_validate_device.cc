@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "berth/api/names.h"
+#include "berth/base/text.h"
 
 namespace berth::apiserver::internal {
 namespace {
@@ -43,9 +44,7 @@ void ValidateDriver(std::string_view name, const std::string& field, Errors& err
     return;
   }
   if (name.size() > kDriverBytesMax) errors.push_back(TooLong(field, kDriverBytesMax));
-  std::string lower(name);
-  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  AddInvalid(errors, field, name, api::NotDnsSubdomain(lower));
+  AddInvalid(errors, field, name, api::NotDnsSubdomain(LowerCase(name)));
 }
 
 void ValidatePoolName(std::string_view name, const std::string& field, Errors& errors) {

@@ -9,6 +9,7 @@
 
 #include "berth/api/names.h"
 #include "berth/api/quantity.h"
+#include "berth/base/text.h"
 #include "berth/devcluster/apiserver/resources_reading.h"
 #include "berth/devcluster/apiserver/resources_validate_scheduling.h"
 #include "berth/devcluster/apiserver/resources_validation.h"
@@ -149,10 +150,7 @@ void ValidateStorageClass(const json::object& object, const json::object* old, E
   if (provisioner.empty()) {
     errors.push_back(Required("provisioner"));
   } else {
-    std::string lower = provisioner;
-    std::transform(lower.begin(), lower.end(), lower.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-    AddInvalid(errors, "provisioner", provisioner, api::NotQualifiedName(lower));
+    AddInvalid(errors, "provisioner", provisioner, api::NotQualifiedName(LowerCase(provisioner)));
   }
   ValidateOneOf(object, "reclaimPolicy", "", {"Delete", "Retain"}, errors);
   ValidateOneOf(object, "volumeBindingMode", "", {"Immediate", "WaitForFirstConsumer"}, errors);

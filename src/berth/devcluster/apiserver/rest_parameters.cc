@@ -5,6 +5,7 @@
 #include <charconv>
 #include <utility>
 
+#include "berth/base/text.h"
 #include "berth/base/utf8.h"
 #include "berth/codec/json.h"
 #include "berth/codec/yaml.h"
@@ -159,7 +160,7 @@ Outcome<std::optional<bool>> BoolParameter(const net::Target& target, std::strin
 std::string MediaType(std::string_view header) {
   std::string type;
   for (const char c : header.substr(0, header.find(';'))) {
-    if (c != ' ' && c != '\t') type += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    if (c != ' ' && c != '\t') type += LowerCase(c);
   }
   return type;
 }

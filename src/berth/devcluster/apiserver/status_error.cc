@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/devcluster/apiserver/status_error.h"
 
+#include "berth/base/go_text.h"
+
 namespace berth::apiserver {
 namespace {
 
@@ -11,8 +13,6 @@ StatusError About(const ResourceType& type, std::string_view name) {
   error.kind = type.plural;
   return error;
 }
-
-std::string Quoted(std::string_view text) { return '"' + std::string(text) + '"'; }
 
 }  // namespace
 
@@ -63,7 +63,7 @@ StatusError NotFound(const ResourceType& type, std::string_view name) {
   StatusError error = About(type, name);
   error.code = 404;
   error.reason = "NotFound";
-  error.message = QualifiedResource(type) + ' ' + Quoted(name) + " not found";
+  error.message = QualifiedResource(type) + ' ' + GoQuoted(name) + " not found";
   return error;
 }
 
@@ -95,7 +95,7 @@ StatusError AlreadyExists(const ResourceType& type, std::string_view name) {
   StatusError error = About(type, name);
   error.code = 409;
   error.reason = "AlreadyExists";
-  error.message = QualifiedResource(type) + ' ' + Quoted(name) + " already exists";
+  error.message = QualifiedResource(type) + ' ' + GoQuoted(name) + " already exists";
   return error;
 }
 
@@ -106,7 +106,7 @@ StatusError Conflict(const ResourceType& type, std::string_view name, std::strin
   error.reason = "Conflict";
   if (!subresource.empty()) error.kind += '/' + std::string(subresource);
   const std::string resource = type.group.empty() ? error.kind : error.kind + '.' + type.group;
-  error.message = "Operation cannot be fulfilled on " + resource + ' ' + Quoted(name) + ": " + std::string(why);
+  error.message = "Operation cannot be fulfilled on " + resource + ' ' + GoQuoted(name) + ": " + std::string(why);
   return error;
 }
 
@@ -143,8 +143,8 @@ StatusError InvalidKind(std::string_view group, std::string_view kind, std::stri
     error.causes.push_back({each.reason, each.message, each.field});
   }
   if (errors.size() > 1) text = '[' + text + ']';
-  error.message =
-      std::string(kind) + (group.empty() ? "" : '.' + std::string(group)) + ' ' + Quoted(name) + " is invalid: " + text;
+  error.message = std::string(kind) + (group.empty() ? "" : '.' + std::string(group)) + ' ' + GoQuoted(name) +
+                  " is invalid: " + text;
   return error;
 }
 
@@ -156,7 +156,7 @@ StatusError Forbidden(const ResourceType& type, std::string_view name, std::stri
   StatusError error = About(type, name);
   error.code = 403;
   error.reason = "Forbidden";
-  error.message = QualifiedResource(type) + ' ' + Quoted(name) + " is forbidden: " + std::string(why);
+  error.message = QualifiedResource(type) + ' ' + GoQuoted(name) + " is forbidden: " + std::string(why);
   return error;
 }
 

@@ -5,26 +5,11 @@
 #include <utility>
 #include <vector>
 
+#include "berth/base/text.h"
 #include "berth/devcluster/apiserver/object.h"
 
 namespace berth::apiserver {
 namespace {
-
-std::string_view Trim(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
-
-std::vector<std::string_view> Split(std::string_view text, char separator) {
-  std::vector<std::string_view> pieces;
-  while (true) {
-    const std::size_t end = text.find(separator);
-    pieces.push_back(Trim(text.substr(0, end)));
-    if (end == std::string_view::npos) return pieces;
-    text.remove_prefix(end + 1);
-  }
-}
 
 std::string Two(std::int64_t big, const char* big_unit, std::int64_t small, const char* small_unit) {
   std::string text = std::to_string(big) + big_unit;
@@ -43,7 +28,8 @@ IncludeObject ParseIncludeObject(std::string_view text) {
 Representation NegotiateRepresentation(std::string_view accept) {
   if (Trim(accept).empty()) return Representation::kPlain;
   for (const std::string_view media : Split(accept, ',')) {
-    const std::vector<std::string_view> pieces = Split(media, ';');
+    std::vector<std::string_view> pieces = Split(media, ';');
+    for (std::string_view& piece : pieces) piece = Trim(piece);
     // YAML is another spelling of the same (answer_format.h).
     if (pieces.front() != "application/json" && pieces.front() != "application/yaml" &&
         pieces.front() != "application/*" && pieces.front() != "*/*") {

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "berth/base/text.h"
+
 namespace berth::controllers {
 namespace {
 
@@ -37,7 +39,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kNamed = 
                                                                                   {"@midnight", "0 0 * * *"},
                                                                                   {"@hourly", "0 * * * *"}}};
 
-std::vector<std::string_view> Split(std::string_view text, std::string_view separators) {
+std::vector<std::string_view> Pieces(std::string_view text, std::string_view separators) {
   std::vector<std::string_view> pieces;
   while (true) {
     const std::size_t end = text.find_first_of(separators);
@@ -50,8 +52,7 @@ std::vector<std::string_view> Split(std::string_view text, std::string_view sepa
 }
 
 std::optional<unsigned> NamedValue(std::string_view text, std::span<const std::string_view> names, unsigned first) {
-  std::string lower(text);
-  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  const std::string lower = LowerCase(text);
   const auto found = std::find(names.begin(), names.end(), lower);
   if (found == names.end()) return std::nullopt;
   return static_cast<unsigned>(found - names.begin()) + first;
@@ -116,13 +117,13 @@ Expected<CronSchedule> CronSchedule::Parse(std::string_view text) {
   for (const auto& [name, fields] : kNamed) {
     if (text == name) text = fields;
   }
-  const std::vector<std::string_view> fields = Split(text, " \t");
+  const std::vector<std::string_view> fields = Pieces(text, " \t");
   if (fields.size() != kRanges.size()) {
     return InvalidError("expected exactly 5 fields, found " + std::to_string(fields.size()) + ": [" +
                         std::string(text) + ']');
   }
   for (std::size_t i = 0; i < fields.size(); ++i) {
-    for (const std::string_view each : Split(fields[i], ",")) {
+    for (const std::string_view each : Pieces(fields[i], ",")) {
       BERTH_ASSIGN_OR_RETURN(const std::uint64_t bits, Bits(each, i));
       schedule.bits_[i] |= bits;
     }

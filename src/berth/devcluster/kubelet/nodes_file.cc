@@ -32,8 +32,6 @@ struct Place {
   Place Below(std::string_view key) const { return {path + '.' + std::string(key)}; }
 };
 
-std::string Quoted(const json::value& value) { return json::serialize(value); }
-
 // A number or a string, as it is written.
 Expected<std::string> Scalar(const json::value& value, const Place& place) {
   if (value.is_string()) return std::string(value.get_string());
@@ -43,7 +41,7 @@ Expected<std::string> Scalar(const json::value& value, const Place& place) {
     return std::string(digits.data(), written.ptr);
   }
   if (value.is_number()) return json::serialize(value);
-  return place.Wrong(Quoted(value) + " should be a number or a string");
+  return place.Wrong(json::serialize(value) + " should be a number or a string");
 }
 
 Expected<std::string> Amount(const json::value& value, const Place& place, bool is_whole) {
@@ -72,12 +70,12 @@ Expected<void> ReadStrings(const json::object& entry, const char* key, const Pla
                            Strings& out) {
   const json::value* value = entry.if_contains(key);
   if (value == nullptr) return {};
-  if (!value->is_object()) return place.Below(key).Wrong(Quoted(*value) + " should be a map of strings");
+  if (!value->is_object()) return place.Below(key).Wrong(json::serialize(*value) + " should be a map of strings");
   for (const auto& [name, text] : value->get_object()) {
     const Place at = place.Below(key).Below(name);
     if (!api::IsQualifiedName(name)) return at.Wrong("this is no label's or annotation's name");
     BERTH_ASSIGN_OR_RETURN(std::string own, Scalar(text, at));
-    if (are_labels && !api::IsLabelValue(own)) return at.Wrong(Quoted(text) + " is no value of a label");
+    if (are_labels && !api::IsLabelValue(own)) return at.Wrong(json::serialize(text) + " is no value of a label");
     out[std::string(name)] = std::move(own);
   }
   return {};
@@ -86,7 +84,7 @@ Expected<void> ReadStrings(const json::object& entry, const char* key, const Pla
 Expected<void> ReadTaints(const json::object& entry, const Place& place, NodeShape& shape) {
   const json::value* list = entry.if_contains("taints");
   if (list == nullptr) return {};
-  if (!list->is_array()) return place.Below("taints").Wrong(Quoted(*list) + " should be a list");
+  if (!list->is_array()) return place.Below("taints").Wrong(json::serialize(*list) + " should be a list");
   for (std::size_t i = 0; i < list->get_array().size(); ++i) {
     const Place at{place.path + ".taints[" + std::to_string(i) + ']'};
     const json::object* taint = list->get_array()[i].if_object();
@@ -109,10 +107,10 @@ Expected<std::vector<std::string>> ReadZones(const json::object& entry, const Pl
   const json::value* list = entry.if_contains("zones");
   if (list == nullptr) return zones;
   if (!list->is_array() || list->get_array().empty())
-    return place.Below("zones").Wrong(Quoted(*list) + " should be a list of zones");
+    return place.Below("zones").Wrong(json::serialize(*list) + " should be a list of zones");
   for (const json::value& each : list->get_array()) {
     if (!each.is_string() || !api::IsLabelValue(std::string_view(each.get_string())))
-      return place.Below("zones").Wrong(Quoted(each) + " is no value of a label");
+      return place.Below("zones").Wrong(json::serialize(each) + " is no value of a label");
     zones.emplace_back(each.get_string());
   }
   return zones;
@@ -135,7 +133,7 @@ Expected<NodeShape> ReadShape(const json::object& entry, const Place& place) {
   BERTH_RETURN_IF_ERROR(ReadAmount(entry, "pods", place, true, shape.pods));
   if (const json::value* resources = entry.if_contains("resources")) {
     const Place at = place.Below("resources");
-    if (!resources->is_object()) return at.Wrong(Quoted(*resources) + " should be a map of amounts");
+    if (!resources->is_object()) return at.Wrong(json::serialize(*resources) + " should be a map of amounts");
     for (const auto& [name, value] : resources->get_object()) {
       if (!api::IsQualifiedName(name)) return at.Below(name).Wrong("this is no resource's name");
       const bool is_whole = std::string_view(name).find('/') != std::string_view::npos;
@@ -151,7 +149,7 @@ Expected<NodeShape> ReadShape(const json::object& entry, const Place& place) {
   if (const json::value* region = entry.if_contains("region")) {
     BERTH_ASSIGN_OR_RETURN(shape.region, Scalar(*region, place.Below("region")));
     if (!api::IsLabelValue(shape.region))
-      return place.Below("region").Wrong(Quoted(*region) + " is no value of a label");
+      return place.Below("region").Wrong(json::serialize(*region) + " is no value of a label");
   }
   return shape;
 }
@@ -161,7 +159,7 @@ Expected<int> ReadCount(const json::object& entry, const Place& place) {
   const json::value* count = entry.if_contains("count");
   if (count == nullptr) return 0;
   if (!count->is_int64() || count->get_int64() < 1 || count->get_int64() > kNodesMax) {
-    return place.Below("count").Wrong(Quoted(*count) + " should be 1 to " + std::to_string(kNodesMax));
+    return place.Below("count").Wrong(json::serialize(*count) + " should be 1 to " + std::to_string(kNodesMax));
   }
   return static_cast<int>(count->get_int64());
 }

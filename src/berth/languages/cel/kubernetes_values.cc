@@ -7,15 +7,14 @@
 #include <cmath>
 
 #include "berth/base/go_text.h"
+#include "berth/base/text.h"
 
 namespace berth::cel {
 namespace {
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsDigits(std::string_view text) { return std::ranges::all_of(text, IsDigit); }
 bool IsIdentifier(std::string_view text) {
-  return std::ranges::all_of(
-      text, [](char c) { return IsDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-'; });
+  return std::ranges::all_of(text, [](char c) { return IsAlphanumeric(c) || c == '-'; });
 }
 
 std::vector<std::string_view> SplitAt(std::string_view text, char separator, std::size_t parts_max) {

@@ -2,6 +2,7 @@
 #include "berth/plugins/best_price/price.h"
 
 #include "berth/base/go_text.h"
+#include "berth/base/text.h"
 
 namespace berth::plugins {
 namespace {
@@ -9,8 +10,6 @@ namespace {
 constexpr std::int64_t kUnitsMax = kPriceMicroMax / kPriceMicroPerUnit;
 constexpr int kDigitsExact = 6;
 constexpr std::size_t kShownBytesMax = 40;
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 }  // namespace
 

@@ -6,18 +6,13 @@
 
 #include "berth/api/names.h"
 #include "berth/base/go_text.h"
+#include "berth/base/text.h"
 
 namespace berth::plugins {
 namespace {
 
 using api::Requirement;
 using api::SelectorOperator;
-
-std::string Joined(const std::vector<std::string>& reasons) {
-  std::string out;
-  for (const std::string& reason : reasons) out += (out.empty() ? "" : "; ") + reason;
-  return out;
-}
 
 // strconv.ParseInt accepts it.
 bool IsGoInt64(std::string_view text) {
@@ -50,7 +45,7 @@ void AddRequirementErrors(const Requirement& requirement, const std::string& pat
     errors.push_back(where + ": Invalid value: " + value + ": " + detail);
   };
   if (const auto why = api::NotQualifiedName(requirement.key); !why.empty())
-    add(prefix + "key", GoQuoted(requirement.key), Joined(why));
+    add(prefix + "key", GoQuoted(requirement.key), Joined(why, "; "));
   switch (requirement.op) {
     case SelectorOperator::kIn:
     case SelectorOperator::kNotIn:
@@ -74,7 +69,7 @@ void AddRequirementErrors(const Requirement& requirement, const std::string& pat
   for (std::size_t i = 0; i < values.size(); ++i) {
     const auto why = api::NotLabelValue(values[i]);
     if (why.empty()) continue;
-    add(at + '[' + std::to_string(i) + "][" + requirement.key + ']', GoQuoted(values[i]), Joined(why));
+    add(at + '[' + std::to_string(i) + "][" + requirement.key + ']', GoQuoted(values[i]), Joined(why, "; "));
   }
 }
 

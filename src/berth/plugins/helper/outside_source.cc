@@ -6,10 +6,10 @@
 #include <cmath>
 #include <cstdint>
 
+#include "berth/base/text.h"
+
 namespace berth::plugins {
 namespace {
-
-bool IsAlphanumeric(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 
 // The length of the UTF-8 sequence of a printable character at the beginning of `text`; 0: there is none.
 std::size_t PrintableLength(std::string_view text) {

@@ -5,12 +5,13 @@
 #include <string>
 
 #include "berth/api/meta.h"
+#include "berth/base/text.h"
 
 namespace berth::plugins {
 namespace {
 
-std::string Quoted(std::string_view key, std::string_view value) {
-  return "annotation " + std::string(key) + ": \"" + std::string(value) + "\"";
+std::string Annotation(std::string_view key, std::string_view value) {
+  return "annotation " + std::string(key) + ": " + Quoted(value);
 }
 
 }  // namespace
@@ -19,17 +20,17 @@ Expected<std::optional<framework::NamedPodGroup>> PodGroupAnnotations::NameGroup
   const std::string* const name = pod.metadata.annotations.Find(kName);
   if (name == nullptr) return std::optional<framework::NamedPodGroup>();
   if (!api::IsDnsSubdomain(*name))
-    return InvalidError(Quoted(kName, *name) + " should be a name such as \"training-1\"");
+    return InvalidError(Annotation(kName, *name) + " should be a name such as \"training-1\"");
   const std::string* const count = pod.metadata.annotations.Find(kMinCount);
   if (count == nullptr) {
-    return InvalidError(Quoted(kName, *name) + " needs " + std::string(kMinCount) +
+    return InvalidError(Annotation(kName, *name) + " needs " + std::string(kMinCount) +
                         " beside it: how many pods of the group have to fit at once");
   }
   framework::NamedPodGroup group{*name, 0};
   const char* const end = count->data() + count->size();
   const auto [read, error] = std::from_chars(count->data(), end, group.min_count);
   if (error != std::errc() || read != end || group.min_count < 1)
-    return InvalidError(Quoted(kMinCount, *count) + " should be a whole number from 1 to 2147483647");
+    return InvalidError(Annotation(kMinCount, *count) + " should be a whole number from 1 to 2147483647");
   return std::optional(std::move(group));
 }
 

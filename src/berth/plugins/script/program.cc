@@ -10,6 +10,7 @@
 #include <lua.hpp>
 
 #include "berth/base/random.h"
+#include "berth/base/text.h"
 #include "berth/codec/json.h"
 #include "berth/framework/pod_requests.h"
 #include "berth/languages/script/library.h"
@@ -123,7 +124,7 @@ std::string_view AbsentIn(std::string_view message) {
 std::string_view MeantBy(std::string_view global) {
   std::string plain;
   for (const char c : global) {
-    if (c != '_') plain += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (c != '_') plain += LowerCase(c);
   }
   if (const std::size_t at = plain.find("normalis"); at == 0) plain.replace(0, 8, "normaliz");
   if (plain == "normalizescore" || plain == "normalizescores") plain = "normalize";

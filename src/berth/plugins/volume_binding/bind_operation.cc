@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "berth/base/go_text.h"
 #include "berth/core/instruments/plugin_metrics.h"
 #include "berth/framework/node_table.h"
 
@@ -13,8 +14,6 @@ namespace berth::plugins::volumes {
 namespace {
 
 constexpr Duration kPollInterval = std::chrono::seconds(1);
-
-std::string Quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
 
 // Versions compare as numbers; what is none counts as 0, as an absent one does.
 std::uint64_t ToNumber(std::string_view version) {
@@ -30,7 +29,7 @@ bool IsOlder(const api::ObjectMeta& stored, const std::string& written_version) 
 
 // What the API server says when a write's resourceVersion is not the stored one.
 std::string ConflictText(const framework::ObjectRef& object) {
-  return "Operation cannot be fulfilled on " + object.resource + " " + Quoted(object.name) +
+  return "Operation cannot be fulfilled on " + object.resource + " " + GoQuoted(object.name) +
          ": the object has been modified; please apply your changes to the latest version and try again";
 }
 
@@ -110,7 +109,7 @@ framework::Operation BindOperation::OnRead(const StepResult& result) {
   const bool is_unchanged =
       is_same_object && WithCurrent([&](const auto& write) { return VersionOf(write) == object->resource_version; });
   if (!is_unchanged) return Fail(ConflictText(ref));
-  if (is_late) return Fail("no answer to a write of " + ref.resource + " " + Quoted(ref.name));
+  if (is_late) return Fail("no answer to a write of " + ref.resource + " " + GoQuoted(ref.name));
   // Not there, but it may still be on its way. The same write again takes effect once at most.
   return Operation::After(kPollInterval, [self = shared_from_this()](const StepResult&) { return self->WriteNext(); });
 }
@@ -148,7 +147,7 @@ const api::Node* BindOperation::FindNode() const {
 bool BindOperation::IsBound(std::string& error) const {
   const api::Node* node = FindNode();
   if (node == nullptr) {
-    const std::string name = Quoted(reservation_->node->metadata.name);
+    const std::string name = GoQuoted(reservation_->node->metadata.name);
     error = "failed to get node " + name + ": node " + name + " not found";
     return false;
   }
@@ -164,7 +163,7 @@ bool BindOperation::IsBound(std::string& error) const {
 namespace {
 
 std::string AffinityError(const api::PersistentVolume& volume, const api::Node& node) {
-  return "pv " + Quoted(volume.metadata.name) + " node affinity doesn't match node " + Quoted(node.metadata.name) +
+  return "pv " + GoQuoted(volume.metadata.name) + " node affinity doesn't match node " + GoQuoted(node.metadata.name) +
          ": no matching NodeSelectorTerms";
 }
 
@@ -181,13 +180,13 @@ bool BindOperation::IsBindingDone(const Reservation::Binding& binding, const api
   const std::string& name = binding.volume->metadata.name;
   const api::PersistentVolume* volume = sources_.objects.Of<api::PersistentVolume>().Find(name);
   if (volume == nullptr) {
-    error = "failed to check binding: persistentvolumes " + Quoted(name) + " not found";
+    error = "failed to check binding: persistentvolumes " + GoQuoted(name) + " not found";
     return false;
   }
   const std::string claim_key = KeyOf(*binding.claim);
   const auto* claim = sources_.objects.Of<api::PersistentVolumeClaim>().Find(claim_key);
   if (claim == nullptr) {
-    error = "failed to check binding: persistentvolumeclaims " + Quoted(claim_key) + " not found";
+    error = "failed to check binding: persistentvolumeclaims " + GoQuoted(claim_key) + " not found";
     return false;
   }
   if (IsOlder(volume->metadata, binding.written_version)) return false;
@@ -197,7 +196,7 @@ bool BindOperation::IsBindingDone(const Reservation::Binding& binding, const api
   } else if (!*is_reachable) {
     error = AffinityError(*volume, node);
   } else if (!volume->spec.claim_ref || volume->spec.claim_ref->uid.empty()) {
-    error = "ClaimRef got reset for pv " + Quoted(name);
+    error = "ClaimRef got reset for pv " + GoQuoted(name);
   }
   return error.empty() && IsFullyBound(*claim);
 }
@@ -207,18 +206,18 @@ bool BindOperation::IsProvisionDone(const Reservation::Provision& provision, con
   const std::string key = KeyOf(*provision.claim);
   const auto* claim = sources_.objects.Of<api::PersistentVolumeClaim>().Find(key);
   if (claim == nullptr) {
-    error = "failed to check provisioning pvc: persistentvolumeclaims " + Quoted(key) + " not found";
+    error = "failed to check provisioning pvc: persistentvolumeclaims " + GoQuoted(key) + " not found";
     return false;
   }
   if (IsOlder(claim->metadata, provision.written_version)) return false;
   if (claim->metadata.annotations.empty()) {
-    error = "selectedNode annotation reset for PVC " + Quoted(claim->metadata.name);
+    error = "selectedNode annotation reset for PVC " + GoQuoted(claim->metadata.name);
     return false;
   }
   // A provisioner that fails takes the annotation away.
   const std::string* selected = claim->metadata.annotations.Find(kSelectedNodeAnnotation);
   if (selected == nullptr || *selected != node.metadata.name) {
-    error = "provisioning failed for PVC " + Quoted(claim->metadata.name);
+    error = "provisioning failed for PVC " + GoQuoted(claim->metadata.name);
     return false;
   }
   if (!claim->volume_name.empty()) {

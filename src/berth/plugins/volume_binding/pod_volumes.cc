@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "berth/base/go_text.h"
+
 namespace berth::plugins::volumes {
 namespace {
 
@@ -16,8 +18,6 @@ constexpr std::string_view kWaitForFirstConsumer = "WaitForFirstConsumer";
 constexpr std::string_view kLost = "Lost";
 constexpr std::string_view kNoProvisioner = "kubernetes.io/no-provisioner";
 constexpr std::string_view kFilesystem = "Filesystem";
-
-std::string Quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
 
 bool IsClaimFor(const PersistentVolumeClaim& claim, const PodInfo& pod) {
   return claim.metadata.controller && claim.metadata.controller->uid == pod.uid;
@@ -36,14 +36,14 @@ std::string CheckClaims(const Sources& sources, const PodInfo& pod) {
     const bool is_ephemeral = volume.source.kind == api::VolumeKind::kEphemeral;
     const PersistentVolumeClaim* claim = stored.Find(pod.namespace_name(), *name);
     if (claim == nullptr) {
-      if (!is_ephemeral) return "persistentvolumeclaim " + Quoted(*name) + " not found";
-      return "waiting for ephemeral volume controller to create the persistentvolumeclaim " + Quoted(*name);
+      if (!is_ephemeral) return "persistentvolumeclaim " + GoQuoted(*name) + " not found";
+      return "waiting for ephemeral volume controller to create the persistentvolumeclaim " + GoQuoted(*name);
     }
     if (claim->phase == kLost) {
-      return "persistentvolumeclaim " + Quoted(*name) + " bound to non-existent persistentvolume " +
-             Quoted(claim->volume_name);
+      return "persistentvolumeclaim " + GoQuoted(*name) + " bound to non-existent persistentvolume " +
+             GoQuoted(claim->volume_name);
     }
-    if (claim->metadata.deletion_time) return "persistentvolumeclaim " + Quoted(*name) + " is being deleted";
+    if (claim->metadata.deletion_time) return "persistentvolumeclaim " + GoQuoted(*name) + " is being deleted";
     if (is_ephemeral && !IsClaimFor(*claim, pod)) return NotOwned(*claim, pod);
   }
   return {};
@@ -312,7 +312,7 @@ PreparedVolumes Prepare(const Sources& sources, const PodInfo& pod) {
     }
     const Binding binding = BindingOf(sources, *claim);
     if (binding == Binding::kUnknown) {
-      return {Status::Error("VolumeBindingMode not set for StorageClass " + Quoted(ClassOf(*claim))), nullptr};
+      return {Status::Error("VolumeBindingMode not set for StorageClass " + GoQuoted(ClassOf(*claim))), nullptr};
     }
     // A claim that names its volume is expected to be bound by others, whatever its class.
     if (binding == Binding::kDelayed && claim->volume_name.empty()) {

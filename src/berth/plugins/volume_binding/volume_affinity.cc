@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "berth/base/go_text.h"
+#include "berth/base/text.h"
 #include "berth/plugins/helper/csi_migration.h"
 
 namespace berth::plugins::volumes {
@@ -17,12 +18,6 @@ constexpr std::string_view kRegion = "topology.kubernetes.io/region";
 constexpr std::string_view kZoneBeta = "failure-domain.beta.kubernetes.io/zone";
 constexpr std::string_view kRegionBeta = "failure-domain.beta.kubernetes.io/region";
 constexpr std::string_view kZoneDelimiter = "__";
-
-std::string_view Trim(std::string_view text, std::string_view what) {
-  const std::size_t begin = text.find_first_not_of(what);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(what) - begin + 1);
-}
 
 // The topology label of a CSI driver; empty: it takes the affinity as it is.
 std::string_view TopologyKey(api::VolumeKind kind) {

@@ -10,17 +10,16 @@
 
 #include "berth/base/check.h"
 #include "berth/base/edit_distance.h"
+#include "berth/base/text.h"
 
 namespace berth::cli {
 namespace {
 
 constexpr std::size_t kShownMax = 100;
 
-std::string Quoted(std::string_view text) { return '"' + std::string(text.substr(0, kShownMax)) + '"'; }
-
 std::string Dashed(std::string_view name) { return "--" + std::string(name); }
 
-bool IsDigit(char c, int base) {
+bool IsDigitOf(char c, int base) {
   const int digit = c >= '0' && c <= '9'   ? c - '0'
                     : c >= 'a' && c <= 'f' ? c - 'a' + 10
                     : c >= 'A' && c <= 'F' ? c - 'A' + 10
@@ -38,7 +37,7 @@ std::optional<std::string> WithoutUnderscores(std::string_view digits, int base,
       may_separate = false;
       continue;
     }
-    if (!IsDigit(c, base)) return std::nullopt;
+    if (!IsDigitOf(c, base)) return std::nullopt;
     plain += c;
     may_separate = true;
   }
@@ -70,12 +69,6 @@ std::string Wrapped(std::string_view text, std::size_t indent, std::size_t colum
     if (ends_line) new_line();
   }
   return out;
-}
-
-std::string Joined(const std::vector<std::string>& words) {
-  std::string joined;
-  for (const std::string& word : words) joined += (joined.empty() ? "" : ",") + word;
-  return joined;
 }
 
 }  // namespace
@@ -230,7 +223,7 @@ Flag& FlagSet::Add(std::string_view name, std::vector<std::string>& target, std:
     std::move(parsed->begin(), parsed->end(), std::back_inserter(target));
     return "";
   });
-  if (!target.empty()) flag.default_text = '[' + Joined(target) + ']';
+  if (!target.empty()) flag.default_text = '[' + Joined(target, ",") + ']';
   return flag;
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "berth/base/base64.h"
+#include "berth/base/text.h"
 #include "berth/codec/json.h"
 #include "berth/shell/client/certificate.h"
 #include "berth/shell/client/file.h"
@@ -28,8 +29,6 @@ std::string OneLine(std::string text) {
   std::replace_if(text.begin(), text.end(), [](char c) { return c >= 0 && c < ' '; }, ' ');
   return text;
 }
-
-std::string Quoted(std::string_view text) { return '"' + std::string(text.substr(0, 256)) + '"'; }
 
 // An object of the file and its place, for errors: "kubeconfig F: users[admin].user.token ...".
 class Section {

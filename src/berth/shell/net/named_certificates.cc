@@ -11,18 +11,12 @@
 #include <openssl/x509v3.h>
 #include <sys/socket.h>
 
+#include "berth/base/text.h"
 #include "berth/shell/net/channel.h"
 #include "berth/shell/net/url.h"
 
 namespace berth::net {
 namespace {
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return lower;
-}
 
 // "*" alone, or a DNS name that may begin with "*.".
 bool IsDomain(std::string_view name) {
@@ -127,7 +121,7 @@ const TlsContext* NamedCertificates::Find(std::string_view name, std::string_vie
     return nullptr;
   };
   if (name.empty()) return address.empty() ? nullptr : exactly(address);
-  std::string asked = Lower(name);
+  std::string asked = LowerCase(name);
   if (asked.ends_with('.')) asked.pop_back();
   if (const TlsContext* found = exactly(asked)) return found;
   const std::size_t dot = std::min(asked.find('.'), asked.size());

@@ -11,25 +11,11 @@
 
 #include <arpa/inet.h>
 
+#include "berth/base/text.h"
 #include "berth/shell/net/url.h"
 
 namespace berth::net {
 namespace {
-
-char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-std::string LowerText(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(), Lower);
-  return lower;
-}
-
-std::string_view Trimmed(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r\n\v\f";
-  const auto begin = text.find_first_not_of(kSpace);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
-}
 
 // What should be a proxy's URL, for an error's one line. All that may be a user or a password is left out: everything
 // before the last @, wherever that is, and what follows the port.
@@ -174,7 +160,7 @@ bool Excludes(std::string_view entry, const Server& server) {
 bool IsExcluded(std::string_view no_proxy, const Server& server) {
   for (std::string_view rest = no_proxy; !rest.empty();) {
     const auto comma = rest.find(',');
-    const std::string entry = LowerText(Trimmed(rest.substr(0, comma)));
+    const std::string entry = LowerCase(Trim(rest.substr(0, comma)));
     if (entry == "*" || (!entry.empty() && Excludes(entry, server))) return true;
     if (comma == std::string_view::npos) break;
     rest.remove_prefix(comma + 1);
@@ -200,7 +186,7 @@ Expected<Proxy> ParseProxy(std::string_view text) {
     return fail("it has a space or a control character");
   }
   const auto separator = text.find("://");
-  const std::string scheme_name = separator == std::string_view::npos ? "" : LowerText(text.substr(0, separator));
+  const std::string scheme_name = separator == std::string_view::npos ? "" : LowerCase(text.substr(0, separator));
   const auto* const scheme = std::find_if(std::begin(kSchemes), std::end(kSchemes),
                                           [&](const Scheme& known) { return known.name == scheme_name; });
   if (scheme == std::end(kSchemes)) {
@@ -260,7 +246,7 @@ Expected<std::optional<Proxy>> ProxyFor(const ProxyEnvironment& environment, std
     return InvalidError(variable.name +
                         " is not used beside REQUEST_METHOD: under CGI a client may have set it; unset one of them");
   }
-  const Server server{LowerText(server_url.host), std::to_string(server_url.port), ParseAddress(server_url.host)};
+  const Server server{LowerCase(server_url.host), std::to_string(server_url.port), ParseAddress(server_url.host)};
   // As Go: in this spelling only.
   if (server_url.host == "localhost" || (server.address && IsLoopback(*server.address))) return std::optional<Proxy>();
   if (IsExcluded(environment.no_proxy, server)) return std::optional<Proxy>();

@@ -9,11 +9,10 @@
 #include <arpa/inet.h>
 
 #include "berth/base/shown_url.h"
+#include "berth/base/text.h"
 
 namespace berth::net {
 namespace {
-
-char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 bool IsUnreserved(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
@@ -25,16 +24,6 @@ int HexDigit(char c) {
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
   if (c >= 'A' && c <= 'F') return c - 'A' + 10;
   return -1;
-}
-
-// Input quoted for an error's one line: short, and without anything that could break a terminal.
-std::string Quoted(std::string_view text) {
-  constexpr std::size_t kQuotedMax = 100;
-  std::string quoted = "\"";
-  for (const char c : text.substr(0, kQuotedMax)) {
-    quoted += c >= ' ' && c < 0x7f ? c : '?';
-  }
-  return quoted + (text.size() > kQuotedMax ? "...\"" : "\"");
 }
 
 bool HasControlOrSpace(std::string_view text) {
@@ -256,7 +245,7 @@ bool IsIpAddress(const std::string& host) {
 
 bool EqualsIgnoreCase(std::string_view a, std::string_view b) {
   return a.size() == b.size() &&
-         std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) { return Lower(x) == Lower(y); });
+         std::equal(a.begin(), a.end(), b.begin(), [](char x, char y) { return LowerCase(x) == LowerCase(y); });
 }
 
 }  // namespace berth::net

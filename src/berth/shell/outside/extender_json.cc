@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "berth/base/go_text.h"
 #include "berth/base/hash_map.h"
 #include "berth/codec/json.h"
 #include "berth/codec/json_reader.h"
@@ -43,8 +44,6 @@ std::string Escaped(std::string_view text) {
   }
   return out;
 }
-
-std::string Quoted(std::string_view text) { return Escaped(codec::WriteJson(codec::json::value(text))); }
 
 // An object's text without some of its members. `edit(key, value)` gives a member's own text, or nothing to leave it
 // out.
@@ -189,7 +188,7 @@ void AppendVictims(std::string& body, std::span<const scheduler::VictimsOnNode> 
   for (const scheduler::VictimsOnNode& each : victims) by_node.emplace(each.node_name, &each);
   char separator = '{';
   for (const auto& [node_name, each] : by_node) {
-    body.append(1, separator).append(Quoted(node_name)).append(":{\"Pods\":[");
+    body.append(1, separator).append(GoJson(node_name)).append(":{\"Pods\":[");
     write_pods(*each);
     body.append("],\"NumPDBViolations\":").append(std::to_string(each->pdb_violations)).append("}");
     separator = ',';
@@ -237,7 +236,7 @@ std::string ExtenderArgs(std::string_view pod, std::span<const std::shared_ptr<c
 std::string ExtenderArgsOfNames(std::string_view pod, std::span<const std::string> node_names) {
   std::string body;
   body.append("{\"Pod\":").append(pod).append(",\"Nodes\":null,\"NodeNames\":[");
-  for (std::size_t i = 0; i < node_names.size(); ++i) body.append(i == 0 ? "" : ",").append(Quoted(node_names[i]));
+  for (std::size_t i = 0; i < node_names.size(); ++i) body.append(i == 0 ? "" : ",").append(GoJson(node_names[i]));
   return body.append("]}");
 }
 
@@ -247,7 +246,7 @@ std::string ExtenderPreemptionArgsOfUids(std::string_view pod, std::span<const s
   AppendVictims(body, victims, [&](const scheduler::VictimsOnNode& each) {
     const char* separator = "";
     for (const std::string& uid : each.pod_uids) {
-      body.append(separator).append("{\"UID\":").append(Quoted(uid)).append("}");
+      body.append(separator).append("{\"UID\":").append(GoJson(uid)).append("}");
       separator = ",";
     }
   });
@@ -271,10 +270,10 @@ std::string ExtenderPreemptionArgs(std::string_view pod, std::span<const schedul
 }
 
 std::string ExtenderBindingArgs(const framework::PodRef& pod, std::string_view node_name) {
-  std::string body = "{\"PodName\":" + Quoted(pod.name);
-  body.append(",\"PodNamespace\":").append(Quoted(pod.namespace_name));
-  body.append(",\"PodUID\":").append(Quoted(pod.uid));
-  return body.append(",\"Node\":").append(Quoted(node_name)).append("}");
+  std::string body = "{\"PodName\":" + GoJson(pod.name);
+  body.append(",\"PodNamespace\":").append(GoJson(pod.namespace_name));
+  body.append(",\"PodUID\":").append(GoJson(pod.uid));
+  return body.append(",\"Node\":").append(GoJson(node_name)).append("}");
 }
 
 Expected<ExtenderAnswer> ParseExtenderFilterResult(std::string_view body, const FilterQuestion& question) {
@@ -296,7 +295,7 @@ Expected<ExtenderAnswer> ParseExtenderFilterResult(std::string_view body, const 
   const StringHashSet asked(question.node_names.begin(), question.node_names.end());
   for (const std::string& name : answer.node_names) {
     if (asked.contains(name)) continue;
-    return InvalidError("extender " + Quoted(question.url_prefix) + " claims a filtered node " + Quoted(Cut(name)) +
+    return InvalidError("extender " + GoJson(question.url_prefix) + " claims a filtered node " + GoJson(Cut(name)) +
                         " which is not found in the input node list");
   }
   return answer;

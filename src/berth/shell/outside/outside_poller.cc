@@ -13,6 +13,7 @@
 #include "berth/base/base64.h"
 #include "berth/base/log.h"
 #include "berth/base/random.h"
+#include "berth/base/text.h"
 #include "berth/shell/client/file.h"
 #include "berth/shell/net/url.h"
 
@@ -28,7 +29,7 @@ struct Address {
   std::string target;  // path and query
 };
 
-Expected<Address> Split(const std::string& url) {
+Expected<Address> AddressOf(const std::string& url) {
   if (!url.empty() && url.front() == '/') return Address{{}, url};
   const std::size_t scheme = url.find("://");
   const std::size_t slash = scheme == std::string::npos ? scheme : url.find_first_of("/?", scheme + 3);
@@ -57,11 +58,6 @@ std::optional<FileIdentity> IdentityOf(const std::string& path) {
 bool IsYoung(const FileIdentity& file) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::nanoseconds(file.modified_ns) > now - kYoung;
-}
-
-std::string Trimmed(std::string text) {
-  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
-  return text;
 }
 
 }  // namespace
@@ -141,7 +137,7 @@ class OutsidePoller::Source : public std::enable_shared_from_this<Source> {
     }
     if (source_.basic_auth_file.empty()) return std::string();
     BERTH_ASSIGN_OR_RETURN(std::string pair, client::ReadSmallFile(source_.basic_auth_file));
-    pair = Trimmed(std::move(pair));
+    pair = Trim(pair, "\r\n");
     if (pair.find(':') == std::string::npos)
       return InvalidError(source_.basic_auth_file + ": want one line, user:password");
     return "Basic " + EncodeBase64(pair);
@@ -261,7 +257,7 @@ Expected<std::unique_ptr<OutsidePoller>> OutsidePoller::Make(
   for (std::size_t i = 0; i < requests.size(); ++i) {
     const framework::OutsideSource& source = requests[i].source;
     const std::string who = "plugin \"" + requests[i].plugin + "\": " + source.name;
-    auto address = source.is_clock || !source.file.empty() ? Expected<Address>(Address()) : Split(source.url);
+    auto address = source.is_clock || !source.file.empty() ? Expected<Address>(Address()) : AddressOf(source.url);
     if (!address.ok()) return address.error().Wrap(who);
     std::unique_ptr<net::Transport> transport;
     if (!address->base.empty()) {

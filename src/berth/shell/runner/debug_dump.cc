@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "berth/base/go_text.h"
 #include "berth/base/log.h"
 #include "berth/framework/node_info.h"
 
@@ -49,12 +50,6 @@ void Append(const framework::NodeInfo& info, const scheduler::Scheduler& schedul
   to += "\n";
 }
 
-std::string Joined(const std::vector<std::string>& names) {
-  std::string text = "[";
-  for (const std::string& name : names) text += (text.size() > 1 ? " " : "") + name;
-  return text + "]";
-}
-
 }  // namespace
 
 CacheMismatch Compare(std::vector<std::string> informers, std::vector<std::string> cache) {
@@ -88,11 +83,11 @@ DebugDump DumpOf(const scheduler::Scheduler& scheduler) {
 void LogDump(const DebugDump& dump, const KnownNames& informers) {
   if (const CacheMismatch nodes = Compare(informers.nodes, dump.known.nodes); !nodes.empty()) {
     log::Info("debugger", "Cache mismatch",
-              {{"missedNodes", Joined(nodes.missed)}, {"redundantNodes", Joined(nodes.redundant)}});
+              {{"missedNodes", GoList(nodes.missed)}, {"redundantNodes", GoList(nodes.redundant)}});
   }
   if (const CacheMismatch pods = Compare(informers.pods, dump.known.pods); !pods.empty()) {
     log::Info("debugger", "Cache mismatch",
-              {{"missedPods", Joined(pods.missed)}, {"redundantPods", Joined(pods.redundant)}});
+              {{"missedPods", GoList(pods.missed)}, {"redundantPods", GoList(pods.redundant)}});
   }
   log::Info("debugger", "Dump of cached NodeInfo", {{"nodes", dump.nodes}});
   log::Info("debugger", "Dump of scheduling queue", {{"summary", dump.queue_summary}, {"pods", dump.queue_pods}});

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "berth/base/go_text.h"
+#include "berth/base/text.h"
 #include "berth/shell/net/url.h"
 
 namespace berth::serving {
@@ -12,12 +13,6 @@ namespace {
 
 // Tokens longer than this are none: kube-apiserver refuses heads of that size.
 constexpr std::size_t kTokenBytesMax = std::size_t{64} << 10;
-
-std::string_view Trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
 
 // The first header of that name that has a value.
 std::string FirstValue(const net::Request& request, const std::vector<std::string>& names) {
@@ -50,9 +45,7 @@ std::map<std::string, std::vector<std::string>> ExtraValues(const net::Request& 
           !net::EqualsIgnoreCase(std::string_view(header.name).substr(0, prefix.size()), prefix)) {
         continue;
       }
-      std::string key = header.name.substr(prefix.size());
-      std::transform(key.begin(), key.end(), key.begin(),
-                     [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+      std::string key = LowerCase(std::string_view(header.name).substr(prefix.size()));
       if (auto decoded = net::PercentDecode(key, false); decoded.ok()) key = *std::move(decoded);
       extra[key].push_back(header.value);
     }
@@ -111,7 +104,7 @@ Expected<std::optional<User>> ByCertificate(const ClientAuthorities& authorities
 // Empty: there is none.
 std::string BearerToken(const net::Request& request) {
   const std::string header = FirstValue(request, {"Authorization"});
-  const std::string_view text = Trimmed(header);
+  const std::string_view text = Trim(header);
   const std::size_t space = text.find(' ');
   if (space == std::string_view::npos || !net::EqualsIgnoreCase(text.substr(0, space), "bearer")) return {};
   const std::string_view rest = text.substr(space + 1);

@@ -10,6 +10,7 @@
 
 #include "berth/base/check.h"
 #include "berth/base/go_text.h"
+#include "berth/base/text.h"
 #include "berth/shell/serving/answers.h"
 
 namespace berth::serving {
@@ -24,12 +25,6 @@ constexpr int kMemoryLevel = 8;
 // Deflate, no name, no time, an unknown system.
 constexpr std::string_view kHeader("\x1f\x8b\x08\0\0\0\0\0\0\xff", 10);
 
-std::string Trimmed(std::string text) {
-  text.erase(0, text.find_first_not_of(" \t"));
-  text.erase(text.find_last_not_of(" \t") + 1);
-  return text;
-}
-
 void AppendLittleEndian(std::string& out, std::uint32_t number) {
   for (int i = 0; i < 4; ++i) out += static_cast<char>(number >> (8 * i) & 0xff);
 }
@@ -38,7 +33,7 @@ void AppendLittleEndian(std::string& out, std::uint32_t number) {
 
 bool AcceptsGzip(const net::Request& request) {
   for (const std::string& clause : GoSplit(request.Get("Accept-Encoding"), ",")) {
-    const std::string coding = Trimmed(clause.substr(0, clause.find(';')));
+    const std::string_view coding = Trim(std::string_view(clause).substr(0, clause.find(';')));
     if (coding != "gzip" && coding != "*") continue;
     const std::size_t weight = clause.find("q=");
     if (weight == std::string::npos || std::strtod(clause.c_str() + weight + 2, nullptr) > 0) return true;

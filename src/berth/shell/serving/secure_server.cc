@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "berth/base/log.h"
+#include "berth/base/text.h"
 #include "berth/shell/client/file.h"
 #include "berth/shell/client/make_transport.h"
 #include "berth/shell/net/self_signed.h"
@@ -41,12 +42,6 @@ Expected<void> WriteWhole(const std::string& path, const std::string& text, mode
   const bool is_whole = ::close(fd) == 0 && written == text.size();
   if (!is_whole) return InvalidError(path + ": could not be written");
   return {};
-}
-
-// `method` as RequestInfo's verb.
-std::string Verb(std::string method) {
-  for (char& c : method) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return method;
 }
 
 void Send(const std::shared_ptr<net::ResponseWriter>& writer, net::Response response) {
@@ -303,7 +298,7 @@ void SecureServer::Authorize(const std::shared_ptr<const net::Request>& request,
     return;
   }
   const std::string path = *std::move(decoded);
-  const std::string verb = Verb(request->method);
+  const std::string verb = LowerCase(request->method);
   authorizer_->Authorize(
       user, verb, path,
       [this, request, target, user, writer, path, verb](const Expected<AuthorizationVerdict>& verdict) {
