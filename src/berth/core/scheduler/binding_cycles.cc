@@ -8,6 +8,7 @@
 #include <utility>
 #include <variant>
 
+#include "berth/base/backoff.h"
 #include "berth/base/log.h"
 #include "berth/core/runtime/guarded.h"
 #include "berth/core/scheduler/attempt_log.h"
@@ -437,8 +438,7 @@ std::optional<HeldBack> BindingCycles::HoldBack(const PodInfo& pod) {
 // then with growing delays.
 void BindingCycles::ReadPodLater(BindingCycle& cycle) {
   const int reads = cycle.read_count++;
-  const Duration delay =
-      reads == 0 ? Duration{0} : std::min(kReadBackoffInitial * (1 << std::min(reads - 1, 6)), kReadBackoffMax);
+  const Duration delay = reads == 0 ? Duration{0} : Doubled(kReadBackoffInitial, kReadBackoffMax, reads - 1);
   // Until it is read again no operation is under way, and the binding may take effect all the same.
   if (reads > 0) table_.SetUnsettled(cycle);
   cycle.phase = BindingPhase::kRead;

@@ -3,13 +3,13 @@
 
 #include <chrono>
 
+#include "berth/base/backoff.h"
 #include "berth/shell/client/rest_client.h"
 
 namespace berth::client {
 
 Duration EventOutage::DelayAfter(int failures, const Error& error) {
-  const Duration base = std::min(backoff_max_, backoff_min_ * (std::int64_t{1} << std::min(failures, 20)));
-  const Duration wait = base / 2 + Duration(random_.Below(static_cast<std::uint64_t>(base.count() / 2 + 1)));
+  const Duration wait = WithJitter(Doubled(backoff_min_, backoff_max_, failures), random_);
   return std::max(wait, std::min<Duration>(std::chrono::milliseconds(error.retry_after_ms), kRetryAfterMax));
 }
 

@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "berth/base/backoff.h"
 #include "berth/base/log.h"
 #include "berth/codec/json_slices.h"
 
@@ -50,8 +51,7 @@ ReflectorShared::ReflectorShared(RestClient& rest_client, ReflectorOptions refle
       takes_protobuf(rest.options().takes_protobuf && decoders.protobuf) {}
 
 Duration ReflectorShared::Backoff(int failures, const Error& error) {
-  const Duration base =
-      std::min(options.backoff_max, options.backoff_min * (std::int64_t{1} << std::min(failures, 20)));
+  const Duration base = Doubled(options.backoff_min, options.backoff_max, failures);
   const Duration wait = base + Duration(random.Below(static_cast<std::uint64_t>(base.count()) + 1));
   const Duration asked = std::min<Duration>(std::chrono::milliseconds(error.retry_after_ms), kRetryAfterMax);
   return std::max(std::min(wait, options.backoff_max), asked);

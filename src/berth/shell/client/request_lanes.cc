@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "berth/base/backoff.h"
 #include "berth/base/text_hash.h"
 
 namespace berth::client {
@@ -209,8 +210,7 @@ void RequestLanes::JudgeLateOnes() {
 void RequestLanes::Hold(const std::string& name, Lane& lane) {
   BecomeSlow(lane);
   if (std::exchange(lane.is_held, true)) return;
-  Duration delay = std::min(options_.backoff_max, options_.backoff_min * (1 << std::min(lane.failures++, 10)));
-  delay = delay / 2 + Duration(random_.Below(static_cast<std::uint64_t>(delay.count() / 2 + 1)));
+  const Duration delay = WithJitter(Doubled(options_.backoff_min, options_.backoff_max, lane.failures++), random_);
   (void)loop_.PostAfter(delay, [weak = weak_from_this(), name] {
     const auto self = weak.lock();
     if (!self) return;

@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "berth/api/decode_protobuf_frame.h"
+#include "berth/base/backoff.h"
 #include "berth/base/log.h"
 #include "berth/base/random.h"
 #include "berth/codec/json.h"
@@ -344,10 +345,9 @@ struct RestClient::State : std::enable_shared_from_this<RestClient::State> {
     if (error.retry_after_ms > 0) {
       // Jitter only upwards: the server asked for at least this.
       delay = std::min<Duration>(std::chrono::milliseconds(error.retry_after_ms), kRetryAfterMax);
-      delay += Duration(random.Below(static_cast<std::uint64_t>(delay.count() / 4 + 1)));
+      delay = WithJitterAbove(delay, random);
     } else {
-      delay = std::min(kBackoffMax, kBackoffMin * (1 << std::min(call->tries - 1, 10)));
-      delay = delay / 2 + Duration(random.Below(static_cast<std::uint64_t>(delay.count() / 2 + 1)));
+      delay = WithJitter(Doubled(kBackoffMin, kBackoffMax, call->tries - 1), random);
     }
     const auto resume = [self = shared_from_this(), call, error](bool is_open) {
       if (!is_open) return Finish(call, error);

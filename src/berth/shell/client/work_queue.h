@@ -16,6 +16,7 @@
 #include <string_view>
 #include <utility>
 
+#include "berth/base/backoff.h"
 #include "berth/base/hash_map.h"
 #include "berth/base/random.h"
 #include "berth/base/time.h"
@@ -145,8 +146,7 @@ class WorkQueue : public std::enable_shared_from_this<WorkQueue> {
     item.is_running = false;
     const auto again_at = std::exchange(item.again_at, std::nullopt);
     if (!succeeded) {
-      Duration delay = std::min(options_.backoff_max, options_.backoff_min * (1 << std::min(item.failures, 16)));
-      delay = delay / 2 + Duration(random_.Below(static_cast<std::uint64_t>(delay.count() / 2 + 1)));
+      const Duration delay = WithJitter(Doubled(options_.backoff_min, options_.backoff_max, item.failures), random_);
       ++item.failures;
       Schedule(key, item, std::max(delay, Duration(1)));
     } else {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/shell/runner/binding_pipeline.h"
 
+#include "berth/base/backoff.h"
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -108,9 +110,9 @@ bool BindingPipeline::TryLater(const std::shared_ptr<Binding>& binding, const Ex
   const Error& error = result.error();
   if (error.code != ErrorCode::kTooManyRequests && error.code != ErrorCode::kUnavailable) return false;
   if (++binding->tries >= kTriesMax) return false;
-  Duration delay = kBackoffMin * (1 << (binding->tries - 1));
-  delay = std::clamp<Duration>(std::chrono::milliseconds(error.retry_after_ms), delay, client::kRetryAfterMax);
-  delay += Duration(random_.Below(static_cast<std::uint64_t>(delay.count() / 4 + 1)));
+  const Duration least = Doubled(kBackoffMin, client::kRetryAfterMax, binding->tries - 1);
+  const Duration asked = std::chrono::milliseconds(error.retry_after_ms);
+  const Duration delay = WithJitterAbove(std::clamp(asked, least, Duration(client::kRetryAfterMax)), random_);
   (void)loop_.PostAfter(delay, [this, alive = alive_, binding] {
     if (*alive) Enqueue(binding);
   });

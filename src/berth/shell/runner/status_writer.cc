@@ -5,6 +5,7 @@
 #include <chrono>
 #include <utility>
 
+#include "berth/base/backoff.h"
 #include "berth/base/log.h"
 #include "berth/codec/document_memory.h"
 #include "berth/codec/json.h"
@@ -145,7 +146,7 @@ void StatusWriter::Sent(const std::string& uid, const Expected<void>& result) {
     } else {
       entry.next = sent;
     }
-    const Duration backoff = std::min(kBackoffInitial * (1 << std::min(entry.failures++, 8)), kBackoffMax);
+    const Duration backoff = Doubled(kBackoffInitial, kBackoffMax, entry.failures++);
     const Duration asked = std::chrono::milliseconds(result.error().retry_after_ms);
     const Duration delay = std::clamp<Duration>(asked, backoff, client::kRetryAfterMax);
     (void)loop_.PostAfter(delay, [this, alive = alive_, uid] {
