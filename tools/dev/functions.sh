@@ -1,0 +1,70 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# What ./dev and the scripts behind it share: packages, the services of tests, and builds. Sourced, in the root folder.
+# For the presets with a precompiled header: without it ccache keeps nothing of theirs.
+export CCACHE_SLOPPINESS=pch_defines,time_macros
+# What one clone has compiled serves the others: paths are hashed as they are from the root.
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
+
+say() { printf '\033[1m%s\033[0m\n' "$*" >&2; }
+
+# The packages of a section of tools/packages.txt.
+packages() { awk -v want="[$1]" '/^\[/ {on = ($1 == want)} on && /^[a-z]/ {print $1}' tools/packages.txt; }
+
+setup() {
+  local missing=() package section
+  for section in "$@"; do
+    for package in $(packages "$section"); do
+      dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed || missing+=("$package")
+    done
+  done
+  [ ${#missing[@]} -eq 0 ] && return
+  local root=()
+  if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null || {
+      echo "missing packages: ${missing[*]}: install them as root, or install sudo" >&2
+      exit 1
+    }
+    root=(sudo)
+  fi
+  say "installing ${missing[*]}"
+  "${root[@]}" apt-get update -qq
+  "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+# The programs of the section [services], unpacked and not installed: their packages would start daemons.
+services() {
+  local root=build/services package
+  mkdir -p "$root/packages"
+  for package in $(packages services); do
+    [ ! -e "$root/packages/$package.done" ] || continue
+    say "unpacking $package into $root"
+    # Said step by step: inside `if services` the shell does not end at a failure by itself.
+    (
+      cd "$root/packages" || exit 1
+      apt-get download -qq "$package" 2>/dev/null || {
+        # No lists, or old ones.
+        if [ "$(id -u)" -eq 0 ]; then apt-get update -qq; else sudo apt-get update -qq; fi
+        apt-get download -qq "$package" || exit 1
+      }
+      dpkg -x "$package"_*.deb .. && rm "$package"_*.deb && touch "$package.done"
+    ) || return 1
+  done
+}
+
+# build PRESET [-DNAME=VALUE...] [TARGET...]: configures, which also puts new sources into groups, and builds.
+build() {
+  local preset=$1 options=()
+  shift
+  while [[ ${1:-} == -D* ]]; do
+    options+=("$1")
+    shift
+  done
+  local log="build/$preset-configure.log"
+  mkdir -p build
+  cmake --preset "$preset" ${options[@]+"${options[@]}"} >"$log" 2>&1 || {
+    cat "$log" >&2
+    exit 1
+  }
+  cmake --build "build/$preset" ${1:+--target "$@"}
+}
