@@ -31,7 +31,7 @@ template <>
 inline constexpr auto kFields<ContainerRestartRule> = Fields{Field{"action", 1, &ContainerRestartRule::action}};
 
 inline void SetRestartPolicy(Container& out, std::string_view policy) { out.restart_always = policy == "Always"; }
-inline void NoteRestartRule(Container& out, ContainerRestartRule&& rule) {
+inline void RecordRestartRule(Container& out, ContainerRestartRule&& rule) {
   if (rule.action == "RestartAllContainers") out.restarts_all_containers = true;
 }
 template <>
@@ -41,7 +41,7 @@ inline constexpr auto kFields<Container> = Fields{
     Field{"ports", 6, &Container::ports},
     Field{"resources", 8, As<ResourceRequirements>(&Container::requests)},
     Field{"restartPolicy", 24, &SetRestartPolicy},
-    Field{"restartPolicyRules", 25, Each{&NoteRestartRule}},
+    Field{"restartPolicyRules", 25, Each{&RecordRestartRule}},
 };
 
 // --- Affinity, tolerations, spreading --------------------------------------------------------------------------------

@@ -44,13 +44,13 @@ inline constexpr auto kFields<LocalVolumeParts> = Fields{
                 Field{"emptyDir", 2, As<EmptyDirSource>(&LocalVolumeParts::empty_dir)},
             }},
 };
-inline void NoteLocalVolume(PodDetails::Spec& out, LocalVolumeParts&& volume) {
+inline void RecordLocalVolume(PodDetails::Spec& out, LocalVolumeParts&& volume) {
   if (volume.host_path || volume.empty_dir) out.has_local_storage = true;
 }
 inline void ForgetLocalVolumes(PodDetails::Spec& out) { out.has_local_storage = false; }
 template <>
 inline constexpr auto kFields<PodDetails::Spec> = Fields{
-    Field{"volumes", 1, Each{&NoteLocalVolume, &ForgetLocalVolumes}},
+    Field{"volumes", 1, Each{&RecordLocalVolume, &ForgetLocalVolumes}},
     Field{"priorityClassName", 24, &PodDetails::Spec::priority_class_name},
 };
 
@@ -76,11 +76,11 @@ inline constexpr auto kFields<TerminatedState> = Fields{
     Field{"exitCode", 1, &TerminatedState::exit_code},
     Field{"reason", 3, &TerminatedState::reason},
 };
-inline void NoteWaiting(ContainerState& out, WaitingState&& waiting) {
+inline void RecordWaiting(ContainerState& out, WaitingState&& waiting) {
   out.is_waiting = true;
   out.waiting_reason = std::move(waiting.reason);
 }
-inline void NoteTerminated(ContainerState& out, TerminatedState&& terminated) {
+inline void RecordTerminated(ContainerState& out, TerminatedState&& terminated) {
   out.exit_code = terminated.exit_code;
   out.terminated_reason = std::move(terminated.reason);
 }
@@ -88,8 +88,8 @@ template <>
 inline constexpr auto kFields<ContainerState> = Fields{
     Field{"state", 2,
           Fields{
-              Field{"waiting", 1, &NoteWaiting},
-              Field{"terminated", 3, &NoteTerminated},
+              Field{"waiting", 1, &RecordWaiting},
+              Field{"terminated", 3, &RecordTerminated},
           }},
     Field{"restartCount", 5, &ContainerState::restart_count},
 };

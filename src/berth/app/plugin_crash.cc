@@ -64,7 +64,7 @@ struct LoadedObject {
   std::uintptr_t end = 0;
 };
 
-int NoteObject(dl_phdr_info* info, std::size_t, void* to) {
+int RecordObject(dl_phdr_info* info, std::size_t, void* to) {
   LoadedObject object{.name = info->dlpi_name};
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const auto& segment = info->dlpi_phdr[i];
@@ -77,9 +77,9 @@ int NoteObject(dl_phdr_info* info, std::size_t, void* to) {
   return 0;
 }
 
-void NotePlugins(State& state) {
+void RecordPlugins(State& state) {
   std::vector<LoadedObject> objects;
-  ::dl_iterate_phdr(NoteObject, &objects);
+  ::dl_iterate_phdr(RecordObject, &objects);
   state.plugin_count = 0;
   for (const LoadedObject& object : objects) {
     void* const library = ::dlopen(object.name.c_str(), RTLD_NOW | RTLD_NOLOAD);
@@ -151,7 +151,7 @@ void OnExit() {
 PluginCrash::PluginCrash() {
   State& state = TheState();
   state.where[0] = '\0';
-  NotePlugins(state);
+  RecordPlugins(state);
   void* frame = nullptr;
   (void)::backtrace(&frame, 1);  // loads what it needs
   stack_t stack{};

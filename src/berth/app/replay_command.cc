@@ -283,7 +283,7 @@ class ReplayCommand {
     watcher.on_decision = [&](std::uint64_t, const scheduler::Decision& decision) {
       if (decision.node_name.empty()) return;
       placed.emplace(decision.pod_uid, std::pair(decision.node_name, recorded->wall_now()));
-      for (const auto& history : histories) history->NoteRecorded(decision.pod_uid);
+      for (const auto& history : histories) history->AddRecorded(decision.pod_uid);
     };
     auto replayer = Open(std::move(watcher));
     if (!replayer.ok()) return cli::FailWith(replayer.error());

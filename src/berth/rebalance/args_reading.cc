@@ -11,8 +11,8 @@ namespace json = codec::json;
 using config::FieldErrors;
 using config::ObjectReader;
 
-void NoteUnknown(FieldErrors& errors, const std::string& path, std::string_view name, std::string_view what,
-                 const std::vector<std::string_view>& known) {
+void AddUnknown(FieldErrors& errors, const std::string& path, std::string_view name, std::string_view what,
+                const std::vector<std::string_view>& known) {
   std::string text = '"' + std::string(name.substr(0, 100)) + '"' + " is no " + std::string(what);
   const std::string_view nearest = SimilarName(name, known);
   if (!nearest.empty()) text.append("; the nearest is ").append(nearest);

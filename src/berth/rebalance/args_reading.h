@@ -12,8 +12,8 @@
 namespace berth::rebalance {
 
 // `"PodLifeTimes" is no plugin for deschedule; the nearest is PodLifeTime; there are ...`.
-void NoteUnknown(config::FieldErrors& errors, const std::string& path, std::string_view name, std::string_view what,
-                 const std::vector<std::string_view>& known);
+void AddUnknown(config::FieldErrors& errors, const std::string& path, std::string_view name, std::string_view what,
+                const std::vector<std::string_view>& known);
 
 // The fields `namespaces` and `labelSelector`.
 void ReadSelection(config::ObjectReader& reader, PodSelection& out, bool has_labels = true);

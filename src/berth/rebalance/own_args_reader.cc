@@ -76,7 +76,7 @@ void ReadArgs(ObjectReader& reader, BackToSpotArgs& out) {
   std::string wish = "preferred";
   reader.Read("default", wish);
   if (wish != "preferred" && wish != "never")
-    NoteUnknown(reader.errors(), reader.PathOf("default"), wish, "default here", {"preferred", "never"});
+    AddUnknown(reader.errors(), reader.PathOf("default"), wish, "default here", {"preferred", "never"});
   out.is_wanted = wish == "preferred";
   ReadWords(reader, "reclaimTaints", out.reclaim_taints);
   ReadDuration(reader, "reclaimWithin", Duration{0}, out.reclaim_within);
@@ -121,7 +121,7 @@ void ReadArgs(ObjectReader& reader, CustomMetricArgs& out) {
   std::string of = "pod";
   reader.Read("of", of);
   if (of != "pod" && of != "node")
-    NoteUnknown(reader.errors(), reader.PathOf("of"), of, "subject of a rule", {"pod", "node"});
+    AddUnknown(reader.errors(), reader.PathOf("of"), of, "subject of a rule", {"pod", "node"});
   out.of = of == "node" ? CustomMetricArgs::Of::kNode : CustomMetricArgs::Of::kPod;
   ReadName(reader, "podLabel", out.pod_label);
   ReadName(reader, "namespaceLabel", out.namespace_label);

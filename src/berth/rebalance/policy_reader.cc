@@ -68,7 +68,7 @@ void CheckWords(ObjectReader& reader, std::string_view key, const std::vector<st
                 std::string_view what) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (std::ranges::find(known, words[i]) == known.end())
-      NoteUnknown(reader.errors(), reader.PathOf(key) + '[' + std::to_string(i) + ']', words[i], what, known);
+      AddUnknown(reader.errors(), reader.PathOf(key) + '[' + std::to_string(i) + ']', words[i], what, known);
   }
 }
 
@@ -449,7 +449,7 @@ void ReadPluginConfig(const json::value& item, const std::string& path, FieldErr
   const auto known = std::ranges::find_if(all, [&name](const StrategyArgs& args) { return NameOf(args) == name; });
   if (known == all.end()) {
     reader.Find("args");
-    NoteUnknown(errors, path + ".name", name, "plugin of descheduler 0.36, or of berth", AllPlugins());
+    AddUnknown(errors, path + ".name", name, "plugin of descheduler 0.36, or of berth", AllPlugins());
     return;
   }
   StrategyArgs args = *known;
@@ -485,7 +485,7 @@ void ReadStrategies(ObjectReader& plugins, std::string_view key, Point point, co
                                        (point == Point::kBalance ? "deschedule" : "balance") + ", not to " +
                                        std::string(key));
       } else {
-        NoteUnknown(plugins.errors(), item, enabled[i], "plugin for " + std::string(key), known);
+        AddUnknown(plugins.errors(), item, enabled[i], "plugin for " + std::string(key), known);
       }
       continue;
     }
@@ -502,8 +502,8 @@ void ReadEvictorPoint(ObjectReader& plugins, std::string_view key) {
   const std::vector<std::string> enabled = ReadPluginSet(plugins, key);
   for (std::size_t i = 0; i < enabled.size(); ++i) {
     if (enabled[i] != kEvictor) {
-      NoteUnknown(plugins.errors(), plugins.PathOf(key) + ".enabled[" + std::to_string(i) + ']', enabled[i],
-                  "plugin for " + std::string(key), {kEvictor});
+      AddUnknown(plugins.errors(), plugins.PathOf(key) + ".enabled[" + std::to_string(i) + ']', enabled[i],
+                 "plugin for " + std::string(key), {kEvictor});
     }
   }
 }

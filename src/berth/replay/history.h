@@ -37,7 +37,7 @@ class History {
   // goes back.
   void Take(const scheduler::Input& input, Time now);
   // Before a decision that the recorded core placed this pod by: a later binding of the pod is its work.
-  void NoteRecorded(const std::string& uid) { placed_by_recorded_.insert(uid); }
+  void AddRecorded(const std::string& uid) { placed_by_recorded_.insert(uid); }
   // Decides what there is to decide.
   void AdvanceTo(Time now);
 

@@ -48,7 +48,7 @@ class HistoryTest : public ::testing::Test {
 
 TEST_F(HistoryTest, ABindingOfTheRecordedSchedulerIsNotTakenOver) {
   Tell(MakePod("a").Request("cpu", "1"));
-  history->NoteRecorded("uid-default-a");
+  history->AddRecorded("uid-default-a");
   Tell(MakePod("a").Request("cpu", "1").Node("small"));
   Wait(1s);
   EXPECT_EQ(Fate("a").key, "default/a");

@@ -217,7 +217,7 @@ class Maker {
     BERTH_ASSIGN_OR_RETURN(const auto pods, WorkloadPods::Make(manifest, workload.name, rules_, options_.now));
     if (manifest.kind == "Deployment") BERTH_RETURN_IF_ERROR(AddReplicaSet(workload, *pods, manifest.object));
     if (options_.has_objects_only) return {};
-    NoteUnknown(workload, manifest, pods->pod_template());
+    AddUnknown(workload, manifest, pods->pod_template());
     const json::object& spec = Part(manifest.object, "spec");
     if (manifest.kind == "Pod") return AddPod(*pods, workload.name, -1);
     if (manifest.kind == "StatefulSet") return MakeStatefulSet(workload, *pods, spec);
@@ -235,7 +235,7 @@ class Maker {
     return manifest.name.empty() && !base.empty() ? base + NameSuffix(base, out_.pods.size()) : manifest.name;
   }
 
-  void NoteUnknown(const Workload& workload, const Manifest& manifest, const PodTemplate& of_pods) {
+  void AddUnknown(const Workload& workload, const Manifest& manifest, const PodTemplate& of_pods) {
     const json::object& spec = Part(manifest.object, "spec");
     const std::string runtime =
         TextOf(manifest.kind == "Pod" ? spec : Part(Part(spec, "template"), "spec"), "runtimeClassName");

@@ -249,7 +249,7 @@ Expected<std::string> InMemoryApi::Delete(const framework::ObjectDelete& write) 
   return std::string("{}");
 }
 
-void InMemoryApi::NoteVersion(const std::string& version) {
+void InMemoryApi::RecordVersion(const std::string& version) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(version.data(), version.data() + version.size(), number);
   if (error == std::errc() && end == version.data() + version.size()) version_ = std::max(version_, number);

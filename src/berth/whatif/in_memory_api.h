@@ -41,7 +41,7 @@ class InMemoryApi {
   void BindNow(const api::PersistentVolumeClaim& claim);
 
   // Versions that are handed out are above this one, if it is a number.
-  void NoteVersion(const std::string& version);
+  void RecordVersion(const std::string& version);
   std::string NextVersion() { return std::to_string(++version_); }
 
  private:

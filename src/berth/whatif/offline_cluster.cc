@@ -65,18 +65,18 @@ Expected<std::unique_ptr<OfflineCluster>> OfflineCluster::Make(OfflineOptions op
 
 void OfflineCluster::Load(const ClusterState& state) {
   for (const framework::AnyObject& object : state.objects) {
-    std::visit([this](const auto& each) { api_.NoteVersion(each->metadata.resource_version); }, object);
+    std::visit([this](const auto& each) { api_.RecordVersion(each->metadata.resource_version); }, object);
     SetObject(object);
   }
   for (const auto& node : state.nodes) SetNode(node);
   for (const auto& pod : state.pods) {
-    api_.NoteVersion(pod->metadata.resource_version);
+    api_.RecordVersion(pod->metadata.resource_version);
     Take(pod);
   }
 }
 
 void OfflineCluster::SetObject(framework::AnyObject object) {
-  NoteChange();
+  RecordChange();
   core_->Handle(scheduler::ObjectSet{std::move(object)}, now_);
 }
 
@@ -89,12 +89,12 @@ void OfflineCluster::Add(const std::vector<framework::AnyObject>& objects) {
 }
 
 void OfflineCluster::SetNode(std::shared_ptr<const api::Node> node) {
-  NoteChange();
+  RecordChange();
   core_->Handle(scheduler::NodeSet{std::move(node)}, now_);
 }
 
 void OfflineCluster::RemoveNode(const std::string& name) {
-  NoteChange();
+  RecordChange();
   core_->Handle(scheduler::NodeGone{name}, now_);
 }
 
@@ -104,7 +104,7 @@ void OfflineCluster::SetPod(api::Pod pod) {
 }
 
 void OfflineCluster::Take(std::shared_ptr<const api::Pod> pod) {
-  NoteChange();
+  RecordChange();
   pods_[pod->metadata.uid] = pod;
   core_->Handle(scheduler::PodSet{std::move(pod)}, now_);
 }
@@ -115,7 +115,7 @@ void OfflineCluster::RemovePod(const std::string& uid) {
   const api::ObjectMeta meta = at->second->metadata;
   pods_.erase(at);
   refused_.erase(uid);
-  NoteChange();
+  RecordChange();
   core_->Handle(scheduler::PodGone{meta.namespace_name, meta.name, meta.uid}, now_);
 }
 

@@ -59,7 +59,7 @@ class OfflineCluster {
   void RemoveNode(const std::string& name);
   void RemovePod(const std::string& uid);
   void RemoveObject(framework::ObjectKind kind, const std::string& key) {
-    NoteChange();
+    RecordChange();
     core_->Handle(scheduler::ObjectGone{kind, key}, now_);
   }
   // Objects that are new; claims that wait for no pod are bound, as the volume controller and provisioners would do it.
@@ -114,7 +114,7 @@ class OfflineCluster {
   bool Perform();
   void Perform(scheduler::Write&& write);
   bool HasGroupsToRetry();
-  void NoteChange() { is_retry_due_ |= has_refused_groups_; }
+  void RecordChange() { is_retry_due_ |= has_refused_groups_; }
   void Note(const scheduler::EmitEvent& event);
 
   const OfflineOptions options_;

@@ -41,7 +41,7 @@ class Cache {
   void SetImageSizeBytes(std::string_view image, std::int64_t size_bytes) {
     nodes_.SetImageSizeBytes(image, size_bytes);
   }
-  void NoteChange(framework::NodeIndex row) { nodes_.NoteChange(row); }
+  void RecordChange(framework::NodeIndex row) { nodes_.RecordChange(row); }
 
   // Counts the pod on pod->node_name before the API server has said so. It must not be known.
   void AssumePod(framework::PodInfoPtr pod);

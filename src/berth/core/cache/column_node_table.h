@@ -62,7 +62,7 @@ class ColumnNodeTable final : public framework::NodeTable {
   void SetImageSizeBytes(std::string_view image, std::int64_t size_bytes);
 
   // Something outside has changed what is to be said of the node in this row.
-  void NoteChange(NodeIndex row) { Touch(row, infos_[row].pods().size()); }
+  void RecordChange(NodeIndex row) { Touch(row, infos_[row].pods().size()); }
 
   // Adds a pod to the row of pod->node_name; a node that is not known yet gets a row that rows() does not list.
   NodeIndex AddPod(framework::PodInfoPtr pod);

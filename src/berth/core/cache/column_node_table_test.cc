@@ -153,7 +153,7 @@ TEST(ColumnNodeTable, TellsHowManyPodsOfARowAChangeLeftAlone) {
   auto ending = std::make_shared<framework::PodInfo>(*p);
   ending->deletion_time = Time{};
   table.UpdatePod(a, p, ending);
-  table.NoteChange(a);
+  table.RecordChange(a);
   table.RemovePod(a, "uid-default-q");  // r takes its place
   EXPECT_EQ(PodsKept(table, version), (std::vector<std::uint32_t>{0, 3, 1}));
   version = table.version();

@@ -106,7 +106,7 @@ void PodGroupStates::Remove(std::string_view uid) {
   if (state.scheduled.empty() && state.unscheduled.empty()) states_.erase(found);
 }
 
-void PodGroupStates::NoteGroup(const GroupView* before, const GroupView* after) {
+void PodGroupStates::RecordGroup(const GroupView* before, const GroupView* after) {
   ++version_;
   const auto parent_of = [](const GroupView& view) {
     return Key{view.key.namespace_name, std::string(view.parent_name), true};
@@ -123,7 +123,7 @@ void PodGroupStates::NoteGroup(const GroupView* before, const GroupView* after) 
   if (after != nullptr && !after->parent_name.empty()) children_[parent_of(*after)].insert(child_of(*after));
 }
 
-void PodGroupStates::NoteWaiting(const PodInfo& pod, std::string_view plugin) {
+void PodGroupStates::RecordWaiting(const PodInfo& pod, std::string_view plugin) {
   states_[framework::GroupOf(pod)].waiting[pod.uid].emplace_back(plugin);
 }
 

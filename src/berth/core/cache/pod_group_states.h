@@ -53,7 +53,7 @@ class PodGroupStates final : public framework::PodGroups {
     std::string_view parent_name;
     std::optional<Time> creation_time;
   };
-  void NoteGroup(const GroupView* before, const GroupView* after);
+  void RecordGroup(const GroupView* before, const GroupView* after);
 
   // While a trial lives, pods that the cache adds, assumes, forgets and removes count as before: none of it need come
   // true. Trials may be within each other.
@@ -74,7 +74,7 @@ class PodGroupStates final : public framework::PodGroups {
   };
 
   // A pod that has a node waits at Permit for the plugin, until it is allowed, or loses its node.
-  void NoteWaiting(const framework::PodInfo& pod, std::string_view plugin);
+  void RecordWaiting(const framework::PodInfo& pod, std::string_view plugin);
   // Uid and plugin of those that have been allowed since the last call.
   struct Allowed {
     std::string uid;

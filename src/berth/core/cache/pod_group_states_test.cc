@@ -41,7 +41,7 @@ class PodGroupStatesTest : public ::testing::Test {
     group->metadata.creation_time = view.creation_time;
     group->parent_name = view.parent_name;
     objects_.Of<Group>().Set(group);
-    states_.NoteGroup(nullptr, &view);
+    states_.RecordGroup(nullptr, &view);
   }
 
   framework::Objects objects_;
@@ -126,7 +126,7 @@ TEST_F(PodGroupStatesTest, TheOldestChildComesFirst) {
   };
   EXPECT_EQ(names(), "zabc");
   const PodGroupStates::GroupView gone{{"default", "a"}, "top", day + std::chrono::seconds(1)};
-  states_.NoteGroup(&gone, nullptr);
+  states_.RecordGroup(&gone, nullptr);
   EXPECT_EQ(names(), "zbc");
 }
 
@@ -144,8 +144,8 @@ TEST_F(PodGroupStatesTest, TheAncestryEndsWhereGroupsAreNotKnown) {
 }
 
 TEST_F(PodGroupStatesTest, WaitingPodsAreAllowedOnce) {
-  states_.NoteWaiting(*Pod("a"), "GangScheduling");
-  states_.NoteWaiting(*Pod("b"), "Other");
+  states_.RecordWaiting(*Pod("a"), "GangScheduling");
+  states_.RecordWaiting(*Pod("b"), "Other");
   states_.AllowWaiting({"default", "gang"}, "GangScheduling");
   const auto allowed = states_.TakeAllowed();
   ASSERT_EQ(allowed.size(), 1u);
@@ -159,7 +159,7 @@ TEST_F(PodGroupStatesTest, PodsThatLoseTheirNodeWaitNoLonger) {
   for (const char* name : {"a", "b"}) {
     const PodInfoPtr pod = Pod(name, "n1");
     cache_.AssumePod(pod);
-    states_.NoteWaiting(*pod, "GangScheduling");
+    states_.RecordWaiting(*pod, "GangScheduling");
   }
   cache_.ForgetPod(Pod("a")->uid);
   states_.Remove(Pod("b")->uid);

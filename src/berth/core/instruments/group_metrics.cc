@@ -41,39 +41,39 @@ GroupMetrics::GroupMetrics(MetricRegistry& registry, bool has_placements)
   placement_duration_ = &Histogram(registry, "scheduler_placement_evaluation_duration_seconds");
 }
 
-void GroupMetrics::NoteAttempt(GroupResult result, std::string_view profile, Duration took) {
+void GroupMetrics::ObserveAttempt(GroupResult result, std::string_view profile, Duration took) {
   attempts_.With({ToString(result), profile}).Add();
   attempt_duration_.With({ToString(result), profile}).Observe(Seconds(took));
 }
 
-void GroupMetrics::NoteAlgorithm(Duration took) { algorithm_duration_.Observe(Seconds(took)); }
+void GroupMetrics::ObserveAlgorithm(Duration took) { algorithm_duration_.Observe(Seconds(took)); }
 
-void GroupMetrics::NotePlacements(std::string_view profile, std::size_t count) {
+void GroupMetrics::ObservePlacements(std::string_view profile, std::size_t count) {
   if (placements_ != nullptr) placements_->With({profile}).Add(static_cast<double>(count));
 }
 
-void GroupMetrics::NotePlacement(std::string_view profile, bool is_feasible, Duration took) {
+void GroupMetrics::ObservePlacement(std::string_view profile, bool is_feasible, Duration took) {
   if (placements_ == nullptr) return;
   const std::string_view result = is_feasible ? "feasible" : "infeasible";
   placement_evaluations_->With({result, profile}).Add();
   placement_duration_->With({result, profile}).Observe(Seconds(took));
 }
 
-void GroupMetrics::NotePreemptionAttempt(framework::Code code) {
+void GroupMetrics::ObservePreemptionAttempt(framework::Code code) {
   preemption_attempts_.With({framework::ToString(code)}).Add();
 }
 
-void GroupMetrics::NoteEvaluation(std::string_view preemptor, framework::Code code, Duration took) {
+void GroupMetrics::ObserveEvaluation(std::string_view preemptor, framework::Code code, Duration took) {
   evaluation_duration_.With({preemptor, framework::ToString(code)}).Observe(Seconds(took));
 }
 
-void GroupMetrics::NoteGroupToll(std::string_view preemptor, const framework::PodGroupToll& toll) {
+void GroupMetrics::ObserveGroupToll(std::string_view preemptor, const framework::PodGroupToll& toll) {
   preemption_victims_.Observe(static_cast<double>(toll.victims));
   if (toll.disruptions > 0) disruptions_.With({preemptor}).Observe(static_cast<double>(toll.disruptions));
   if (toll.pdb_violations > 0) pdb_violations_.With({preemptor}).Add(static_cast<double>(toll.pdb_violations));
 }
 
-void GroupMetrics::NotePodToll(std::int64_t pdb_violations) {
+void GroupMetrics::ObservePodToll(std::int64_t pdb_violations) {
   if (pdb_violations > 0) pdb_violations_.With({"pod"}).Add(static_cast<double>(pdb_violations));
 }
 

@@ -24,20 +24,20 @@ class GroupMetrics {
   GroupMetrics(MetricRegistry& registry, bool has_placements);
 
   // A group's cycle has ended, `took` after the group was popped.
-  void NoteAttempt(GroupResult result, std::string_view profile, Duration took);
+  void ObserveAttempt(GroupResult result, std::string_view profile, Duration took);
   // Its members have been tried.
-  void NoteAlgorithm(Duration took);
+  void ObserveAlgorithm(Duration took);
   // Placements that were found for a group; and one of them has been tried.
-  void NotePlacements(std::string_view profile, std::size_t count);
-  void NotePlacement(std::string_view profile, bool is_feasible, Duration took);
+  void ObservePlacements(std::string_view profile, std::size_t count);
+  void ObservePlacement(std::string_view profile, bool is_feasible, Duration took);
 
   // DefaultPreemption has been asked to make room for a group.
-  void NotePreemptionAttempt(framework::Code code);
+  void ObservePreemptionAttempt(framework::Code code);
   // Victims have been looked for. `preemptor`: "pod" or "podgroup".
-  void NoteEvaluation(std::string_view preemptor, framework::Code code, Duration took);
+  void ObserveEvaluation(std::string_view preemptor, framework::Code code, Duration took);
   // What a group's preemption takes; and what that of a single pod takes of budgets.
-  void NoteGroupToll(std::string_view preemptor, const framework::PodGroupToll& toll);
-  void NotePodToll(std::int64_t pdb_violations);
+  void ObserveGroupToll(std::string_view preemptor, const framework::PodGroupToll& toll);
+  void ObservePodToll(std::int64_t pdb_violations);
 
  private:
   CounterFamily& attempts_;

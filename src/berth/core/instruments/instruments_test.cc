@@ -139,7 +139,7 @@ TEST(SchedulerMetricsTest, EventsAreNamedAsTheReleaseNamesThem) {
   for (const auto& [minor, label] : {std::pair{36, "UnschedulablePodAdd"}, std::pair{37, "UnscheduledPodAdd"}}) {
     MetricRegistry registry;
     SchedulerMetrics metrics(registry, framework::ReleaseOf(minor));
-    metrics.NoteEvent({framework::EventResource::kUnschedulablePod, framework::action::kAdd}, Duration{1});
+    metrics.ObserveEvent({framework::EventResource::kUnschedulablePod, framework::action::kAdd}, Duration{1});
     EXPECT_EQ(registry.AddHistogram(DescriptionOf("scheduler_event_handling_duration_seconds")).With({label}).count(),
               1U);
   }
@@ -198,9 +198,9 @@ TEST(PluginMetricsTest, AreDescribedAsTheyAreListed) {
 TEST(SchedulerMetricsTest, FifteenAttemptsAndMoreAreOne) {
   MetricRegistry registry;
   SchedulerMetrics metrics(registry);
-  metrics.cycles.NoteBound(14, std::chrono::seconds(1));
-  metrics.cycles.NoteBound(15, std::chrono::seconds(1));
-  metrics.cycles.NoteBound(99, std::chrono::seconds(1));
+  metrics.cycles.ObserveBound(14, std::chrono::seconds(1));
+  metrics.cycles.ObserveBound(15, std::chrono::seconds(1));
+  metrics.cycles.ObserveBound(99, std::chrono::seconds(1));
   EXPECT_EQ(metrics.cycles.sli_duration.With({"14"}).count(), 1U);
   EXPECT_EQ(metrics.cycles.sli_duration.With({"15+"}).count(), 2U);
   EXPECT_EQ(metrics.cycles.attempts.count(), 3U);
@@ -210,8 +210,8 @@ TEST(ProfileMetricsTest, CountsByResultAndStatus) {
   MetricRegistry registry;
   SchedulerMetrics all(registry);
   ProfileMetrics metrics(all, "mine", {.filter = {"A", "B"}});
-  metrics.NoteAttempt(AttemptResult::kUnschedulable, std::chrono::milliseconds(3));
-  metrics.NotePoint(Point::kFilter, Code::kSuccess, std::chrono::microseconds(250));
+  metrics.ObserveAttempt(AttemptResult::kUnschedulable, std::chrono::milliseconds(3));
+  metrics.ObservePoint(Point::kFilter, Code::kSuccess, std::chrono::microseconds(250));
   metrics.filter[1]->Add(2);
   EXPECT_EQ(
       registry.AddCounter(DescriptionOf("scheduler_schedule_attempts_total")).With({"unschedulable", "mine"}).value(),

@@ -23,7 +23,7 @@ ProfileMetrics::ProfileMetrics(SchedulerMetrics& all, std::string_view profile, 
   find(plugins.score, Point::kScore, score);
 }
 
-void ProfileMetrics::NoteAttempt(AttemptResult result, Duration took) {
+void ProfileMetrics::ObserveAttempt(AttemptResult result, Duration took) {
   const auto index = static_cast<std::size_t>(result);
   if (attempt_counts_[index] == nullptr) {
     attempt_counts_[index] = &attempts_.With({ToString(result), profile_});
@@ -39,7 +39,7 @@ HistogramCell& ProfileMetrics::MakePoint(Point point, framework::Code code) {
   return cell;
 }
 
-void ProfileMetrics::NotePermitWait(framework::Code code, Duration took) {
+void ProfileMetrics::ObservePermitWait(framework::Code code, Duration took) {
   all_.cycles.permit_wait.With({framework::ToString(code)}).Observe(Seconds(took));
 }
 

@@ -31,16 +31,16 @@ class ProfileMetrics {
   SchedulerMetrics& all() const { return all_; }
 
   // An attempt has ended, `took` after its pod was popped.
-  void NoteAttempt(AttemptResult result, Duration took);
+  void ObserveAttempt(AttemptResult result, Duration took);
   // All plugins of an extension point have run.
-  void NotePoint(Point point, framework::Code code, Duration took) {
+  void ObservePoint(Point point, framework::Code code, Duration took) {
     HistogramCell* const cell = points_.cells[PointCells::IndexOf(point, code)];
     (cell != nullptr ? *cell : MakePoint(point, code)).Observe(Seconds(took));
   }
   // A pod's wait for Permit has ended.
-  void NotePermitWait(framework::Code code, Duration took);
+  void ObservePermitWait(framework::Code code, Duration took);
   // A cycle has reused an earlier pod's evaluation, or has not.
-  void NoteReuse(bool is_reused) { (is_reused ? hint_used_ : no_hint_).Add(); }
+  void ObserveReuse(bool is_reused) { (is_reused ? hint_used_ : no_hint_).Add(); }
 
   // How often each plugin has been asked, in the order of EvaluatedPlugins.
   std::vector<CounterCell*> pre_filter;

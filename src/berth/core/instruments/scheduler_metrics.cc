@@ -77,7 +77,7 @@ CycleCells::CycleCells(MetricRegistry& registry)
   Histogram(registry, "scheduler_preemption_victims").With({});
 }
 
-void CycleCells::NoteBound(int of_attempts, Duration since_first) {
+void CycleCells::ObserveBound(int of_attempts, Duration since_first) {
   attempts.Observe(of_attempts);
   const std::size_t index = static_cast<std::size_t>(std::clamp(of_attempts, 0, 15));
   HistogramCell*& cell = sli_cells_[index];
@@ -137,8 +137,8 @@ SchedulerMetrics::SchedulerMetrics(MetricRegistry& of_registry, const framework:
   if (release.has_pod_groups) groups.emplace(of_registry, release.places_pod_groups_by_topology);
 }
 
-void SchedulerMetrics::NotePlugin(Point point, std::string_view plugin, framework::Code code, Duration took,
-                                  std::uint64_t times) {
+void SchedulerMetrics::ObservePlugin(Point point, std::string_view plugin, framework::Code code, Duration took,
+                                     std::uint64_t times) {
   auto known = by_plugin_.find(plugin);
   if (known == by_plugin_.end()) known = by_plugin_.try_emplace(std::string(plugin)).first;
   HistogramCell*& cell = known->second.cells[PointCells::IndexOf(point, code)];
@@ -146,7 +146,7 @@ void SchedulerMetrics::NotePlugin(Point point, std::string_view plugin, framewor
   cell->Observe(Seconds(took), times);
 }
 
-void SchedulerMetrics::NoteEvent(const framework::ClusterEvent& event, Duration took) {
+void SchedulerMetrics::ObserveEvent(const framework::ClusterEvent& event, Duration took) {
   auto known = std::find_if(by_event_.begin(), by_event_.end(), [&](const EventCell& e) { return e.event == event; });
   if (known == by_event_.end()) {
     by_event_.push_back({event, &event_duration_.With({event.Label(release.names_target_pod_events)})});

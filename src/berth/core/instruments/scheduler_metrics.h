@@ -65,7 +65,7 @@ struct PointCells {
 struct CycleCells {
   explicit CycleCells(MetricRegistry& registry);
   // A pod has been bound in its `attempts`th attempt, `since_first` after it first entered activeQ.
-  void NoteBound(int attempts, Duration since_first);
+  void ObserveBound(int attempts, Duration since_first);
 
   HistogramCell& algorithm_duration;
   HistogramCell& attempts;
@@ -124,9 +124,10 @@ class SchedulerMetrics {
   SchedulerMetrics& operator=(const SchedulerMetrics&) = delete;
 
   // For sampled cycles: `times` calls of one plugin, each of which took `took`.
-  void NotePlugin(Point point, std::string_view plugin, framework::Code code, Duration took, std::uint64_t times = 1);
+  void ObservePlugin(Point point, std::string_view plugin, framework::Code code, Duration took,
+                     std::uint64_t times = 1);
   // An event has been handled.
-  void NoteEvent(const framework::ClusterEvent& event, Duration took);
+  void ObserveEvent(const framework::ClusterEvent& event, Duration took);
 
   const framework::Release release;
   MetricRegistry& registry;

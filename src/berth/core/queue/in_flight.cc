@@ -20,7 +20,7 @@ void InFlight::Remove(Entry* entry) {
   entry->place = kNowhere;
   --count_;
   while (!events_.empty() && (earliest_ == nullptr || first_sequence_ < earliest_->event_sequence)) {
-    metrics_.NoteInFlight(events_.front().id, -1);
+    metrics_.ObserveInFlight(events_.front().id, -1);
     events_.pop_front();
     ++first_sequence_;
   }
@@ -30,11 +30,11 @@ void InFlight::Record(EventId id, const EventSource& source) {
   if (count_ == 0) return;
   if (events_.size() >= SchedulingQueue::kInFlightEventsMax) {
     first_sequence_ += events_.size();
-    for (const Event& event : events_) metrics_.NoteInFlight(event.id, -1);
+    for (const Event& event : events_) metrics_.ObserveInFlight(event.id, -1);
     events_.clear();
   }
   events_.push_back({id, source});
-  metrics_.NoteInFlight(id, +1);
+  metrics_.ObserveInFlight(id, +1);
 }
 
 }  // namespace berth::queue

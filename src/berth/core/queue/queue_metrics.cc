@@ -62,8 +62,8 @@ void QueueMetrics::MakeIncoming(std::size_t cause, std::size_t queue) {
 }
 
 // As upstream, a composite group counts by its pods alone.
-void QueueMetrics::NoteIncomingGroup(Place place, Cause cause, std::size_t member_count, bool is_composite,
-                                     bool is_moved) {
+void QueueMetrics::ObserveIncomingGroup(Place place, Cause cause, std::size_t member_count, bool is_composite,
+                                        bool is_moved) {
   if (metrics_ == nullptr) return;
   IncomingCells& cells = IncomingFor(place, cause);
   cells.pods->Add(static_cast<double>(member_count));
@@ -86,8 +86,8 @@ void QueueMetrics::FindGauges(RejectorSet& set, const framework::PodInfo& pod) {
   }
 }
 
-void QueueMetrics::NotePreEnqueue(const Profile& profile, const framework::PodInfo& pod, framework::Code code,
-                                  Time began) {
+void QueueMetrics::ObservePreEnqueue(const Profile& profile, const framework::PodInfo& pod, framework::Code code,
+                                     Time began) {
   if (metrics_ == nullptr) return;
   if (profile.id >= pre_enqueue_.size()) pre_enqueue_.resize(profile.id + 1);
   HistogramCell*& cell = pre_enqueue_[profile.id][static_cast<std::size_t>(code)];

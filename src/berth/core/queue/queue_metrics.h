@@ -38,7 +38,7 @@ class QueueMetrics {
   bool is_on() const { return metrics_ != nullptr; }
 
   // `place`: one of kActive, the back-offs and the two for pods that wait.
-  void NoteIncoming(Place place, Cause cause) {
+  void ObserveIncoming(Place place, Cause cause) {
     if (metrics_ == nullptr) return;
     const IncomingCells& cells = IncomingFor(place, cause);
     cells.pods->Add();
@@ -46,17 +46,17 @@ class QueueMetrics {
   }
   // A group with that many members. `is_moved`: it comes from another queue; else only its pods are counted, as they
   // are when another member joins them.
-  void NoteIncomingGroup(Place place, Cause cause, std::size_t member_count, bool is_composite, bool is_moved);
+  void ObserveIncomingGroup(Place place, Cause cause, std::size_t member_count, bool is_composite, bool is_moved);
 
   // A pod of this profile is refused by the set's plugins from now on (+1), or no longer (-1).
-  void NoteRefused(RejectorSet& set, const framework::PodInfo& pod, double amount) {
+  void ObserveRefused(RejectorSet& set, const framework::PodInfo& pod, double amount) {
     if (metrics_ == nullptr) return;
     if (set.waiting_gauges.empty()) FindGauges(set, pod);
     for (GaugeCell* gauge : set.waiting_gauges) gauge->Add(amount);
   }
 
   // An event is kept for pods in flight (+1), or no longer (-1).
-  void NoteInFlight(EventId event, double amount) {
+  void ObserveInFlight(EventId event, double amount) {
     if (metrics_ == nullptr) return;
     if (event >= in_flight_.size() || in_flight_[event] == nullptr) MakeInFlight(event);
     in_flight_[event]->Add(amount);
@@ -64,7 +64,7 @@ class QueueMetrics {
 
   // When the PreEnqueue plugins begin to be asked about a pod, and that they have been.
   Time BeginPreEnqueue() { return metrics_ == nullptr ? Time{} : stopwatch_->Read(); }
-  void NotePreEnqueue(const Profile& profile, const framework::PodInfo& pod, framework::Code code, Time began);
+  void ObservePreEnqueue(const Profile& profile, const framework::PodInfo& pod, framework::Code code, Time began);
 
   // What the rejectors have noted of their hints since the last call.
   void TakeHints(Rejectors& rejectors);

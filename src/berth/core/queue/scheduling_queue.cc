@@ -82,8 +82,8 @@ class SchedulingQueue::Impl final : private EntityPlaces {
   void SetRejectors(Entry* entry, RejectorSet* set) {
     RejectorSet* const before = std::exchange(entry->rejector_set, set);
     if (before == set) return;
-    if (before != nullptr) metrics.NoteRefused(*before, *entry->info.pod, -1);
-    if (set != nullptr) metrics.NoteRefused(*set, *entry->info.pod, +1);
+    if (before != nullptr) metrics.ObserveRefused(*before, *entry->info.pod, -1);
+    if (set != nullptr) metrics.ObserveRefused(*set, *entry->info.pod, +1);
   }
 
   void SetPod(Entry* entry, PodInfoPtr pod) {
@@ -117,8 +117,8 @@ class SchedulingQueue::Impl final : private EntityPlaces {
     if (entry->profile == nullptr || entry->profile->hooks.pre_enqueue.empty()) return AskGate(entry);
     const Time began = metrics.BeginPreEnqueue();
     const bool passes = AskGate(entry);
-    metrics.NotePreEnqueue(*entry->profile, *entry->info.pod, passes ? framework::Code::kSuccess : entry->gate.code(),
-                           began);
+    metrics.ObservePreEnqueue(*entry->profile, *entry->info.pod,
+                              passes ? framework::Code::kSuccess : entry->gate.code(), began);
     return passes;
   }
 
@@ -157,12 +157,12 @@ class SchedulingQueue::Impl final : private EntityPlaces {
     return entry.place == Place::kUnschedulable || entry.place == Place::kGated;
   }
 
-  void NoteIncoming(const Entry& entry, Place place, Cause cause) {
-    if (!entry.info.is_pod_group) return metrics.NoteIncoming(place, cause);
-    NoteGroup(*entry.group, place, cause, true);
+  void ObserveIncoming(const Entry& entry, Place place, Cause cause) {
+    if (!entry.info.is_pod_group) return metrics.ObserveIncoming(place, cause);
+    RecordGroup(*entry.group, place, cause, true);
   }
-  void NoteGroup(const PodGroupEntity& group, Place place, Cause cause, bool is_moved) {
-    metrics.NoteIncomingGroup(place, cause, group.members.size(), group.root.is_composite, is_moved);
+  void RecordGroup(const PodGroupEntity& group, Place place, Cause cause, bool is_moved) {
+    metrics.ObserveIncomingGroup(place, cause, group.members.size(), group.root.is_composite, is_moved);
   }
 
   // True when the pod entered activeQ, false when it was gated.
@@ -173,13 +173,13 @@ class SchedulingQueue::Impl final : private EntityPlaces {
     Detach(entry);
     if (!is_from_backoff && !PassesGate(entry)) {
       parked.Park(entry);
-      if (!was_parked) NoteIncoming(*entry, entry->place, cause);
+      if (!was_parked) ObserveIncoming(*entry, entry->place, cause);
       return false;
     }
     if (!entry->info.initial_attempt_timestamp) entry->info.initial_attempt_timestamp = now;
     entry->place = Place::kActive;
     active.Push(entry, KeyOf(*entry));
-    NoteIncoming(*entry, Place::kActive, cause);
+    ObserveIncoming(*entry, Place::kActive, cause);
     return true;
   }
 
@@ -188,14 +188,14 @@ class SchedulingQueue::Impl final : private EntityPlaces {
     Detach(entry);
     if (!PassesGate(entry)) {
       parked.Park(entry);
-      if (!was_parked) NoteIncoming(*entry, entry->place, cause);
+      if (!was_parked) ObserveIncoming(*entry, entry->place, cause);
       return;
     }
     entry->backoff_expiration = expiration;
     // Without rejectors it was an error that brought the pod here; Pop does not take such pods before their time.
     entry->place = entry->rejector_set == nullptr ? Place::kErrorBackoff : Place::kBackoff;
     entry->rejector_set == nullptr ? error_backoff.Push(entry, KeyOf(*entry)) : backoff.Push(entry, KeyOf(*entry));
-    NoteIncoming(*entry, entry->place, cause);
+    ObserveIncoming(*entry, entry->place, cause);
   }
 
   void Requeue(Entry* entry, Strategy strategy, Time now, Cause cause) {
@@ -203,7 +203,7 @@ class SchedulingQueue::Impl final : private EntityPlaces {
       const bool was_parked = IsParked(*entry);
       Detach(entry);
       parked.Park(entry);
-      if (!was_parked) NoteIncoming(*entry, entry->place, cause);
+      if (!was_parked) ObserveIncoming(*entry, entry->place, cause);
       return;
     }
     const QueuedPodInfo& info = entry->info;
@@ -296,7 +296,7 @@ class SchedulingQueue::Impl final : private EntityPlaces {
     FlushBackoff(now);
     if (active.empty() && backoff.empty()) return std::nullopt;
     Entry* const entry = active.empty() ? backoff.front() : active.front();
-    if (active.empty()) NoteIncoming(*entry, Place::kActive, Cause::kPopFromBackoff);
+    if (active.empty()) ObserveIncoming(*entry, Place::kActive, Cause::kPopFromBackoff);
     Detach(entry);
     PrefetchNext();
     if (entry->group != nullptr) [[unlikely]] {
@@ -361,10 +361,10 @@ class SchedulingQueue::Impl final : private EntityPlaces {
   void AdmitMember(PodGroupEntity& group, Entry* member) override {
     // One that is gated is asked again at the event that follows.
     if (IsParked(*group.entry) || AskGate(group.entry, {&member, 1}))
-      return NoteGroup(group, group.entry->place, Cause::kPodAdd, false);
+      return RecordGroup(group, group.entry->place, Cause::kPodAdd, false);
     Detach(group.entry);
     parked.Park(group.entry);
-    NoteGroup(group, group.entry->place, Cause::kPodAdd, true);
+    RecordGroup(group, group.entry->place, Cause::kPodAdd, true);
   }
 
   // How worthwhile the event makes what waits: a group is as worth requeuing as the best of its pods.

@@ -14,57 +14,58 @@ namespace berth::runtime {
 using framework::Code;
 using instruments::Point;
 
-void EvaluationMetrics::NotePoint(Point point, Code code) {
+void EvaluationMetrics::ObservePoint(Point point, Code code) {
   const Time now = stopwatch_.Read();
-  profile_.NotePoint(point, code, now - std::exchange(began_, now));
+  profile_.ObservePoint(point, code, now - std::exchange(began_, now));
 }
 
-void EvaluationMetrics::NotePreFilter(const EvaluationCycle& cycle) {
+void EvaluationMetrics::ObservePreFilter(const EvaluationCycle& cycle) {
   const Outcome& outcome = cycle.outcome;
   const bool has_failed = !outcome.error.empty();
-  NotePoint(Point::kPreFilter, has_failed ? Code::kError : outcome.pre_filter_status.code());
+  ObservePoint(Point::kPreFilter, has_failed ? Code::kError : outcome.pre_filter_status.code());
   has_noted_filters_ = false;
   has_kept_verdicts_ = cycle.kept->version != 0;
   if (has_failed || outcome.result == Result::kRefused) CountEvaluations(cycle, false);
 }
 
-void EvaluationMetrics::NoteFilters(const EvaluationCycle& cycle) {
+void EvaluationMetrics::ObserveFilters(const EvaluationCycle& cycle) {
   const bool has_failed = !cycle.outcome.error.empty();
-  NotePoint(Point::kFilter, has_failed ? Code::kError : Code::kSuccess);
+  ObservePoint(Point::kFilter, has_failed ? Code::kError : Code::kSuccess);
   has_noted_filters_ = true;
 }
 
 // Where filters and scores are one step, all of its time is the filters', and that of the scores is nothing.
-void EvaluationMetrics::NoteChoice(const EvaluationCycle& cycle) {
+void EvaluationMetrics::ObserveChoice(const EvaluationCycle& cycle) {
   const Outcome& outcome = cycle.outcome;
   const bool has_failed = outcome.result == Result::kError;
   const bool has_reached_scores = outcome.feasible_count > 1;
-  if (!has_noted_filters_) NotePoint(Point::kFilter, has_failed && !has_reached_scores ? Code::kError : Code::kSuccess);
+  if (!has_noted_filters_)
+    ObservePoint(Point::kFilter, has_failed && !has_reached_scores ? Code::kError : Code::kSuccess);
   if (has_reached_scores && (outcome.is_scored || has_failed)) {
     const bool has_pre_scored = outcome.is_scored || !has_failed;
-    profile_.NotePoint(Point::kPreScore, has_pre_scored ? Code::kSuccess : Code::kError, Duration{0});
+    profile_.ObservePoint(Point::kPreScore, has_pre_scored ? Code::kSuccess : Code::kError, Duration{0});
     const Code score_code = has_failed ? Code::kError : Code::kSuccess;
-    if (has_pre_scored && has_noted_filters_) NotePoint(Point::kScore, score_code);
-    if (has_pre_scored && !has_noted_filters_) profile_.NotePoint(Point::kScore, score_code, Duration{0});
+    if (has_pre_scored && has_noted_filters_) ObservePoint(Point::kScore, score_code);
+    if (has_pre_scored && !has_noted_filters_) profile_.ObservePoint(Point::kScore, score_code, Duration{0});
   }
-  profile_.NoteReuse(has_kept_verdicts_);
+  profile_.ObserveReuse(has_kept_verdicts_);
   CountEvaluations(cycle, true);
 }
 
-void EvaluationMetrics::NotePostFilter(const framework::PostFilterResult& result) {
-  NotePoint(Point::kPostFilter, result.status.code());
+void EvaluationMetrics::ObservePostFilter(const framework::PostFilterResult& result) {
+  ObservePoint(Point::kPostFilter, result.status.code());
 }
 
-void EvaluationMetrics::NotePreemption(const framework::PostFilterResult& result, Time began) {
+void EvaluationMetrics::ObservePreemption(const framework::PostFilterResult& result, Time began) {
   instruments::CycleCells& cells = profile_.all().cycles;
   cells.preemption_attempts.Add();
   std::optional<instruments::GroupMetrics>& groups = profile_.all().groups;
-  if (groups) groups->NoteEvaluation("pod", result.status.code(), stopwatch_.Read() - began);
+  if (groups) groups->ObserveEvaluation("pod", result.status.code(), stopwatch_.Read() - began);
   const framework::PreemptionReport* report = result.preemption.get();
   if (!groups || report == nullptr || report->chosen == framework::kNoNode) return;
   const auto chosen = std::find_if(report->candidates.begin(), report->candidates.end(),
                                    [&](const auto& candidate) { return candidate.row == report->chosen; });
-  if (chosen != report->candidates.end()) groups->NotePodToll(chosen->pdb_violations);
+  if (chosen != report->candidates.end()) groups->ObservePodToll(chosen->pdb_violations);
 }
 
 void EvaluationMetrics::CountEvaluations(const EvaluationCycle& cycle, bool has_filtered) {

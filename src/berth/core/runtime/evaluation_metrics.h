@@ -29,20 +29,21 @@ class EvaluationMetrics {
   EvaluationMetrics(instruments::ProfileMetrics& profile, instruments::Stopwatch& stopwatch)
       : profile_(profile), stopwatch_(stopwatch) {}
 
-  // In this order, each when that stage has ended. Only choosers that filter and score in two steps call NoteFilters().
+  // In this order, each when that stage has ended. Only choosers that filter and score in two steps call
+  // ObserveFilters().
   void Begin() { began_ = stopwatch_.latest(); }
-  void NotePreFilter(const EvaluationCycle& cycle);
-  void NoteFilters(const EvaluationCycle& cycle);
-  void NoteChoice(const EvaluationCycle& cycle);
-  void NotePostFilter(const framework::PostFilterResult& result);
+  void ObservePreFilter(const EvaluationCycle& cycle);
+  void ObserveFilters(const EvaluationCycle& cycle);
+  void ObserveChoice(const EvaluationCycle& cycle);
+  void ObservePostFilter(const framework::PostFilterResult& result);
   // What DefaultPreemption said, asked at `began`.
-  void NotePreemption(const framework::PostFilterResult& result, Time began);
+  void ObservePreemption(const framework::PostFilterResult& result, Time began);
   Time BeginPreemption() { return profile_.all().groups ? stopwatch_.Read() : Time{}; }
 
   // A call of one plugin, in a sampled cycle.
   Time BeginCall() { return stopwatch_.Read(); }
   void EndCall(instruments::Point point, std::string_view plugin, framework::Code code, Time began) {
-    profile_.all().NotePlugin(point, plugin, code, stopwatch_.Read() - began);
+    profile_.all().ObservePlugin(point, plugin, code, stopwatch_.Read() - began);
   }
 
   // Brings the counts of evaluations up to date. Between cycles.
@@ -77,7 +78,7 @@ class EvaluationMetrics {
     ScoreGrounds grounds;
     std::size_t asked = 0;  // position in asked_scores_
   };
-  static constexpr std::size_t kAskedMax = 8;   // of a list; then it is brought into the counters and begins anew
+  static constexpr std::size_t kAskedMax = 8;  // of a list; then it is brought into the counters and begins anew
   static constexpr std::size_t kKnownMax = 8;
 
   void CountEvaluations(const EvaluationCycle& cycle, bool has_filtered);
@@ -87,7 +88,7 @@ class EvaluationMetrics {
   void FindAskedScores(const EvaluationCycle& cycle, Asked& asked) const;
   // The position of what asked_next_ is equal to.
   std::size_t PositionIn(AskedList& list);
-  void NotePoint(instruments::Point point, framework::Code code);
+  void ObservePoint(instruments::Point point, framework::Code code);
 
   instruments::ProfileMetrics& profile_;
   instruments::Stopwatch& stopwatch_;

@@ -102,10 +102,10 @@ std::optional<std::uint64_t> Evaluator::EpochOfAll(std::string* error) const {
 void Evaluator::FindNode() {
   const bool is_refused = !RunPreFilter(cycle_);
   PlanFilters(cycle_);  // also for the dry runs of PostFilter after a refusal
-  if (metrics_) metrics_->NotePreFilter(cycle_);
+  if (metrics_) metrics_->ObservePreFilter(cycle_);
   if (is_refused) return;
   if (!TryNominatedNode()) ChooseNode();
-  if (metrics_) metrics_->NoteChoice(cycle_);
+  if (metrics_) metrics_->ObserveChoice(cycle_);
 }
 
 void Evaluator::ChooseNode() {
@@ -157,7 +157,7 @@ framework::PostFilterResult Evaluator::RunPostFilter(framework::PreemptionReview
   cycle_.review = review;
   framework::PostFilterResult result = runtime::RunPostFilter(cycle_, *this, *this);
   cycle_.review = nullptr;
-  if (metrics_ && !result.status.IsWait()) metrics_->NotePostFilter(result);
+  if (metrics_ && !result.status.IsWait()) metrics_->ObservePostFilter(result);
   return result;
 }
 

@@ -41,7 +41,7 @@ PostFilterResult RunPostFilter(EvaluationCycle& cycle, const framework::NodeStat
     }
     // All plugins run again when the extenders have answered, and are counted then.
     if (asks_extenders && result.status.IsWait()) return result;
-    if (cycle.metrics != nullptr && is_preemption) cycle.metrics->NotePreemption(result, preemption_began);
+    if (cycle.metrics != nullptr && is_preemption) cycle.metrics->ObservePreemption(result, preemption_began);
     if (cycle.sampled != nullptr)
       cycle.sampled->EndCall(instruments::Point::kPostFilter, plugin->Name(), result.status.code(), began);
     if (result.has_nomination) {

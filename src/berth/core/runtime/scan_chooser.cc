@@ -45,7 +45,7 @@ bool ScanChooser::Choose(EvaluationCycle& cycle) {
     outcome.feasible_count = feasible_.size();
     if (feasible_.size() <= extenders->totals_above) return true;
   }
-  if (cycle.metrics != nullptr) cycle.metrics->NoteFilters(cycle);
+  if (cycle.metrics != nullptr) cycle.metrics->ObserveFilters(cycle);
   if (!ScoreFeasible(cycle)) return true;
   if (filters_only) {
     outcome.totals = totals_;

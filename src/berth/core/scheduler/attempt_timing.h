@@ -21,13 +21,13 @@ class PointTiming {
 
   void End(instruments::Point point, framework::Code code = framework::Code::kSuccess) {
     const Time now = state_.stopwatch.Read();
-    profile_.metrics->NotePoint(point, code, now - std::exchange(began_, now));
+    profile_.metrics->ObservePoint(point, code, now - std::exchange(began_, now));
   }
   // Of a list of plugins: one that is empty takes no time.
   template <typename Plugins>
   void End(instruments::Point point, const Plugins& plugins) {
     if (!plugins.empty()) return End(point);
-    profile_.metrics->NotePoint(point, framework::Code::kSuccess, Duration{0});
+    profile_.metrics->ObservePoint(point, framework::Code::kSuccess, Duration{0});
   }
 
  private:
@@ -43,7 +43,7 @@ class CallTiming {
       : state_(is_sampled ? &state : nullptr), began_(is_sampled ? state.stopwatch.Read() : Time{}) {}
 
   void End(instruments::Point point, std::string_view plugin, framework::Code code) const {
-    if (state_ != nullptr) state_->metrics.NotePlugin(point, plugin, code, state_->stopwatch.Read() - began_);
+    if (state_ != nullptr) state_->metrics.ObservePlugin(point, plugin, code, state_->stopwatch.Read() - began_);
   }
   // Time{} where nothing is timed.
   Time began() const { return began_; }

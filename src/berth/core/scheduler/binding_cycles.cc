@@ -142,7 +142,7 @@ void BindingCycles::Continue(BindingCycle& cycle) {
     state_.queue.Done(cycle.queued);
     if (cycle.wait_began != Time{}) {
       const Time now = state_.stopwatch.Read();
-      cycle.profile->metrics->NotePermitWait(framework::Code::kSuccess, now - std::exchange(cycle.wait_began, {}));
+      cycle.profile->metrics->ObservePermitWait(framework::Code::kSuccess, now - std::exchange(cycle.wait_began, {}));
     }
     cycle.point_began = state_.stopwatch.latest();
     cycle.phase = BindingPhase::kPreBind;
@@ -177,7 +177,7 @@ void BindingCycles::StartBind(BindingCycle& cycle) {
     cycle.plugin = plugin.Name();
     Operation operation = CallPlugin(cycle, [&] { return plugin.Bind(*cycle.assumed); });
     if (operation.is_done() && operation.status.IsSkip()) {
-      NoteCall(cycle, framework::Code::kSkip);
+      ObserveCall(cycle, framework::Code::kSkip);
       continue;
     }
     RunOperation(cycle, std::move(operation));
@@ -236,7 +236,7 @@ void BindingCycles::EndStep(BindingCycle& cycle, const framework::StepResult& re
 
 void BindingCycles::EndOperation(BindingCycle& cycle, const Status& status) {
   const bool is_bind = cycle.phase == BindingPhase::kBind;
-  NoteCall(cycle, status.code());
+  ObserveCall(cycle, status.code());
   if (!status.IsSuccess()) {
     // An extender's failure is told in its own words.
     const std::string_view point = cycle.plugin.empty() ? "" : is_bind ? "Bind" : "PreBind";
@@ -501,42 +501,42 @@ void BindingCycles::EndPermitTimeouts(BindingCycle& cycle) {
 // --- The end of a cycle ---
 
 // The plugin's operation has ended.
-void BindingCycles::NoteCall(BindingCycle& cycle, framework::Code code) {
+void BindingCycles::ObserveCall(BindingCycle& cycle, framework::Code code) {
   if (cycle.call_began == Time{}) return;
   const Duration took = state_.stopwatch.Read() - std::exchange(cycle.call_began, {});
   const Point point = cycle.phase == BindingPhase::kPreBind ? Point::kPreBind : Point::kBind;
-  if (!cycle.plugin.empty()) state_.metrics.NotePlugin(point, cycle.plugin, code, took);
+  if (!cycle.plugin.empty()) state_.metrics.ObservePlugin(point, cycle.plugin, code, took);
 }
 
-void BindingCycles::NoteFailure(const BindingCycle& cycle, framework::Code code) {
+void BindingCycles::ObserveFailure(const BindingCycle& cycle, framework::Code code) {
   instruments::ProfileMetrics& metrics = *cycle.profile->metrics;
   const Time now = state_.stopwatch.Read();
   if (cycle.wait_began != Time{}) {
-    metrics.NotePermitWait(code, now - cycle.wait_began);
+    metrics.ObservePermitWait(code, now - cycle.wait_began);
   } else if (cycle.phase == BindingPhase::kPreBind) {
-    metrics.NotePoint(Point::kPreBind, code, now - cycle.point_began);
+    metrics.ObservePoint(Point::kPreBind, code, now - cycle.point_began);
   } else if (cycle.phase != BindingPhase::kPermit && !cycle.plugin.empty()) {
-    metrics.NotePoint(Point::kBind, code, now - cycle.point_began);
+    metrics.ObservePoint(Point::kBind, code, now - cycle.point_began);
   }
 }
 
-void BindingCycles::NoteSuccess(const BindingCycle& cycle) {
+void BindingCycles::ObserveSuccess(const BindingCycle& cycle) {
   instruments::ProfileMetrics& metrics = *cycle.profile->metrics;
   instruments::CycleCells& cycles = state_.metrics.cycles;
   const queue::QueuedPodInfo& queued = cycle.queued;
   const Time now = state_.stopwatch.Read();
   // An extender that binds is no plugin.
-  if (!cycle.plugin.empty()) metrics.NotePoint(Point::kBind, framework::Code::kSuccess, now - cycle.point_began);
-  metrics.NoteAttempt(instruments::AttemptResult::kScheduled, now - queued.attempt_began);
-  cycles.NoteBound(queued.attempts, now - queued.initial_attempt_timestamp.value_or(now));
+  if (!cycle.plugin.empty()) metrics.ObservePoint(Point::kBind, framework::Code::kSuccess, now - cycle.point_began);
+  metrics.ObserveAttempt(instruments::AttemptResult::kScheduled, now - queued.attempt_began);
+  cycles.ObserveBound(queued.attempts, now - queued.initial_attempt_timestamp.value_or(now));
   if (queued.flushed_from != nullptr) {
     cycles.bound_after_flush.Add();
-    NoteRescue(queued);
+    ObserveRescue(queued);
   }
 }
 
 // Some change made the pod schedulable, and none of the events that its refusers had registered for said so.
-void BindingCycles::NoteRescue(const queue::QueuedPodInfo& queued) {
+void BindingCycles::ObserveRescue(const queue::QueuedPodInfo& queued) {
   ++state_.counts.rescued_by_flush;
   const std::string refusers = state_.queue.TellRescue(queued, state_.now);
   if (refusers.empty()) return;
@@ -548,10 +548,10 @@ void BindingCycles::Finish(BindingCycle& cycle) {
   const PodInfoPtr pod = cycle.assumed;
   const Profile& profile = *cycle.profile;
   ++state_.counts.scheduled;
-  NoteSuccess(cycle);
+  ObserveSuccess(cycle);
   LogBound(state_, cycle);
   const bool is_sampled = cycle.queued.is_sampled;
-  table_.NoteBound(cycle);
+  table_.RecordBound(cycle);
   std::string note;
   note.reserve(32 + pod->namespace_name().size() + pod->name.size() + pod->node_name.size());
   note.append("Successfully assigned ").append(pod->namespace_name()).append("/").append(pod->name);
@@ -587,7 +587,7 @@ void BindingCycles::Fail(BindingCycle& cycle, const Status& status, std::string_
   const Profile& profile = *cycle.profile;
   const PodInfoPtr assumed = cycle.assumed;
   const bool is_permit = cycle.phase == BindingPhase::kPermit && point.empty();
-  NoteFailure(cycle, status.code());
+  ObserveFailure(cycle, status.code());
   Unreserve(state_, profile, *assumed);
   SchedulingFailure failure;
   failure.nomination.is_set = true;

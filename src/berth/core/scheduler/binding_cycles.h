@@ -81,10 +81,10 @@ class BindingCycles final : public BindingStarter, public BindingCycleInputs {
   void PostBindingAgain(BindingCycle& cycle);
   void EndPermitTimeouts(BindingCycle& cycle);
 
-  void NoteCall(BindingCycle& cycle, framework::Code code);
-  void NoteFailure(const BindingCycle& cycle, framework::Code code);
-  void NoteSuccess(const BindingCycle& cycle);
-  void NoteRescue(const queue::QueuedPodInfo& queued);
+  void ObserveCall(BindingCycle& cycle, framework::Code code);
+  void ObserveFailure(const BindingCycle& cycle, framework::Code code);
+  void ObserveSuccess(const BindingCycle& cycle);
+  void ObserveRescue(const queue::QueuedPodInfo& queued);
   void Finish(BindingCycle& cycle);
   void Fail(BindingCycle& cycle, const framework::Status& status, std::string_view point, std::string_view plugin);
   void FailForLostNode(BindingCycle& cycle);

@@ -138,7 +138,7 @@ void BindingTable::SetUnsettled(BindingCycle& cycle) {
   ++unsettled_[cycle.assumed->namespace_name()].cycles;
 }
 
-void BindingTable::NoteBound(const BindingCycle& cycle) {
+void BindingTable::RecordBound(const BindingCycle& cycle) {
   if (unsettled_.empty()) return;
   const auto it = unsettled_.find(cycle.assumed->namespace_name());
   if (it != unsettled_.end()) ++it->second.bound;

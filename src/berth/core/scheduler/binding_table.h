@@ -67,7 +67,7 @@ class BindingTable {
   // A write of the cycle has had no answer for long, or an outcome that is not known.
   void SetUnsettled(BindingCycle& cycle);
   // The cycle's binding has taken effect, which speaks for its namespace.
-  void NoteBound(const BindingCycle& cycle);
+  void RecordBound(const BindingCycle& cycle);
   // What is unsettled of one namespace, and what has taken effect there since something was.
   struct Unsettled {
     std::size_t cycles = 0;

@@ -21,13 +21,13 @@ class IdleSweep {
   explicit IdleSweep(CoreState& state) : state_(state) {}
 
   // A cycle has begun: it may keep something.
-  void NoteCycle(bool is_of_large_pod = false) {
+  void RecordCycle(bool is_of_large_pod = false) {
     has_cycled_ = true;
-    if (is_of_large_pod) NoteLargePod();
+    if (is_of_large_pod) RecordLargePod();
     if (!due_at_) due_at_ = state_.now + kPeriod;
   }
   // One was decided, or is gone: then what is kept of it can go.
-  void NoteLargePod() {
+  void RecordLargePod() {
     if (short_periods_left_ == 0) due_at_ = state_.now + kPeriodAfterLargePods;
     short_periods_left_ = 2;
   }

@@ -20,10 +20,10 @@ TEST_F(IdleSweepTest, TwoPeriodsAfterTheLastCycleNothingIsLeftToDo) {
   EXPECT_EQ(sweep.NextWake(), std::nullopt) << "nothing is kept before the first cycle";
   state().MakePodInfo(*Object(testing::MakePod("p")));
   EXPECT_EQ(state().classes.size(), 1u);
-  sweep.NoteCycle();
+  sweep.RecordCycle();
   const Time began = state().now;
   Pass(sweep, IdleSweep::kPeriod - 1s);
-  sweep.NoteCycle();
+  sweep.RecordCycle();
   EXPECT_EQ(sweep.NextWake(), began + IdleSweep::kPeriod) << "a cycle does not put the sweep off";
   EXPECT_EQ(state().classes.size(), 1u);
   Pass(sweep, 1s);
@@ -35,13 +35,13 @@ TEST_F(IdleSweepTest, TwoPeriodsAfterTheLastCycleNothingIsLeftToDo) {
 
 TEST_F(IdleSweepTest, LargePodsAreSweptSoon) {
   IdleSweep sweep(state());
-  sweep.NoteCycle();
+  sweep.RecordCycle();
   Pass(sweep, 20s);
-  sweep.NoteCycle(true);
+  sweep.RecordCycle(true);
   const Time began = state().now;
   EXPECT_EQ(sweep.NextWake(), began + IdleSweep::kPeriodAfterLargePods);
   Pass(sweep, 5s);
-  sweep.NoteCycle(true);
+  sweep.RecordCycle(true);
   EXPECT_EQ(sweep.NextWake(), began + IdleSweep::kPeriodAfterLargePods) << "one after the other does not put it off";
   Pass(sweep, 5s);
   EXPECT_EQ(sweep.NextWake(), state().now + IdleSweep::kPeriodAfterLargePods);

@@ -77,7 +77,7 @@ void InputIntake::Take(Input&& input) {
 
 // For the metrics: all that the event means has been done.
 void InputIntake::Handled(const ClusterEvent& event) {
-  state_.metrics.NoteEvent(event, state_.stopwatch.Read() - began_);
+  state_.metrics.ObserveEvent(event, state_.stopwatch.Read() - began_);
 }
 
 // What begins meanwhile is for the next time: an operation that goes on and on must not hold up all others.
@@ -236,7 +236,7 @@ void InputIntake::TakePodOut(std::string_view uid) {
   groups_.PodGone(uid);
   if (const PodInfoPtr* known = state_.cache.FindPod(uid)) {
     const PodInfoPtr pod = *known;
-    NoteGone(*pod);
+    RecordGone(*pod);
     state_.cache.RemovePod(uid);
     constexpr ClusterEvent kDeleted{EventResource::kAssignedPod, action::kDelete};
     state_.queue.Move(kDeleted, {.old_pod = pod}, state_.now);
@@ -246,14 +246,14 @@ void InputIntake::TakePodOut(std::string_view uid) {
   // It may be in no queue any more: one that is being deleted is dropped when its turn comes.
   const PodInfoPtr nominated = state_.queue.nominator().FindPod(uid);
   const std::string nominated_node(state_.queue.nominator().NominatedNode(uid));
-  if (const PodInfoPtr* waiting = state_.queue.FindWaiting(uid)) NoteGone(**waiting);
+  if (const PodInfoPtr* waiting = state_.queue.FindWaiting(uid)) RecordGone(**waiting);
   state_.queue.Delete(uid);
   if (nominated) MoveForNomination(state_, *nominated, nominated_node);
   Handled({EventResource::kUnschedulablePod, action::kDelete});
 }
 
-void InputIntake::NoteGone(const PodInfo& pod) {
-  if (queue::IsLarge(*pod.pod_class)) idle_sweep_.NoteLargePod();
+void InputIntake::RecordGone(const PodInfo& pod) {
+  if (queue::IsLarge(*pod.pod_class)) idle_sweep_.RecordLargePod();
 }
 
 // --- Nodes and other objects ---

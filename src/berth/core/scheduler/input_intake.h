@@ -66,7 +66,7 @@ class InputIntake {
   void TellUnclaimed();
   void RemovePod(std::string_view uid);
   void TakePodOut(std::string_view uid);
-  void NoteGone(const framework::PodInfo& pod);
+  void RecordGone(const framework::PodInfo& pod);
   void Handled(const framework::ClusterEvent& event);
 
   CoreState& state_;

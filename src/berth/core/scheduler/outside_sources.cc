@@ -56,7 +56,7 @@ void OutsideSources::TakeAnswer(OutsideDone&& input) {
     }
   }
   if (rows.empty()) return;
-  for (const NodeIndex row : rows) state_.cache.NoteChange(row);
+  for (const NodeIndex row : rows) state_.cache.RecordChange(row);
   state_.queue.Move({framework::EventResource::kOutsideData, framework::action::kUpdate},
                     {.outside_plugin = requests_[input.source].plugin}, state_.now);
 }

@@ -75,7 +75,7 @@ bool Overlay::RemovePod(std::string_view uid) {
   return true;
 }
 
-Overlay::NodeChanged Overlay::NoteNode(const std::string& name) const {
+Overlay::NodeChanged Overlay::RecordNode(const std::string& name) const {
   NodeChanged change{name, nullptr, {}};
   const NodeIndex row = nodes().Find(name);
   if (row == framework::kNoNode) return change;
@@ -88,12 +88,12 @@ Overlay::NodeChanged Overlay::NoteNode(const std::string& name) const {
 }
 
 void Overlay::SetNode(std::shared_ptr<const api::Node> node) {
-  changes_.emplace_back(NoteNode(node->metadata.name));
+  changes_.emplace_back(RecordNode(node->metadata.name));
   state_.cache.SetNode(std::move(node));
 }
 
 bool Overlay::RemoveNode(std::string_view name) {
-  NodeChanged change = NoteNode(std::string(name));
+  NodeChanged change = RecordNode(std::string(name));
   if (!change.before) return false;
   state_.cache.RemoveNode(change.name);
   changes_.emplace_back(std::move(change));

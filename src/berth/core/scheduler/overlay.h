@@ -108,7 +108,7 @@ class Overlay {
     std::unique_ptr<runtime::Evaluator> all;
   };
 
-  NodeChanged NoteNode(const std::string& name) const;
+  NodeChanged RecordNode(const std::string& name) const;
   void Undo(const Placed& change);
   void Undo(const PodAdded& change);
   void Undo(const PodRemoved& change);

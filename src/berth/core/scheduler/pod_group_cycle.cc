@@ -125,15 +125,15 @@ void PodGroupCycle::Run(Random& random) {
     const WithoutNominations without(state_.queue.nominator(), members);
     const GroupVerdicts tried = PodGroupTrial(state_, profile, random).Place(group.root, members);
     verdicts.emplace(*state_.pod_groups, group.root, tried, members);
-    if (metrics) metrics->NoteAlgorithm(state_.stopwatch.Read() - began);
+    if (metrics) metrics->ObserveAlgorithm(state_.stopwatch.Read() - began);
     room = MakeRoom(profile, random, group, members, *verdicts);
   }
   const bool is_waiting = room.code == framework::Code::kSuccess;
   for (GroupMember& member : members) Submit(profile, *verdicts, is_waiting, std::move(member));
   for (const PodGroupKey& leaf : leaves) SetCondition(leaf, verdicts->Of(leaf));
   if (metrics) {
-    metrics->NoteAttempt(ResultOf(verdicts->root(), is_waiting), profile.scheduler_name(),
-                         state_.stopwatch.Read() - began);
+    metrics->ObserveAttempt(ResultOf(verdicts->root(), is_waiting), profile.scheduler_name(),
+                            state_.stopwatch.Read() - began);
   }
   const queue::PodGroupEnd end = EndOf(verdicts->AsTried(group.root));
   const bool is_tried_soon = end == queue::PodGroupEnd::kRefused && room.is_tried_soon;
@@ -146,7 +146,7 @@ PodGroupCycle::Room PodGroupCycle::MakeRoom(Profile& profile, Random& random, co
   if (verdicts.root().result != GroupVerdict::Result::kRefused) return {};
   const Time began = state_.stopwatch.Read();
   const Room room = AskForRoom(profile, random, group, members, verdicts);
-  profile.metrics->NotePoint(instruments::Point::kPodGroupPostFilter, room.code, state_.stopwatch.Read() - began);
+  profile.metrics->ObservePoint(instruments::Point::kPodGroupPostFilter, room.code, state_.stopwatch.Read() - began);
   return room;
 }
 
@@ -199,7 +199,7 @@ framework::PodGroupPostFilterResult PodGroupCycle::Ask(const framework::PodGroup
         runtime::GuardedCall([&] { result = plugin.PodGroupPostFilter(group.root, views, dry_run); });
     if (!thrown.IsSuccess()) result.status = thrown;
   }
-  if (plugin.IsPreemption()) NotePreemption(group.root, result, began);
+  if (plugin.IsPreemption()) ObservePreemption(group.root, result, began);
   for (GroupMember& member : members) {
     const auto nomination = result.nominations.find(member.queued.pod->uid);
     if (nomination != result.nominations.end()) member.failure.nomination = {true, nomination->second};
@@ -207,13 +207,14 @@ framework::PodGroupPostFilterResult PodGroupCycle::Ask(const framework::PodGroup
   return result;
 }
 
-void PodGroupCycle::NotePreemption(const PodGroupKey& root, const framework::PodGroupPostFilterResult& result,
-                                   Time began) {
+void PodGroupCycle::ObservePreemption(const PodGroupKey& root, const framework::PodGroupPostFilterResult& result,
+                                      Time began) {
   if (!state_.metrics.groups) return;
   instruments::GroupMetrics& metrics = *state_.metrics.groups;
-  metrics.NotePreemptionAttempt(result.status.code());
-  if (result.has_evaluated) metrics.NoteEvaluation("podgroup", result.status.code(), state_.stopwatch.Read() - began);
-  if (result.toll) metrics.NoteGroupToll(root.is_composite ? "compositepodgroup" : "podgroup", *result.toll);
+  metrics.ObservePreemptionAttempt(result.status.code());
+  if (result.has_evaluated)
+    metrics.ObserveEvaluation("podgroup", result.status.code(), state_.stopwatch.Read() - began);
+  if (result.toll) metrics.ObserveGroupToll(root.is_composite ? "compositepodgroup" : "podgroup", *result.toll);
 }
 
 // Why no cycle can be right for these pods: some of the group contradict each other, or the group. Empty: one can.
@@ -277,7 +278,7 @@ void PodGroupCycle::FailAll(std::vector<GroupMember>&& members, const std::strin
       state_.queue.Done(member.queued);
       continue;
     }
-    NoteDecision(member, why);
+    RecordDecision(member, why);
     SchedulingFailure failure;
     failure.nomination.is_set = true;
     failure.message = why;
@@ -293,7 +294,7 @@ void PodGroupCycle::DropStale(const Profile& profile, std::vector<GroupMember>& 
     if (!pod.deletion_time && !is_assumed) return false;
     if (pod.deletion_time) {
       const std::string message = "skip schedule deleting pod: " + pod.Key();
-      NoteDecision(member, message);
+      RecordDecision(member, message);
       state_.outputs.AddEvent(profile.scheduler_name(), pod, true, "FailedScheduling", "Scheduling", message);
     }
     state_.queue.Done(member.queued);
@@ -325,7 +326,7 @@ void PodGroupCycle::Submit(Profile& profile, const PodGroupVerdicts& verdicts, b
     failure.is_refusal = true;
     failure.message = verdicts.AsTried(leaf).Message();
   }
-  NoteDecision(member, failure.message);
+  RecordDecision(member, failure.message);
   HandleSchedulingFailure(state_, profile, std::move(member.queued), std::move(failure));
 }
 
@@ -342,16 +343,16 @@ void PodGroupCycle::Bind(Profile& profile, GroupMember&& member) {
   if (!answers.refusal.IsSuccess()) {
     Unreserve(state_, profile, *assumed);
     SchedulingFailure failure = FailureOfChosenNode(answers.refusal);
-    NoteDecision(member, failure.message);
+    RecordDecision(member, failure.message);
     HandleSchedulingFailure(state_, profile, std::move(member.queued), std::move(failure));
     return;
   }
-  NoteDecision(member, {});
-  for (const PermitWait& wait : answers.waits) state_.pod_groups->NoteWaiting(*assumed, wait.plugin);
+  RecordDecision(member, {});
+  for (const PermitWait& wait : answers.waits) state_.pod_groups->RecordWaiting(*assumed, wait.plugin);
   bindings_.StartBinding(profile, std::move(member.queued), assumed, member.row, std::move(answers.waits));
 }
 
-void PodGroupCycle::NoteDecision(const GroupMember& member, const std::string& message) {
+void PodGroupCycle::RecordDecision(const GroupMember& member, const std::string& message) {
   Decision& decision = state_.BeginDecision(member.queued);
   decision.seed = member.seed;
   decision.node_count = member.node_count;

@@ -49,11 +49,11 @@ class PodGroupCycle {
   framework::PodGroupPostFilterResult Ask(const framework::PodGroupPostFilterPlugin& plugin, Profile& profile,
                                           Random& random, const queue::QueuedPodGroup& group,
                                           std::span<GroupMember> members);
-  void NotePreemption(const framework::PodGroupKey& root, const framework::PodGroupPostFilterResult& result,
-                      Time began);
+  void ObservePreemption(const framework::PodGroupKey& root, const framework::PodGroupPostFilterResult& result,
+                         Time began);
   void Submit(Profile& profile, const PodGroupVerdicts& verdicts, bool is_waiting, GroupMember&& member);
   void Bind(Profile& profile, GroupMember&& member);
-  void NoteDecision(const GroupMember& member, const std::string& message);
+  void RecordDecision(const GroupMember& member, const std::string& message);
   void SetCondition(const framework::PodGroupKey& group, const GroupVerdict& verdict);
 
   CoreState& state_;

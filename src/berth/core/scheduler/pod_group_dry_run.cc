@@ -62,7 +62,7 @@ Status PodGroupTrialRun::TryGroup() {
   members.reserve(members_.size());
   for (const GroupMember& member : members_) members.emplace_back().queued = member.queued;
   PodGroupTrial trial(state_, profile_, random_);
-  trial.NoteLocality();
+  trial.RecordLocality();
   const GroupVerdict verdict = trial.Place(group_, members).at(group_);
   if (verdict.result == GroupVerdict::Result::kError) return Status::Error(verdict.Message());
   if (!verdict.IsScheduled()) return Status::Unschedulable(verdict.Message());

@@ -80,7 +80,7 @@ void PodGroupIntake::AfterObject(const AnyObject& before, const AnyObject& after
   const auto now = ViewOf(after);
   if (!now) return;
   const auto then = ViewOf(before);
-  state_.pod_groups->NoteGroup(then ? &*then : nullptr, &*now);
+  state_.pod_groups->RecordGroup(then ? &*then : nullptr, &*now);
   // One of the same name that is another group, whose deletion was missed.
   if (then && then->parent_name != now->parent_name && old_root_) state_.queue.PodGroupGone(*old_root_);
   if (!then || then->parent_name != now->parent_name) state_.queue.PodGroupAdded(now->key, state_.now);
@@ -96,7 +96,7 @@ void PodGroupIntake::AfterGone(const AnyObject& before) {
   if (state_.pod_groups == nullptr) return;
   const auto then = ViewOf(before);
   if (!then) return;
-  state_.pod_groups->NoteGroup(&*then, nullptr);
+  state_.pod_groups->RecordGroup(&*then, nullptr);
   if (old_root_) state_.queue.PodGroupGone(*old_root_);
 }
 

@@ -123,7 +123,7 @@ void PodGroupTrial::PlaceBest(const PodGroupKey& group, std::span<GroupMember> m
   if (const Status made = Generate(group, placements); !made.IsSuccess())
     return end(GroupVerdict::Failed(made.Message()));
   if (placements.empty()) return end(GroupVerdict::Refused({"no feasible placements found"}));
-  if (state_.metrics.groups) state_.metrics.groups->NotePlacements(profile_.scheduler_name(), placements.size());
+  if (state_.metrics.groups) state_.metrics.groups->ObservePlacements(profile_.scheduler_name(), placements.size());
   std::vector<Tried> tried = TryPlacements(group, members, placements);
   const auto verdict_of = [&](const Tried& each) -> const GroupVerdict& { return each.verdicts.at(group); };
   const auto is_scheduled = [&](const Tried& each) { return verdict_of(each).IsScheduled(); };
@@ -181,7 +181,8 @@ Status PodGroupTrial::Generate(const PodGroupKey& group, std::vector<PodGroupPla
   const Status made =
       runtime::Guarded([&] { return generator_->GeneratePlacements(group, {nodes, find}, placements); });
   const bool found_none = made.IsSuccess() && placements.empty();
-  NotePoint(instruments::Point::kPlacementGenerate, found_none ? framework::Code::kUnschedulable : made.code(), began);
+  ObservePoint(instruments::Point::kPlacementGenerate, found_none ? framework::Code::kUnschedulable : made.code(),
+               began);
   return made;
 }
 
@@ -218,8 +219,8 @@ std::vector<PodGroupTrial::Tried> PodGroupTrial::TryPlacements(const PodGroupKey
     const GroupVerdict& verdict = now.verdicts.at(group);
     if (verdict.result == GroupVerdict::Result::kError) break;
     if (state_.metrics.groups)
-      state_.metrics.groups->NotePlacement(profile_.scheduler_name(), verdict.IsScheduled(),
-                                           state_.stopwatch.Read() - began);
+      state_.metrics.groups->ObservePlacement(profile_.scheduler_name(), verdict.IsScheduled(),
+                                              state_.stopwatch.Read() - began);
     const bool may_be_best = verdict.IsScheduled() && kept + members.size() <= kTriedMembersMax;
     if (tried.size() == 1 || may_be_best) {
       kept += members.size();
@@ -244,7 +245,7 @@ Status PodGroupTrial::ChooseBest(const PodGroupKey& group, std::span<const PodGr
   std::vector<std::int64_t> totals(candidates.size());
   const Time began = state_.stopwatch.Read();
   const Status scored = ScorePlacements(group, placements, tried, candidates, totals);
-  NotePoint(instruments::Point::kPlacementScore, scored.code(), began);
+  ObservePoint(instruments::Point::kPlacementScore, scored.code(), began);
   if (!scored.IsSuccess()) return scored;
   std::size_t equal_count = 0;
   const std::int64_t highest = *std::ranges::max_element(totals);
@@ -358,12 +359,12 @@ Status PodGroupTrial::AskFeasible(const PodGroupKey& group, const PlacementProgr
   if (plugin == nullptr) return {};
   const Time began = state_.stopwatch.Read();
   Status feasible = runtime::Guarded([&] { return plugin->PlacementFeasible(group, progress); });
-  NotePoint(instruments::Point::kPlacementFeasible, feasible.code(), began);
+  ObservePoint(instruments::Point::kPlacementFeasible, feasible.code(), began);
   return feasible;
 }
 
-void PodGroupTrial::NotePoint(instruments::Point point, framework::Code code, Time began) const {
-  profile_.metrics->NotePoint(point, code, state_.stopwatch.Read() - began);
+void PodGroupTrial::ObservePoint(instruments::Point point, framework::Code code, Time began) const {
+  profile_.metrics->ObservePoint(point, code, state_.stopwatch.Read() - began);
 }
 
 // As a scheduling cycle, but for PostFilter: whether room is made is decided for the group.

@@ -82,7 +82,7 @@ class PodGroupTrial {
   GroupVerdicts Place(const framework::PodGroupKey& group, std::span<GroupMember> members);
 
   // Notes from now on whether the filters of the members that are tried look at one node alone.
-  void NoteLocality() { is_local_ = true; }
+  void RecordLocality() { is_local_ = true; }
   bool is_local() const { return is_local_.value_or(false); }
 
  private:
@@ -113,7 +113,7 @@ class PodGroupTrial {
                                     std::span<const Tried> tried, std::span<const std::size_t> candidates,
                                     std::span<std::int64_t> totals) const;
   // What has ended began at `began`.
-  void NotePoint(instruments::Point point, framework::Code code, Time began) const;
+  void ObservePoint(instruments::Point point, framework::Code code, Time began) const;
   void Assume(GroupMember& member);
   void Reserve(GroupMember& member, const framework::Cycle& cycle);
   void TakeBack(std::span<GroupMember> members);

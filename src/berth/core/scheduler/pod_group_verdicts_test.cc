@@ -33,7 +33,7 @@ class PodGroupVerdictsTest : public ::testing::Test {
   }
   void Within(const PodGroupKey& key, const std::string& parent) {
     const cache::PodGroupStates::GroupView view{key, parent, {}};
-    groups_.NoteGroup(nullptr, &view);
+    groups_.RecordGroup(nullptr, &view);
   }
   PodGroupVerdicts Of(const GroupVerdicts& tried) { return {groups_, kTop, tried, members_}; }
 

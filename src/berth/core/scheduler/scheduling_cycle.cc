@@ -38,7 +38,7 @@ bool SchedulingCycle::ScheduleOne() {
   ++state_.counts.cycles;
   popped->attempt_began = state_.stopwatch.latest();
   if (popped->is_pod_group) {
-    idle_sweep_.NoteCycle(false);
+    idle_sweep_.RecordCycle(false);
     group_cycle_->Run(random_);
     return true;
   }
@@ -52,7 +52,7 @@ bool SchedulingCycle::ScheduleOne() {
   LogAttempt(state_, pod);
   attempt.seed = decision.seed = random_.Next();
   attempt.queued.is_sampled = runtime::IsSampled(attempt.seed);
-  idle_sweep_.NoteCycle(count_asked >= queue::kLargePodMin);
+  idle_sweep_.RecordCycle(count_asked >= queue::kLargePodMin);
   const std::vector<config::Extender>& extenders = state_.options.extenders;
   if (!extenders.empty() && ExtenderCycle::IsWantedFor(pod, extenders)) {
     auto cycle = std::make_unique<ExtenderCycle>(state_, std::move(attempt));
@@ -119,7 +119,7 @@ void SchedulingCycle::Advance(std::unique_ptr<ExtenderCycle> cycle, ExtenderCycl
   }
   SchedulingAttempt& attempt = cycle->attempt();
   state_.stopwatch.Read();
-  NoteAlgorithm(attempt.queued);
+  ObserveAlgorithm(attempt.queued);
   SchedulingFailure failure;
   failure.nomination.is_set = true;
   failure.message = attempt.decision->message = cycle->error();
@@ -127,7 +127,7 @@ void SchedulingCycle::Advance(std::unique_ptr<ExtenderCycle> cycle, ExtenderCycl
 }
 
 // Observes how long the search for a node took, whether or not it found one.
-void SchedulingCycle::NoteAlgorithm(const queue::QueuedPodInfo& queued) {
+void SchedulingCycle::ObserveAlgorithm(const queue::QueuedPodInfo& queued) {
   state_.metrics.cycles.algorithm_duration.Observe(
       instruments::Seconds(state_.stopwatch.latest() - queued.attempt_began));
 }
@@ -146,7 +146,7 @@ void SchedulingCycle::Conclude(SchedulingAttempt&& attempt, const Outcome& outco
   state_.cache.nodes().Prefetch(outcome.node);
   decision.node_name = state_.cache.nodes().Name(outcome.node);
   decision.total = outcome.total;
-  NoteAlgorithm(attempt.queued);
+  ObserveAlgorithm(attempt.queued);
   AssumeAndReserve(std::move(attempt), outcome.node);
 }
 
@@ -181,7 +181,7 @@ void SchedulingCycle::FailAttempt(SchedulingAttempt&& attempt, const Outcome& ou
     }
     failure.message = evaluator.Message();
   }
-  NoteAlgorithm(attempt.queued);
+  ObserveAlgorithm(attempt.queued);
   attempt.decision->message = failure.message;
   HandleSchedulingFailure(state_, *attempt.profile, std::move(attempt.queued), std::move(failure));
 }

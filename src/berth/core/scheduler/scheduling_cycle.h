@@ -58,7 +58,7 @@ class SchedulingCycle final : public SchedulingCycleInputs {
   // `cycle` keeps waiting, or its attempt ends.
   void Advance(std::unique_ptr<ExtenderCycle> cycle, ExtenderCycle::Progress progress);
   void Conclude(SchedulingAttempt&& attempt, const runtime::Outcome& outcome);
-  void NoteAlgorithm(const queue::QueuedPodInfo& queued);
+  void ObserveAlgorithm(const queue::QueuedPodInfo& queued);
   void FailAttempt(SchedulingAttempt&& attempt, const runtime::Outcome& outcome);
   void AssumeAndReserve(SchedulingAttempt&& attempt, framework::NodeIndex row);
   void RejectReserved(SchedulingAttempt&& attempt, const framework::PodInfo& assumed, const framework::Status& status);

@@ -125,8 +125,8 @@ void HandleSchedulingFailure(CoreState& state, const Profile& profile, queue::Qu
   if (!failure.is_put_off) {
     ++(failure.is_refusal ? state.counts.unschedulable : state.counts.errors);
     using enum instruments::AttemptResult;
-    profile.metrics->NoteAttempt(failure.is_refusal ? kUnschedulable : kError,
-                                 state.stopwatch.Read() - queued.attempt_began);
+    profile.metrics->ObserveAttempt(failure.is_refusal ? kUnschedulable : kError,
+                                    state.stopwatch.Read() - queued.attempt_began);
   }
   const std::string_view reason = failure.is_refusal ? "Unschedulable" : "SchedulerError";
   framework::PodStatusWrite write;

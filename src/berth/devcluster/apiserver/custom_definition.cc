@@ -250,7 +250,7 @@ void EstablishDefinition(json::object& definition, const std::vector<json::objec
   status["storedVersions"] = std::move(stored);
 }
 
-void NoteStoredVersion(json::object& definition) {
+void RecordStoredVersion(json::object& definition) {
   json::value& stored = MutableObject(definition, "status")["storedVersions"];
   if (!stored.is_array()) stored.emplace_array();
   for (const json::object* version : ObjectsOf(Part(definition, "spec"), "versions")) {

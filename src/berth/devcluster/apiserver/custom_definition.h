@@ -52,7 +52,7 @@ bool IsEstablished(const json::object& definition);
 void EstablishDefinition(json::object& definition, const std::vector<json::object>& others, const std::string& why_not);
 
 // Adds the version that is stored now to status.storedVersions.
-void NoteStoredVersion(json::object& definition);
+void RecordStoredVersion(json::object& definition);
 
 // What a definition says and the embedded server does not do, for warnings.
 std::vector<std::string> UnservedParts(const json::object& definition);

@@ -653,7 +653,7 @@ void SetFunctions(ResourceType& type, const Entry& entry) {
                                                                             const json::object& old) {
     if (is_service) internal::PrepareServiceUpdate(object, old);
     internal::PrepareUpdate(traits, object, old);
-    if (is_definition) NoteStoredVersion(object);
+    if (is_definition) RecordStoredVersion(object);
   };
   type.validate = [validate = entry.validate](const json::object& object, const json::object* old) {
     Errors errors;

@@ -95,7 +95,7 @@ void GarbageCollector::OnGone(std::string_view uid) {
   if (node == nullptr || node->object == nullptr) return;
   const ObjectPtr object = node->object;
   if (!node->dependents.empty()) {
-    NoteAbsent(AbsentKey(node->kind->group, node->kind->kind, object->namespace_name, object->name, object->uid));
+    RecordAbsent(AbsentKey(node->kind->group, node->kind->kind, object->namespace_name, object->name, object->uid));
     if (is_ready_) AddDependents(*node);
   }
   unserved_.erase(object->uid);
@@ -107,7 +107,7 @@ void GarbageCollector::AddDependents(const Node& node) {
   for (const auto& [uid, blocks] : node.dependents) queue_->Add(uid);
 }
 
-void GarbageCollector::NoteAbsent(std::string absent_key) {
+void GarbageCollector::RecordAbsent(std::string absent_key) {
   if (absent_.size() >= kAbsentMax) absent_.clear();
   absent_.insert(std::move(absent_key));
 }
@@ -217,7 +217,7 @@ void GarbageCollector::Ask(const std::string& uid, const ObjectOwner& owner, con
     if (found.uid == owner_uid) {
       (*answers)[owner_uid] = found.WaitsForDependents() ? Owner::kWaiting : Owner::kSolid;
     } else {
-      NoteAbsent(absent_key);
+      RecordAbsent(absent_key);
       (*answers)[owner_uid] = Owner::kAbsent;
     }
     Judge(uid, answers, done);

@@ -61,7 +61,7 @@ class GarbageCollector {
   // Puts each owner into the queue whose deletion has waited for what changed in the dependent.
   void ReleaseOwners(const ObjectView& dependent);
   void AddDependents(const Node& node);
-  void NoteAbsent(std::string absent_key);
+  void RecordAbsent(std::string absent_key);
 
   void Sync(const std::string& uid, Done done);
   // Asks for owners that were not seen, one after the other, then decides.

@@ -60,7 +60,7 @@ int ProtectedCall(lua_State* lua) {
   }
   // A call that is over its limits is over: it cannot be caught.
   Sandbox& sandbox = Sandbox::Of(lua);
-  sandbox.NoteStatus(status);
+  sandbox.RecordStatus(status);
   if (sandbox.IsOver()) return lua_error(lua);
   sandbox.ForgiveRule();
   lua_pushboolean(lua, 0);

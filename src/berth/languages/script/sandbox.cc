@@ -103,7 +103,7 @@ void Enqueue(lua_State* lua, int queue, int seen) {
 
 }  // namespace
 
-void Sandbox::NoteStatus(int status) {
+void Sandbox::RecordStatus(int status) {
   if (status == LUA_ERRMEM && !IsOver()) over_ = Over::kMemory;
 }
 
@@ -136,7 +136,7 @@ void* Sandbox::Allocate(void* self, void* block, std::size_t size_before, std::s
     std::free(block);
     sandbox.used_bytes_ -= before;
     // Lua moves its stack by hand: a new block of no kind, and then the old one is given back.
-    if (is_stack) sandbox.NoteStack(sandbox.newest_, sandbox.newest_bytes_);
+    if (is_stack) sandbox.RecordStack(sandbox.newest_, sandbox.newest_bytes_);
     return nullptr;
   }
   const bool is_string = block == nullptr && size_before == LUA_TSTRING;
@@ -159,12 +159,12 @@ void* Sandbox::Allocate(void* self, void* block, std::size_t size_before, std::s
   }
   // A new state's first block of no kind is its stack.
   const bool is_first = sandbox.stack_ == nullptr && sandbox.newest_ == moved;
-  if (is_stack || is_first) sandbox.NoteStack(moved, size);
+  if (is_stack || is_first) sandbox.RecordStack(moved, size);
   return moved;
 }
 
 // Where Lua's stack is, and how large. Too large: the call ends with its next instruction.
-void Sandbox::NoteStack(const void* stack, std::size_t bytes) {
+void Sandbox::RecordStack(const void* stack, std::size_t bytes) {
   stack_ = stack;
   stack_bytes_ = bytes;
   if (!is_guarded_ || bytes <= kStackBytesMax || over_ != Over::kNone) return;

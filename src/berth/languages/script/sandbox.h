@@ -88,7 +88,7 @@ class Sandbox {
   // The call is over its limits, and no script may catch that.
   bool IsOver() const { return over_ != Over::kNone; }
   // Of a call within the call that ended with this status of Lua's.
-  void NoteStatus(int status);
+  void RecordStatus(int status);
   // The script has caught the error.
   void ForgiveRule() { is_rule_broken_ = false; }
 
@@ -105,7 +105,7 @@ class Sandbox {
 
   static void* Allocate(void* self, void* block, std::size_t size_before, std::size_t size);
   Refused Refuse(std::size_t bytes_before, std::size_t bytes, bool is_string);
-  void NoteStack(const void* stack, std::size_t bytes);
+  void RecordStack(const void* stack, std::size_t bytes);
   static void OnHook(lua_State* lua, lua_Debug* record);
   void ChargeArguments(lua_State* lua, lua_Debug* callee);
   [[noreturn]] void RaiseOver(lua_State* lua);

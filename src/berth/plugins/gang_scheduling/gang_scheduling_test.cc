@@ -43,7 +43,7 @@ class GangSchedulingTest : public ::testing::Test {
     group->metadata.name = view.key.name;
     group->parent_name = view.parent_name;
     handle_.store.Of<Group>().Set(group);
-    states_.NoteGroup(nullptr, &view);
+    states_.RecordGroup(nullptr, &view);
   }
   PodInfoPtr Pod(const std::string& name, const std::string& group) {
     PodInfoPtr pod = classes_.MakePodInfo(testing::MakePod(name).InGroup(group).Build());
@@ -139,7 +139,7 @@ TEST_F(GangSchedulingTest, PodsWaitAtPermitForTheTree) {
   const Status waits = Permit(first);
   EXPECT_TRUE(waits.IsWait());
   EXPECT_EQ(waits.Message(), "waiting for composite pod group \"top\" tree to meet quorum");
-  states_.NoteWaiting(*first, "GangScheduling");
+  states_.RecordWaiting(*first, "GangScheduling");
   states_.SetScheduled(second);
   EXPECT_TRUE(Permit(second).IsSuccess());
   ASSERT_EQ(states_.TakeAllowed().size(), 1u);

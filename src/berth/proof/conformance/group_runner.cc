@@ -116,7 +116,7 @@ class GroupRun {
     const std::optional<framework::PodGroupKey> root = RootOf(key);
     got.entity = root ? root->EntityText() : "pod/" + key;
     Carry(got);
-    const bool has_given_up = NoteClaims(before, got);
+    const bool has_given_up = RecordClaims(before, got);
     Apply(got, key, root, has_given_up);
     Shorten(got, root && root->is_composite);
     got.queue = Queue();
@@ -124,7 +124,7 @@ class GroupRun {
   }
 
   // Of the claims that the cycle changed; true: one was given up.
-  bool NoteClaims(const std::map<std::string, ClaimRecord>& before, CycleRecord& got) const {
+  bool RecordClaims(const std::map<std::string, ClaimRecord>& before, CycleRecord& got) const {
     bool has_given_up = false;
     for (auto& [name, now] : ClaimsOf(handle_.objects())) {
       const auto old = before.find(name);

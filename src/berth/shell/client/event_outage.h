@@ -23,12 +23,12 @@ class EventOutage {
       : backoff_min_(backoff_min), backoff_max_(backoff_max), random_(seed) {}
 
   // The server has taken an event.
-  void NoteTaken() {
+  void RecordTaken() {
     in_row_ = pauses_ = 0;
     is_probing_ = false;
   }
   // It has sent one back with which nothing is wrong. True: all shall wait.
-  bool NoteSentBack() { return ++in_row_ >= kInRowMax || is_probing_; }
+  bool RecordSentBack() { return ++in_row_ >= kInRowMax || is_probing_; }
 
   // How long an event waits after so many failures; not shorter than the server asks for.
   Duration DelayAfter(int failures, const Error& error);

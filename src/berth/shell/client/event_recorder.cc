@@ -372,7 +372,7 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
       if (is_stopped_) return;
       Error error;
       next = result.ok() ? AfterAnswer(*item, *result, error) : AfterFailure(*item, result.error(), error);
-      if (next == Next::kServerAway && !outage_.NoteSentBack()) next = Next::kLater;
+      if (next == Next::kServerAway && !outage_.RecordSentBack()) next = Next::kLater;
       if (next == Next::kDone) room_.GiveBack(item->namespace_name, item->Bytes());
       if (next == Next::kServerAway) Pause(error);
       if (next == Next::kLater) SendLater(item, error);
@@ -425,7 +425,7 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
 
   Next Succeed(const Item& item) {
     ++stats_.sent;
-    outage_.NoteTaken();
+    outage_.RecordTaken();
     if (item.is_patch) return Next::kDone;
     Series* series = series_.Find(item.key, item.series_id);
     if (series == nullptr) return Next::kDone;

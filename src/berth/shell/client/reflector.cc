@@ -103,7 +103,7 @@ bool Reflector::Impl::FinishList() {
   const std::uint64_t phase = shared_.phases.current();
   if (!shared_.store.EndRound() || !shared_.phases.Is(phase)) return false;
   ++shared_.stats.lists;
-  shared_.NoteSuccess();
+  shared_.RecordSuccess();
   list_failures_ = 0;
   if (std::exchange(is_missing_, false)) {
     log::Info("client", "The API server serves this kind now", {{"resource", shared_.options.name}});

@@ -161,7 +161,7 @@ void ReflectorList::NextPage(bool is_last) {
       return owner_.OnListFailed(InvalidError("the list does not end: the server may be broken"));
     return RequestPage();
   }
-  shared_.NoteVersion(version_);
+  shared_.RecordVersion(version_);
   owner_.OnListWhole(version_);
 }
 

@@ -85,7 +85,7 @@ void ReflectorShared::ReportForbidden(const Error& error) {
                 {"retry_in", "at most " + FormatGoDuration(options.backoff_max)}});
 }
 
-void ReflectorShared::NoteSuccess() {
+void ReflectorShared::RecordSuccess() {
   stats.failure.reset();
   if (!std::exchange(forbidden_at, std::nullopt)) return;
   log::Info("client", "The API server lets us read this kind now", {{"resource", options.name}});
@@ -96,7 +96,7 @@ void ReflectorShared::OnHead(const net::Response& head) {
   is_protobuf = takes_protobuf && IsProtobuf(head);
 }
 
-void ReflectorShared::NoteVersion(std::string_view version) {
+void ReflectorShared::RecordVersion(std::string_view version) {
   newest_version = std::max(newest_version, VersionNumber(version));
 }
 
@@ -125,7 +125,7 @@ Expected<void> ReflectorShared::CheckListVersion(std::string_view version) {
     return {};
   }
   if (!BelievesOlderStates()) {
-    NoteStaleList();
+    RecordStaleList();
     return Error{ErrorCode::kUnavailable, "the list is of resourceVersion " + std::string(version) + ", but " +
                                               std::to_string(newest_version) +
                                               " has been seen: a replica lags behind, or the cluster was set back"};

@@ -32,18 +32,18 @@ struct ReflectorShared {
   void Report(const Error& error, Duration delay);
   void ReportForbidden(const Error& error);
   // A list was whole, or a watch was opened.
-  void NoteSuccess();
+  void RecordSuccess();
   // The head of any streamed answer.
   void OnHead(const net::Response& head);
   // A state of this resourceVersion has been seen.
-  void NoteVersion(std::string_view version);
+  void RecordVersion(std::string_view version);
   // An error when a list is of an older state than has been seen: a replica that lags behind, which would make deleted
   // objects come back and bound pods pending. After kStaleListsMax in a row it is believed: the cluster may have been
   // restored from a backup.
   Expected<void> CheckListVersion(std::string_view version);
   // After so many lists in a row that are of an older state, the next one is believed whatever it says.
   bool BelievesOlderStates() const { return stale_lists >= kStaleListsMax; }
-  void NoteStaleList() { ++stale_lists; }
+  void RecordStaleList() { ++stale_lists; }
   // The state that a list must not be older than, for servers that can be asked for it; empty: any.
   std::string VersionToAskFor() const;
   // What can be known of an object in JSON that cannot be read as a whole: its metadata, if that can. The views are

@@ -53,7 +53,7 @@ void ReflectorWatch::Open(bool is_initial) {
     using Format = WatchFrames::Format;
     frames_.Reset(shared_.is_protobuf ? Format::kLengths : Format::kLines);
     ++shared_.stats.watches;
-    if (!is_initial_) shared_.NoteSuccess();
+    if (!is_initial_) shared_.RecordSuccess();
   });
   callbacks.on_bytes = shared_.phases.InPhase([this](std::string_view bytes) { OnBytes(bytes); });
   callbacks.on_end = shared_.phases.InPhase([this](const Expected<void>& result) { OnEnd(result); });
@@ -158,7 +158,7 @@ void ReflectorWatch::TakeEvent(std::string_view type, const Arrival& object, std
   if (is_initial_) return TakeInitialEvent(type, object);
   // First: a handler that stops us must not find the same event again.
   version_.assign(version);
-  shared_.NoteVersion(version);
+  shared_.RecordVersion(version);
   failures_ = 0;
   garbled_watches_ = 0;
   if (is_change) {
@@ -256,7 +256,7 @@ void ReflectorWatch::TakeInitialEvent(std::string_view type, const Arrival& obje
     garbled_watches_ = 0;
     ++shared_.stats.streamed_lists;
     version_.assign(object.meta.resource_version);
-    shared_.NoteVersion(version_);
+    shared_.RecordVersion(version_);
     owner_.OnInitialEventsWhole();
   } else if (type == "DELETED") {
     shared_.store.Remove(object);
@@ -271,7 +271,7 @@ void ReflectorWatch::OnInitialEnd(const Expected<void>& result) {
   if (result.ok()) return owner_.OnInitialEventsRefused("it ended before it was whole", true);
   const Error& error = result.error();
   // What a server says that has not come as far as the version it was asked for.
-  if (!asked_version_.empty() && shared_.status == 504) shared_.NoteStaleList();
+  if (!asked_version_.empty() && shared_.status == 504) shared_.RecordStaleList();
   switch (error.code) {
     case ErrorCode::kInvalid: return owner_.OnInitialEventsRefused(error.message, true);
     // Whoever may not watch may still list; rules that the server has not read yet pass.

@@ -149,12 +149,12 @@ struct Http2Session::Impl {
     Stream* const stream = Of(user).Find(frame->hd.stream_id);
     if (stream == nullptr) return 0;
     stream->was_sent = true;
-    if (stream->fence != nullptr) Of(user).NoteTaken(stream->fence);
+    if (stream->fence != nullptr) Of(user).RecordTaken(stream->fence);
     return 0;
   }
 
   // A process has one fence, or none.
-  void NoteTaken(const std::shared_ptr<const WriteFence>& fence) {
+  void RecordTaken(const std::shared_ptr<const WriteFence>& fence) {
     if (std::find(taken_fences.begin(), taken_fences.end(), fence) == taken_fences.end()) taken_fences.push_back(fence);
   }
 
