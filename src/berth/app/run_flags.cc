@@ -144,7 +144,7 @@ Expected<config::FeatureGates> ParseGates(const RunOptions& options) {
   return newer.ok() ? newer : gates;
 }
 
-// As those of `berth rebalance run`.
+// The flags of `berth rebalance run`, under the prefix rebalance-.
 void AddRebalanceFlags(cli::FlagSet& flags, RunOptions& options) {
   using rebalance::AllowanceLimits, rebalance::WorkloadShare;
   AllowanceLimits& limits = options.rebalancer.limits;

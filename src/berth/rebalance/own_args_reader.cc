@@ -18,7 +18,7 @@ constexpr std::size_t kWordsMax = 16;
 constexpr std::size_t kQueryBytesMax = 16 << 10;
 constexpr Duration kLongest = std::chrono::hours(24 * 365);
 
-// Within a range; the path and what would be right else.
+// Reads a number from `min` to `max`. For another one it adds an error with the path and the range.
 void ReadNumber(ObjectReader& reader, std::string_view key, std::int64_t min, std::int64_t max, std::int64_t& out) {
   reader.Read(key, out);
   if (out < min || out > max) {

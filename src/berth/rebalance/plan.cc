@@ -321,7 +321,7 @@ class Planner {
     prover_.OnViewChanged();
   }
 
-  // What no plan can change.
+  // Why no plan can move the pod of this objection; empty: one could.
   std::string WhyNever(const Objection& objection) const {
     const PodView& pod = view_.pod(objection.pod);
     if (pod.pod->metadata.deletion_time) return "it is being deleted";

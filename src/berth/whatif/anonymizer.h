@@ -32,7 +32,7 @@ class Anonymizer {
 
   // A name, a label's value, an image ...
   std::string Text(std::string_view text) const;
-  // The same, but whole numbers stay.
+  // The value of a label of a node: as Text, but whole numbers stay as they are.
   std::string NodeLabelValue(std::string_view text) const;
   // The key of a label, taint or annotation.
   std::string Key(std::string_view key) const;

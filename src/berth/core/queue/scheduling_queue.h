@@ -226,7 +226,7 @@ class SchedulingQueue {
 
   // The pod in any place but in flight; null: it is not here. Valid until the next change.
   const framework::PodInfoPtr* FindWaiting(std::string_view uid) const;
-  // Of such a pod; it may be changed.
+  // What the status of a waiting pod was last told, for the caller to update; null: the pod is not here.
   StatusTold* FindTold(std::string_view uid);
   bool Contains(std::string_view uid) const { return FindWaiting(uid) != nullptr; }
   bool IsInFlight(std::string_view uid) const;

@@ -47,7 +47,7 @@ struct Scheduler::Parts {
   }
 
   // Brings the metrics up to date that are not written as things happen. While many pods are decided, now and then.
-  void RecordSizes() {
+  void ObserveSizes() {
     const bool is_busy = state.queue.active_count() > 0 || state.queue.waiting_group_count() > kGroupsCountedAtOnce;
     if (is_busy && state.now - sizes_noted < kSizesNotedEvery) return;
     sizes_noted = state.now;
@@ -113,7 +113,7 @@ std::optional<Time> Scheduler::NextWake() const {
 }
 
 void Scheduler::TakeOutputs(std::vector<Output>& outputs) {
-  parts_->RecordSizes();
+  parts_->ObserveSizes();
   parts_->state.outputs.TakeInto(outputs);
 }
 

@@ -48,7 +48,7 @@ class EmbeddedCluster {
   // In-process clients; their callbacks come on one loop of the cluster's own.
   client::RestClient& rest() { return *rest_; }
   client::RestClient& events() { return *events_; }
-  // The loop of these.
+  // The event loop on which rest() and events() call back.
   net::IoContext& io() { return client_io_; }
   int ReadyNodes() const { return kubelets_ ? kubelets_->Stats().nodes_ready : 0; }
   // "127.0.0.1:8001"; empty without a listener.
