@@ -37,7 +37,9 @@ MAY_INCLUDE = {
     "conformance": CORE + ["config", "cache", "queue", "plugins", "runtime", "scheduler", "cli", "whatif"],
     "net": ["base"],
     "client": ["base", "codec", "api", "net"],
-    "apiserver": ["base", "codec", "api", "net"],
+    # What Kubernetes says of an object; no network, no threads.
+    "objects": ["base", "codec", "api"],
+    "apiserver": ["base", "codec", "api", "net", "objects"],
     "kubelet": ["base", "codec", "api", "net", "client"],
     "controllers": ["base", "codec", "api", "net", "client"],
     "cli": ["base"],
@@ -53,7 +55,7 @@ MAY_INCLUDE = {
     "prices": ["base", "codec", "api", "plugins", "client", "cli"],
     # Questions about a cluster: the core on a state that the client reads.
     "whatif": CORE + ["config", "cache", "instruments", "queue", "plugins", "runtime", "scheduler", "net", "client", "cli",
-                      "apiserver", "controllers"],
+                      "objects", "controllers"],
     # Another scheduler's decisions beside the core's.
     "shadow": CORE + ["config", "cache", "plugins", "runtime", "scheduler", "cli", "whatif"],
     # Which pods should move, and where to, proved on the core that whatif has.

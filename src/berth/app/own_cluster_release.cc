@@ -56,7 +56,7 @@ Expected<config::FeatureGates> OwnClusterGates(const OwnClusterRelease& release,
 void FollowGates(const config::FeatureGates& gates, embedded_cluster::EmbeddedClusterOptions& cluster) {
   const framework::Release release = gates.FollowedRelease();
   cluster.release_minor = gates.release_minor();
-  cluster.creation_warnings = [release](const apiserver::ResourceType& type, std::string_view text) {
+  cluster.creation_warnings = [release](const objects::ResourceType& type, std::string_view text) {
     if (type.kind != "PodGroup" && type.kind != "CompositePodGroup") return std::vector<std::string>();
     auto document = codec::ParseJson(text);
     if (!document.ok() || !document->is_object()) return std::vector<std::string>();

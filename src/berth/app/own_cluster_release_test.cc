@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "berth/devcluster/apiserver/resource.h"
 #include "berth/devcluster/embedded_cluster/embedded_cluster.h"
+#include "berth/devcluster/objects/resource.h"
 
 namespace berth::app {
 namespace {
@@ -48,8 +48,8 @@ std::vector<std::string> Warnings(const OwnClusterRelease& release, std::string_
   EXPECT_EQ(cluster.release_minor, gates->release_minor());
   const bool is_composite = plural == "compositepodgroups";
   const auto* type = plural == "pods"
-                         ? apiserver::FindResource("", "v1", plural)
-                         : apiserver::FindResource("scheduling.k8s.io", is_composite ? "v1alpha3" : "v1beta1", plural);
+                         ? objects::FindResource("", "v1", plural)
+                         : objects::FindResource("scheduling.k8s.io", is_composite ? "v1alpha3" : "v1beta1", plural);
   return cluster.creation_warnings(*type,
                                    R"({"metadata":{"name":"g","namespace":"shop"},"spec":)" + std::string(spec) + "}");
 }

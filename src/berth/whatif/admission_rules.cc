@@ -3,8 +3,8 @@
 
 #include <optional>
 
-#include "berth/devcluster/apiserver/priority.h"
-#include "berth/devcluster/apiserver/runtime_class.h"
+#include "berth/devcluster/objects/priority.h"
+#include "berth/devcluster/objects/runtime_class.h"
 
 namespace berth::whatif {
 namespace {
@@ -46,17 +46,17 @@ void AdmissionRules::Add(std::string_view kind, const std::string& namespace_nam
 
 Expected<void> AdmissionRules::Admit(json::object& pod, std::string_view path_prefix) const {
   if (HasClass(pod, "runtimeClassName")) {
-    const auto why = apiserver::ApplyRuntimeClass(pod, runtime_classes_);
+    const auto why = objects::ApplyRuntimeClass(pod, runtime_classes_);
     // Of a class that may exist the caller has a note.
     if (why && (knows_runtime_classes_ || !why->ends_with("not found")))
       return InvalidError(std::string(path_prefix) + "spec.runtimeClassName: " + *why);
   }
-  if (const auto why = apiserver::ResolvePodPriority(pod, priority_classes_)) return BadPriority(path_prefix, *why);
+  if (const auto why = objects::ResolvePodPriority(pod, priority_classes_)) return BadPriority(path_prefix, *why);
   return {};
 }
 
 Expected<void> AdmissionRules::AdmitPodGroup(json::object& group, std::string_view what) const {
-  if (const auto why = apiserver::ResolvePodGroupPriority(group, what, priority_classes_)) return BadPriority("", *why);
+  if (const auto why = objects::ResolvePodGroupPriority(group, what, priority_classes_)) return BadPriority("", *why);
   return {};
 }
 

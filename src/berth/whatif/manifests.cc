@@ -8,9 +8,9 @@
 
 #include "berth/base/go_text.h"
 #include "berth/codec/yaml.h"
-#include "berth/devcluster/apiserver/metadata_validation.h"
-#include "berth/devcluster/apiserver/resource.h"
-#include "berth/devcluster/apiserver/schema.h"
+#include "berth/devcluster/objects/metadata_validation.h"
+#include "berth/devcluster/objects/resource.h"
+#include "berth/devcluster/objects/schema.h"
 #include "berth/framework/object_kinds.h"
 #include "berth/whatif/admission_rules.h"
 
@@ -18,8 +18,8 @@ namespace berth::whatif {
 namespace {
 
 namespace json = codec::json;
-using apiserver::FieldError;
-using apiserver::ResourceType;
+using objects::FieldError;
+using objects::ResourceType;
 
 // Beside those that plugins read.
 constexpr std::array<std::string_view, 10> kKinds = {
@@ -54,7 +54,7 @@ bool IsSimulated(std::string_view kind) {
 }
 
 const ResourceType* FindType(std::string_view api_version, std::string_view kind) {
-  for (const ResourceType& type : apiserver::ResourceTypes()) {
+  for (const ResourceType& type : objects::ResourceTypes()) {
     if (type.kind == kind && VersionOf(type) == api_version && IsSimulated(kind)) return &type;
   }
   return nullptr;
@@ -69,17 +69,17 @@ Expected<void> ToError(const std::vector<FieldError>& errors, std::string_view p
 
 // What must be right before anything else can be read of it.
 Expected<void> CheckShape(const ResourceType& type, json::object& object) {
-  if (const auto wrong = apiserver::WrongType(type, object)) return InvalidError(*wrong);
-  const std::vector<std::string> unknown = apiserver::UnknownFields(type, object);
+  if (const auto wrong = objects::WrongType(type, object)) return InvalidError(*wrong);
+  const std::vector<std::string> unknown = objects::UnknownFields(type, object);
   if (!unknown.empty()) return InvalidError(GoAggregate(unknown));
-  apiserver::DropNulls(object);
+  objects::DropNulls(object);
   return {};
 }
 
 Expected<void> Prepare(const ResourceType& type, json::object& object, std::string_view path_prefix) {
   type.set_defaults(object);
   type.prepare_create(object);
-  std::vector<FieldError> errors = apiserver::ValidateMetadata(type, MutableObjectOf(object, "metadata"));
+  std::vector<FieldError> errors = objects::ValidateMetadata(type, MutableObjectOf(object, "metadata"));
   if (errors.empty()) errors = type.validate(object, nullptr);
   return ToError(errors, path_prefix);
 }
@@ -243,16 +243,16 @@ Expected<Manifests> ReadManifests(const std::vector<ManifestFile>& files, const 
 }
 
 Expected<void> PreparePod(json::object& pod, std::string_view path_prefix, const AdmissionRules& rules) {
-  static const ResourceType* const type = apiserver::FindResource("", "v1", "pods");
+  static const ResourceType* const type = objects::FindResource("", "v1", "pods");
   BERTH_RETURN_IF_ERROR(CheckShape(*type, pod));
   BERTH_RETURN_IF_ERROR(rules.Admit(pod, path_prefix));
   return Prepare(*type, pod, path_prefix);
 }
 
 Expected<void> PreparePodGroup(json::object& group, const AdmissionRules& rules) {
-  static const ResourceType* const single = apiserver::FindResource("scheduling.k8s.io", "v1beta1", "podgroups");
+  static const ResourceType* const single = objects::FindResource("scheduling.k8s.io", "v1beta1", "podgroups");
   static const ResourceType* const composite =
-      apiserver::FindResource("scheduling.k8s.io", "v1alpha3", "compositepodgroups");
+      objects::FindResource("scheduling.k8s.io", "v1alpha3", "compositepodgroups");
   const bool is_composite = TextOf(group, "kind") == composite->kind;
   group.erase("status");
   BERTH_RETURN_IF_ERROR(rules.AdmitPodGroup(group, is_composite ? "composite pod group" : "pod group"));

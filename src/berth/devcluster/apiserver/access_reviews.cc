@@ -8,10 +8,11 @@
 
 #include <openssl/crypto.h>
 
-#include "berth/devcluster/apiserver/body_check.h"
-#include "berth/devcluster/apiserver/resources_validate_review.h"
 #include "berth/devcluster/apiserver/rest_parameters.h"
 #include "berth/devcluster/apiserver/service_account_tokens.h"
+#include "berth/devcluster/apiserver/status_response.h"
+#include "berth/devcluster/objects/body_check.h"
+#include "berth/devcluster/objects/validate/review.h"
 #include "berth/shell/net/url.h"
 
 namespace berth::apiserver {
@@ -50,9 +51,9 @@ std::string_view BoundPlural(std::string_view kind) {
   return {};
 }
 
-const ResourceType& TokenRequestType() {
-  static const ResourceType kType = [] {
-    ResourceType type;
+const objects::ResourceType& TokenRequestType() {
+  static const objects::ResourceType kType = [] {
+    objects::ResourceType type;
     type.group = "authentication.k8s.io";
     type.version = "v1";
     type.kind = "TokenRequest";
@@ -84,8 +85,9 @@ net::Response Created(const json::object& document, const std::vector<std::strin
 }
 
 bool HasAudience(const json::array& audiences, std::string_view wanted) {
-  return std::any_of(audiences.begin(), audiences.end(),
-                     [&](const json::value& each) { return each.is_string() && View(each.get_string()) == wanted; });
+  return std::any_of(audiences.begin(), audiences.end(), [&](const json::value& each) {
+    return each.is_string() && objects::View(each.get_string()) == wanted;
+  });
 }
 
 constexpr std::string_view kAnonymous = "system:anonymous";
@@ -126,12 +128,13 @@ UserInfo Impersonated(const net::Request& request, UserInfo sender) {
 }
 
 // A body that is answered and not kept.
-Outcome<json::object> ReadBody(const RestCall& call, const ResourceType& type, std::vector<std::string>& warnings) {
-  BERTH_ASSIGN_OR_RETURN(WriteOptions options, ParseWriteOptions(call.request, call.target, "CreateOptions"));
+objects::Outcome<json::object> ReadBody(const RestCall& call, const objects::ResourceType& type,
+                                        std::vector<std::string>& warnings) {
+  BERTH_ASSIGN_OR_RETURN(objects::WriteOptions options, ParseWriteOptions(call.request, call.target, "CreateOptions"));
   options.warnings = &warnings;
   BERTH_ASSIGN_OR_RETURN(json::object body, DecodeObject(call.request));
-  BERTH_RETURN_IF_ERROR(CheckBody(type, body, options));
-  MutableObject(body, "metadata").erase("managedFields");
+  BERTH_RETURN_IF_ERROR(objects::CheckBody(type, body, options));
+  objects::MutableObject(body, "metadata").erase("managedFields");
   return body;
 }
 
@@ -157,26 +160,27 @@ std::optional<UserInfo> AccessReviews::Authenticate(const net::Request& request)
   return Impersonated(request, *std::move(identified.user));
 }
 
-Outcome<net::Response> AccessReviews::Review(const RestCall& call) const {
-  const ResourceType& type = *call.route.served->type;
+objects::Outcome<net::Response> AccessReviews::Review(const RestCall& call) const {
+  const objects::ResourceType& type = *call.route.served->type;
   BERTH_RETURN_IF_ERROR(NegotiateRendering(call.request, call.target, *call.route.served, registry_.WallNow()));
   std::vector<std::string> warnings;
   BERTH_ASSIGN_OR_RETURN(json::object review, ReadBody(call, type, warnings));
-  json::object& metadata = MutableObject(review, "metadata");
+  json::object& metadata = objects::MutableObject(review, "metadata");
   if (type.namespaced) metadata["namespace"] = call.route.namespace_name;
   const bool has_more = metadata.size() > (type.namespaced ? 1U : 0U);
   const bool is_about_access = type.kind.ends_with("AccessReview");
-  std::vector<FieldError> errors = type.validate(review, nullptr);
+  std::vector<objects::FieldError> errors = type.validate(review, nullptr);
   if (is_about_access && has_more) {
-    errors.push_back(internal::Invalid("metadata", metadata,
-                                       type.namespaced ? "must be empty except for namespace" : "must be empty"));
+    errors.push_back(objects::internal::Invalid(
+        "metadata", metadata, type.namespaced ? "must be empty except for namespace" : "must be empty"));
   }
-  if (!errors.empty()) return Invalid(type, "", errors);
+  if (!errors.empty()) return objects::Invalid(type, "", errors);
   if (is_about_access) {
     Allow(review);
   } else if (type.kind == "SelfSubjectRulesReview") {
-    const json::object* spec = ObjectMember(review, "spec");
-    if (spec == nullptr || StringMember(*spec, "namespace").empty()) return BadRequest("no namespace on request");
+    const json::object* spec = objects::ObjectMember(review, "spec");
+    if (spec == nullptr || objects::StringMember(*spec, "namespace").empty())
+      return objects::BadRequest("no namespace on request");
     review["spec"] = json::object();  // as upstream's answer
     review["status"] = Rules();
   } else if (type.kind == "SelfSubjectReview") {
@@ -198,37 +202,37 @@ AccessReviews::Identified AccessReviews::Identify(std::string_view token, const 
   }
   const auto claims = ReadToken(token_key_, token);
   if (!claims) return refused("it was not issued by this server");
-  const json::value* expires = FindMember(*claims, "exp");
+  const json::value* expires = objects::FindMember(*claims, "exp");
   if (expires == nullptr || !expires->is_int64() || expires->get_int64() <= Seconds(registry_.WallNow())) {
     return refused("service account token has expired");
   }
-  const json::object* kubernetes = ObjectMember(*claims, "kubernetes.io");
-  const json::object* account = kubernetes == nullptr ? nullptr : ObjectMember(*kubernetes, "serviceaccount");
-  const json::array* own = ArrayMember(*claims, "aud");
+  const json::object* kubernetes = objects::ObjectMember(*claims, "kubernetes.io");
+  const json::object* account = kubernetes == nullptr ? nullptr : objects::ObjectMember(*kubernetes, "serviceaccount");
+  const json::array* own = objects::ArrayMember(*claims, "aud");
   if (account == nullptr || own == nullptr) return refused("it names no service account");
-  const std::string_view namespace_name = StringMember(*kubernetes, "namespace");
-  const std::string_view name = StringMember(*account, "name");
+  const std::string_view namespace_name = objects::StringMember(*kubernetes, "namespace");
+  const std::string_view name = objects::StringMember(*account, "name");
   const auto found = registry_.Get(*registry_.Find("", "v1", "serviceaccounts"), namespace_name, name);
-  if (!found.ok() || (*found)->uid != StringMember(*account, "uid")) {
+  if (!found.ok() || (*found)->uid != objects::StringMember(*account, "uid")) {
     return refused("service account " + std::string(namespace_name) + '/' + std::string(name) + " has been deleted");
   }
   Identified identified;
   for (const json::value& each : audiences) {
-    if (each.is_string() && HasAudience(*own, View(each.get_string()))) identified.audiences.push_back(each);
+    if (each.is_string() && HasAudience(*own, objects::View(each.get_string()))) identified.audiences.push_back(each);
   }
   if (identified.audiences.empty()) return refused(std::string(kWrongAudiences));
   identified.user = ServiceAccountUser(namespace_name, name, (*found)->uid);
   identified.user->extra["authentication.kubernetes.io/credential-id"] =
-      json::array{json::string("JTI=" + std::string(StringMember(*claims, "jti")))};
+      json::array{json::string("JTI=" + std::string(objects::StringMember(*claims, "jti")))};
   return identified;
 }
 
-Outcome<Done> AccessReviews::ReviewToken(json::object& review) const {
-  const json::object* spec = ObjectMember(review, "spec");
-  const std::string_view token = spec == nullptr ? std::string_view() : StringMember(*spec, "token");
-  if (token.empty()) return BadRequest("token is required for TokenReview in authentication");
+objects::Outcome<objects::Done> AccessReviews::ReviewToken(json::object& review) const {
+  const json::object* spec = objects::ObjectMember(review, "spec");
+  const std::string_view token = spec == nullptr ? std::string_view() : objects::StringMember(*spec, "token");
+  if (token.empty()) return objects::BadRequest("token is required for TokenReview in authentication");
   const json::array server{json::string(kTokenIssuer)};
-  const json::array* wanted = ArrayMember(*spec, "audiences");
+  const json::array* wanted = objects::ArrayMember(*spec, "audiences");
   Identified identified = Identify(token, wanted == nullptr || wanted->empty() ? server : *wanted);
   json::object status;
   if (identified.user) {
@@ -240,59 +244,65 @@ Outcome<Done> AccessReviews::ReviewToken(json::object& review) const {
     status["error"] = "[invalid bearer token, " + identified.why_not + ']';
   }
   review["status"] = std::move(status);
-  return Done();
+  return objects::Done();
 }
 
-Outcome<json::object> AccessReviews::BoundObject(const json::object& reference, std::string_view namespace_name) const {
-  const std::string_view kind = StringMember(reference, "kind");
+objects::Outcome<json::object> AccessReviews::BoundObject(const json::object& reference,
+                                                          std::string_view namespace_name) const {
+  const std::string_view kind = objects::StringMember(reference, "kind");
   const std::string_view plural = BoundPlural(kind);
-  if (plural.empty() || StringMember(reference, "apiVersion") != "v1") {
-    return BadRequest("cannot bind token for object of type " + std::string(StringMember(reference, "apiVersion")) +
-                      ", Kind=" + std::string(kind));
+  if (plural.empty() || objects::StringMember(reference, "apiVersion") != "v1") {
+    return objects::BadRequest("cannot bind token for object of type " +
+                               std::string(objects::StringMember(reference, "apiVersion")) +
+                               ", Kind=" + std::string(kind));
   }
-  const ServedType& served = *registry_.Find("", "v1", plural);
-  const std::string_view name = StringMember(reference, "name");
-  BERTH_ASSIGN_OR_RETURN(const ObjectPtr object,
+  const objects::ServedType& served = *registry_.Find("", "v1", plural);
+  const std::string_view name = objects::StringMember(reference, "name");
+  BERTH_ASSIGN_OR_RETURN(const objects::ObjectPtr object,
                          registry_.Get(served, served.type->namespaced ? namespace_name : std::string_view(), name));
-  const std::string_view uid = StringMember(reference, "uid");
+  const std::string_view uid = objects::StringMember(reference, "uid");
   if (!uid.empty() && uid != object->uid) {
-    return Conflict(*served.type, name,
-                    "the UID in the bound object reference (" + std::string(uid) +
-                        ") does not match the UID in record. The object might have been deleted and then recreated");
+    return objects::Conflict(
+        *served.type, name,
+        "the UID in the bound object reference (" + std::string(uid) +
+            ") does not match the UID in record. The object might have been deleted and then recreated");
   }
   return json::object{{"name", json::string(name)}, {"uid", object->uid}};
 }
 
-Outcome<net::Response> AccessReviews::RequestToken(const RestCall& call) const {
-  const ResourceType& type = TokenRequestType();
+objects::Outcome<net::Response> AccessReviews::RequestToken(const RestCall& call) const {
+  const objects::ResourceType& type = TokenRequestType();
   const std::string& namespace_name = call.route.namespace_name;
   std::vector<std::string> warnings;
   BERTH_ASSIGN_OR_RETURN(json::object request, ReadBody(call, type, warnings));
-  json::object& metadata = MutableObject(request, "metadata");
+  json::object& metadata = objects::MutableObject(request, "metadata");
   for (const auto& [member, want] : {std::pair<const char*, const std::string&>{"name", call.route.name},
                                      std::pair<const char*, const std::string&>{"namespace", namespace_name}}) {
-    const std::string_view own = StringMember(metadata, member);
+    const std::string_view own = objects::StringMember(metadata, member);
     if (!own.empty() && own != want) {
-      return Invalid(type, call.route.name,
-                     {internal::Invalid("metadata." + std::string(member), json::string(own),
-                                        "must match the service account " + std::string(member) + " if specified")});
+      return objects::Invalid(
+          type, call.route.name,
+          {objects::internal::Invalid("metadata." + std::string(member), json::string(own),
+                                      "must match the service account " + std::string(member) + " if specified")});
     }
     metadata[member] = want;
   }
-  BERTH_ASSIGN_OR_RETURN(const ObjectPtr account, registry_.Get(*call.route.served, namespace_name, call.route.name));
-  if (const std::string_view uid = StringMember(metadata, "uid"); !uid.empty() && uid != account->uid) {
-    return Conflict(type, call.route.name,
-                    "the UID in the token request (" + std::string(uid) +
-                        ") does not match the UID of the service account (" + account->uid + ')');
+  BERTH_ASSIGN_OR_RETURN(const objects::ObjectPtr account,
+                         registry_.Get(*call.route.served, namespace_name, call.route.name));
+  if (const std::string_view uid = objects::StringMember(metadata, "uid"); !uid.empty() && uid != account->uid) {
+    return objects::Conflict(type, call.route.name,
+                             "the UID in the token request (" + std::string(uid) +
+                                 ") does not match the UID of the service account (" + account->uid + ')');
   }
-  json::object& spec = MutableObject(request, "spec");
-  if (const json::array* audiences = ArrayMember(spec, "audiences"); audiences == nullptr || audiences->empty()) {
+  json::object& spec = objects::MutableObject(request, "spec");
+  if (const json::array* audiences = objects::ArrayMember(spec, "audiences");
+      audiences == nullptr || audiences->empty()) {
     spec["audiences"] = json::array{json::string(kTokenIssuer)};
   }
   spec.emplace("expirationSeconds", kTokenSecondsDefault);
-  internal::Errors errors;
-  internal::ValidateTokenRequest(request, nullptr, errors);
-  if (!errors.empty()) return Invalid(type, "", errors);
+  objects::internal::Errors errors;
+  objects::internal::ValidateTokenRequest(request, nullptr, errors);
+  if (!errors.empty()) return objects::Invalid(type, "", errors);
 
   const Time now = registry_.WallNow();
   const std::int64_t seconds = spec["expirationSeconds"].get_int64();
@@ -300,9 +310,9 @@ Outcome<net::Response> AccessReviews::RequestToken(const RestCall& call) const {
   json::object kubernetes;
   kubernetes["namespace"] = namespace_name;
   kubernetes["serviceaccount"] = json::object{{"name", call.route.name}, {"uid", account->uid}};
-  if (const json::object* reference = ObjectMember(spec, "boundObjectRef")) {
+  if (const json::object* reference = objects::ObjectMember(spec, "boundObjectRef")) {
     BERTH_ASSIGN_OR_RETURN(json::object bound, BoundObject(*reference, namespace_name));
-    std::string member(BoundPlural(StringMember(*reference, "kind")));
+    std::string member(BoundPlural(objects::StringMember(*reference, "kind")));
     member.pop_back();  // the claim is called after one of them
     kubernetes[member] = std::move(bound);
   }

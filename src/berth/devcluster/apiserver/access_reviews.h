@@ -11,9 +11,11 @@
 
 #include "berth/devcluster/apiserver/registry.h"
 #include "berth/devcluster/apiserver/rest_call.h"
-#include "berth/devcluster/apiserver/status_error.h"
+#include "berth/devcluster/objects/status_error.h"
 
 namespace berth::apiserver {
+
+namespace json = codec::json;
 
 struct UserInfo {
   std::string name;
@@ -35,10 +37,10 @@ class AccessReviews {
   std::optional<UserInfo> Authenticate(const net::Request& request) const;
 
   // A create of a type that is not stored.
-  Outcome<net::Response> Review(const RestCall& call) const;
+  objects::Outcome<net::Response> Review(const RestCall& call) const;
 
   // A create of serviceaccounts/token.
-  Outcome<net::Response> RequestToken(const RestCall& call) const;
+  objects::Outcome<net::Response> RequestToken(const RestCall& call) const;
 
  private:
   // Whom a token is for, the administrator's or a service account's, if it is good for one of `audiences` now; those
@@ -49,8 +51,8 @@ class AccessReviews {
     std::string why_not;
   };
   Identified Identify(std::string_view token, const json::array& audiences) const;
-  Outcome<Done> ReviewToken(json::object& review) const;
-  Outcome<json::object> BoundObject(const json::object& reference, std::string_view namespace_name) const;
+  objects::Outcome<objects::Done> ReviewToken(json::object& review) const;
+  objects::Outcome<json::object> BoundObject(const json::object& reference, std::string_view namespace_name) const;
 
   Registry& registry_;
   const std::string token_key_;

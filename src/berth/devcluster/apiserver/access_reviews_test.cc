@@ -33,7 +33,7 @@ class AccessReviewsTest : public ::testing::Test {
   }
 
   ManualClock clock_;
-  ApiServer server_{ResourceTypes(), clock_};
+  ApiServer server_{objects::ResourceTypes(), clock_};
 };
 
 TEST_F(AccessReviewsTest, EverybodyMayDoEverything) {
@@ -127,7 +127,7 @@ TEST_F(AccessReviewsTest, ATokenEndsWithItsServiceAccount) {
 }
 
 TEST_F(AccessReviewsTest, ClientsFromOutsideShowAToken) {
-  ApiServer server(ResourceTypes(), clock_, {.token_key = "key", .admin_token = "secret"});
+  ApiServer server(objects::ResourceTypes(), clock_, {.token_key = "key", .admin_token = "secret"});
   const auto get = [&](const std::string& target, const std::string& token) {
     std::vector<net::Header> headers;
     if (!token.empty()) headers.push_back({"Authorization", token});
@@ -153,12 +153,12 @@ TEST_F(AccessReviewsTest, ClientsFromOutsideShowAToken) {
 }
 
 TEST_F(AccessReviewsTest, AnAdministratorNeedsAKeyThatNobodyCanGuess) {
-  EXPECT_DEATH(ApiServer(ResourceTypes(), clock_, {.admin_token = "secret"}), "signed with the seed");
+  EXPECT_DEATH(ApiServer(objects::ResourceTypes(), clock_, {.admin_token = "secret"}), "signed with the seed");
 }
 
 // As `berth run --secure-port` asks when somebody comes to it with the token of `berth cluster --token`.
 TEST_F(AccessReviewsTest, TheAdministratorsTokenIsKnownAgain) {
-  ApiServer server(ResourceTypes(), clock_, {.token_key = "key", .admin_token = "secret"});
+  ApiServer server(objects::ResourceTypes(), clock_, {.token_key = "key", .admin_token = "secret"});
   const auto review = [&](const std::string& spec) {
     return Call(server.handler(), "POST", "/apis/authentication.k8s.io/v1/tokenreviews", "{\"spec\":{" + spec + "}}");
   };

@@ -12,21 +12,23 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "berth/devcluster/apiserver/custom_definition.h"
 #include "berth/devcluster/apiserver/store.h"
+#include "berth/devcluster/objects/custom/custom_definition.h"
 
 namespace berth::apiserver {
+
+namespace json = codec::json;
 
 // Names that definitions may have had since the server began: each has a table of the store for good.
 inline constexpr std::size_t kCustomTablesMax = 2'000;
 
 // The definitions at one time.
 struct CustomCatalog {
-  std::vector<std::shared_ptr<const CustomDefinition>> definitions;
+  std::vector<std::shared_ptr<const objects::CustomDefinition>> definitions;
   // By "group/version/plural"; each keeps its definition.
-  absl::flat_hash_map<std::string, std::shared_ptr<const ServedType>> by_path;
+  absl::flat_hash_map<std::string, std::shared_ptr<const objects::ServedType>> by_path;
   // In the order of discovery: groups by name, the most stable version first.
-  std::vector<const ResourceType*> types;
+  std::vector<const objects::ResourceType*> types;
   // Another one for another catalog, the same for the same definitions; empty when there are none.
   std::string version;
 };
@@ -46,7 +48,7 @@ class CustomResources {
   void Update(const std::vector<json::object>& definitions);
 
  private:
-  std::shared_ptr<const CustomDefinition> Make(const json::object& definition);
+  std::shared_ptr<const objects::CustomDefinition> Make(const json::object& definition);
 
   Store& store_;
   const TableOptions usual_;

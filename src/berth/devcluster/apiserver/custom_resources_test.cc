@@ -58,7 +58,7 @@ class CustomResourcesTest : public ::testing::Test {
   }
 
   ManualClock clock_;
-  ApiServer server_{ResourceTypes(), clock_};
+  ApiServer server_{objects::ResourceTypes(), clock_};
 };
 
 // What a file would keep of one server, for the next one.
@@ -245,23 +245,23 @@ TEST_F(CustomResourcesTest, DeletedOnesDoNotComeBack) {
     SCOPED_TRACE("killed after " + std::to_string(writes) + " writes of the deletion");
     MemoryLog log;
     {
-      const ApiServer server(ResourceTypes(), clock_, log.Options());
+      const ApiServer server(objects::ResourceTypes(), clock_, log.Options());
       begin(server);
       log.writes_left = writes;
       ASSERT_EQ(Call(server.handler(), "DELETE", definition).status, 200);
       log.writes_left = INT_MAX;
     }
     const bool is_gone =
-        Call(ApiServer(ResourceTypes(), clock_, log.Options()).handler(), "GET", definition).status == 404;
+        Call(ApiServer(objects::ResourceTypes(), clock_, log.Options()).handler(), "GET", definition).status == 404;
     EXPECT_EQ(is_gone, writes == 3);
     if (!is_gone) continue;
-    EXPECT_EQ(post(ApiServer(ResourceTypes(), clock_, log.Options()), kDefinitions, Definition(kV1)), 201);
-    const ApiServer server(ResourceTypes(), clock_, log.Options());
+    EXPECT_EQ(post(ApiServer(objects::ResourceTypes(), clock_, log.Options()), kDefinitions, Definition(kV1)), 201);
+    const ApiServer server(objects::ResourceTypes(), clock_, log.Options());
     EXPECT_EQ(Call(server.handler(), "GET", kWidgets).Text("items"), "[]");
   }
 
   MemoryLog log;
-  const ApiServer server(ResourceTypes(), clock_, log.Options());
+  const ApiServer server(objects::ResourceTypes(), clock_, log.Options());
   begin(server);
   log.refused = "example.com/widgets";
   const Answer refused = Call(server.handler(), "DELETE", definition);
@@ -331,12 +331,12 @@ TEST_F(CustomResourcesTest, AGroupThatLooksLikeOneOfKubernetes) {
   EXPECT_EQ(made.Text("x"), "1");
 }
 
-TEST(IsMoreStable, SortsAsKubernetes) {
+TEST(objects::IsMoreStable, SortsAsKubernetes) {
   const std::vector<std::string> sorted = {"v10",     "v2",        "v1",        "v11beta2", "v10beta3",
                                            "v3beta1", "v12alpha1", "v11alpha2", "foo1",     "foo10"};
   for (std::size_t i = 0; i < sorted.size(); ++i) {
     for (std::size_t k = 0; k < sorted.size(); ++k) {
-      EXPECT_EQ(IsMoreStable(sorted[i], sorted[k]), i < k) << sorted[i] << ' ' << sorted[k];
+      EXPECT_EQ(objects::IsMoreStable(sorted[i], sorted[k]), i < k) << sorted[i] << ' ' << sorted[k];
     }
   }
 }

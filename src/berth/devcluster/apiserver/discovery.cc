@@ -6,10 +6,10 @@
 
 #include "berth/base/text.h"
 #include "berth/devcluster/apiserver/metrics_api.h"
-#include "berth/devcluster/apiserver/object.h"
 #include "berth/devcluster/apiserver/openapi.h"
 #include "berth/devcluster/apiserver/openapi_protobuf.h"
-#include "berth/devcluster/apiserver/resource.h"
+#include "berth/devcluster/objects/object.h"
+#include "berth/devcluster/objects/resource.h"
 
 namespace berth::apiserver {
 namespace {
@@ -27,7 +27,7 @@ struct Subresource {
   std::vector<std::string> verbs;
 };
 
-std::vector<std::string> Verbs(const ResourceType& type) {
+std::vector<std::string> Verbs(const objects::ResourceType& type) {
   if (IsMeasured(type)) return {"get", "list"};
   if (!type.is_stored) return {"create"};
   std::vector<std::string> verbs = {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"};
@@ -36,7 +36,7 @@ std::vector<std::string> Verbs(const ResourceType& type) {
   return verbs;
 }
 
-std::vector<Subresource> Subresources(const ResourceType& type) {
+std::vector<Subresource> Subresources(const objects::ResourceType& type) {
   std::vector<Subresource> all;
   const bool is_ours = type.structural == nullptr;
   if (is_ours && type.kind == "Pod") {
@@ -55,8 +55,8 @@ std::vector<Subresource> Subresources(const ResourceType& type) {
 // Kubernetes' own types, then those of custom resources.
 template <typename Visit>
 void ForEachType(const CustomCatalog& custom, const Visit& visit) {
-  for (const ResourceType& type : ResourceTypes()) visit(type);
-  for (const ResourceType* type : custom.types) visit(*type);
+  for (const objects::ResourceType& type : objects::ResourceTypes()) visit(type);
+  for (const objects::ResourceType* type : custom.types) visit(*type);
 }
 
 struct GroupVersion {
@@ -67,7 +67,7 @@ struct GroupVersion {
 
 std::vector<GroupVersion> GroupVersions(const CustomCatalog& custom) {
   std::vector<GroupVersion> all;
-  ForEachType(custom, [&](const ResourceType& type) {
+  ForEachType(custom, [&](const objects::ResourceType& type) {
     const bool is_known = std::any_of(all.begin(), all.end(), [&](const GroupVersion& each) {
       return each.group == type.group && each.version == type.version;
     });
@@ -149,7 +149,7 @@ json::object GroupDocument(const CustomCatalog& custom, const std::string& group
 
 json::object ResourceList(const CustomCatalog& custom, const GroupVersion& version) {
   json::array resources;
-  ForEachType(custom, [&](const ResourceType& type) {
+  ForEachType(custom, [&](const objects::ResourceType& type) {
     if (type.group != version.group || type.version != version.version) return;
     json::object resource;
     resource["name"] = type.plural;
@@ -194,7 +194,7 @@ json::object ResponseKind(std::string_view group, std::string_view version, std:
 
 json::object AggregatedVersion(const CustomCatalog& custom, const GroupVersion& version) {
   json::array resources;
-  ForEachType(custom, [&](const ResourceType& type) {
+  ForEachType(custom, [&](const objects::ResourceType& type) {
     if (type.group != version.group || type.version != version.version) return;
     json::object resource;
     resource["resource"] = type.plural;

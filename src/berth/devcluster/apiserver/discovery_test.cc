@@ -7,7 +7,7 @@
 
 #include "berth/devcluster/apiserver/openapi.h"
 #include "berth/devcluster/apiserver/openapi_protobuf.h"
-#include "berth/devcluster/apiserver/resource.h"
+#include "berth/devcluster/objects/resource.h"
 
 namespace berth::apiserver {
 namespace {
@@ -104,7 +104,7 @@ TEST(Discovery, WhatIsNotDiscovery) {
 
 TEST(OpenApi, IndexNamesEveryGroupVersion) {
   const json::object index = Get("/openapi/v3");
-  for (const ResourceType& type : ResourceTypes()) {
+  for (const objects::ResourceType& type : objects::ResourceTypes()) {
     const std::string path = type.group.empty() ? "api/v1" : "apis/" + type.group + "/" + type.version;
     const std::string url(index.at("paths").at(path).at("serverRelativeURL").as_string());
     const std::string want = "/openapi/v3/" + path + "?hash=";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Server-side apply and managedFields, through the API.
-#include "berth/devcluster/apiserver/managed_fields.h"
+#include "berth/devcluster/objects/fields/managed_fields.h"
 
 #include <gtest/gtest.h>
 
@@ -53,7 +53,7 @@ class ServerSideApply : public ::testing::Test {
   const std::string web_ = std::string(kDeployments) + "/web";
   const std::string map_ = std::string(kMaps) + "/m";
   ManualClock clock_;
-  ApiServer server_{ResourceTypes(), clock_};
+  ApiServer server_{objects::ResourceTypes(), clock_};
 };
 
 TEST_F(ServerSideApply, CreatesChangesAndLeavesAlone) {
@@ -198,7 +198,7 @@ TEST_F(ServerSideApply, ManyUpdatersArePutTogether) {
     ASSERT_EQ(Patch(map_ + "?fieldManager=m" + n, R"({"data":{"k)" + n + R"(":"1"}})").status, 200);
   }
   const std::vector<std::string> managers = Managers(map_);
-  EXPECT_EQ(managers.size(), 1 + kUpdateManagersMax);
+  EXPECT_EQ(managers.size(), 1 + objects::kUpdateManagersMax);
   EXPECT_TRUE(managers[1].starts_with("ancient-changes/Update")) << managers[1];
 }
 

@@ -13,6 +13,7 @@
 #include "berth/codec/json_reader.h"
 #include "berth/devcluster/apiserver/rendering.h"
 #include "berth/devcluster/apiserver/rest_parameters.h"
+#include "berth/devcluster/apiserver/status_response.h"
 
 namespace berth::apiserver {
 namespace {
@@ -137,7 +138,8 @@ json::object UsageDocument(const Usage& usage) {
 }
 
 // The measurement of `measured` as an object; `more` are the members behind the window.
-ObjectPtr MakeMetrics(std::string_view kind, const StoredObject& measured, const std::string& time, json::object more) {
+objects::ObjectPtr MakeMetrics(std::string_view kind, const objects::StoredObject& measured, const std::string& time,
+                               json::object more) {
   json::object metadata{{"name", measured.name()}, {"creationTimestamp", time}};
   if (!measured.namespace_name().empty()) metadata["namespace"] = measured.namespace_name();
   json::object labels;
@@ -149,7 +151,7 @@ ObjectPtr MakeMetrics(std::string_view kind, const StoredObject& measured, const
                         {"timestamp", time},
                         {"window", "1s"}};
   for (auto& [key, value] : more) document[key] = std::move(value);
-  auto object = std::make_shared<StoredObject>();
+  auto object = std::make_shared<objects::StoredObject>();
   object->key = measured.key;
   object->name_begin = measured.name_begin;
   object->bytes = json::serialize(document);
@@ -160,17 +162,17 @@ ObjectPtr MakeMetrics(std::string_view kind, const StoredObject& measured, const
 
 struct MetricsApi::Measurement {
   struct Pod {
-    ObjectPtr pod;
+    objects::ObjectPtr pod;
     std::vector<ContainerUsage> containers;
   };
   struct Node {
-    ObjectPtr node;
+    objects::ObjectPtr node;
     Usage usage;
   };
 
   // Those of the type's that the selector wants, as objects.
-  std::vector<ObjectPtr> Documents(const ResourceType& type, const Selector& selector) const {
-    std::vector<ObjectPtr> documents;
+  std::vector<objects::ObjectPtr> Documents(const objects::ResourceType& type, const Selector& selector) const {
+    std::vector<objects::ObjectPtr> documents;
     const std::string text = FormatRfc3339(time);
     if (type.plural == "nodes") {
       for (const Node& each : nodes) {
@@ -194,7 +196,7 @@ struct MetricsApi::Measurement {
   std::vector<Node> nodes;
 };
 
-bool IsMeasured(const ResourceType& type) { return type.group == kGroup && type.structural == nullptr; }
+bool IsMeasured(const objects::ResourceType& type) { return type.group == kGroup && type.structural == nullptr; }
 
 std::shared_ptr<const MetricsApi::Measurement> MetricsApi::Measure() {
   const std::lock_guard lock(mutex_);
@@ -204,8 +206,8 @@ std::shared_ptr<const MetricsApi::Measurement> MetricsApi::Measure() {
   measurement->time = now;
   codec::JsonReader reader;
   StringHashMap<Usage> by_node;
-  if (const ServedType* pods = registry_.Find("", "v1", "pods")) {
-    for (ObjectPtr& pod : registry_.store().List(pods->table, {}).objects) {
+  if (const objects::ServedType* pods = registry_.Find("", "v1", "pods")) {
+    for (objects::ObjectPtr& pod : registry_.store().List(pods->table, {}).objects) {
       const auto document = reader.Parse(pod->bytes);
       if (!document.ok()) continue;
       const auto node = codec::FindPath(*document, {"spec", "nodeName"});
@@ -217,8 +219,8 @@ std::shared_ptr<const MetricsApi::Measurement> MetricsApi::Measure() {
       measurement->pods.push_back({std::move(pod), std::move(containers)});
     }
   }
-  if (const ServedType* nodes = registry_.Find("", "v1", "nodes")) {
-    for (ObjectPtr& node : registry_.store().List(nodes->table, {}).objects) {
+  if (const objects::ServedType* nodes = registry_.Find("", "v1", "nodes")) {
+    for (objects::ObjectPtr& node : registry_.store().List(nodes->table, {}).objects) {
       const auto document = reader.Parse(node->bytes);
       if (!document.ok() || !IsReady(*document)) continue;
       const Usage usage = UsageOfNode(*document, by_node[std::string(node->name())]);
@@ -231,29 +233,29 @@ std::shared_ptr<const MetricsApi::Measurement> MetricsApi::Measure() {
   return measured_;
 }
 
-Outcome<net::Response> MetricsApi::List(const RestCall& call) {
-  const ServedType& served = *call.route.served;
+objects::Outcome<net::Response> MetricsApi::List(const RestCall& call) {
+  const objects::ServedType& served = *call.route.served;
   BERTH_ASSIGN_OR_RETURN(const ListParameters list,
                          ParseListParameters(call.target, served, call.route.namespace_name));
-  if (list.is_watch) return MethodNotAllowed();
+  if (list.is_watch) return objects::MethodNotAllowed();
   BERTH_ASSIGN_OR_RETURN(const Rendering rendering,
                          NegotiateRendering(call.request, call.target, served, registry_.WallNow()));
   return JsonResponse(200, RenderList(rendering, Measure()->Documents(*served.type, list.selector),
                                       {.resource_version = registry_.store().resource_version()}));
 }
 
-Outcome<net::Response> MetricsApi::Get(const RestCall& call) {
-  const ServedType& served = *call.route.served;
+objects::Outcome<net::Response> MetricsApi::Get(const RestCall& call) {
+  const objects::ServedType& served = *call.route.served;
   BERTH_ASSIGN_OR_RETURN(const Rendering rendering,
                          NegotiateRendering(call.request, call.target, served, registry_.WallNow()));
   Selector selector;
   selector.namespace_name = call.route.namespace_name;
   selector.fields.push_back({.value = call.route.name});
-  const std::vector<ObjectPtr> found = Measure()->Documents(*served.type, selector);
+  const std::vector<objects::ObjectPtr> found = Measure()->Documents(*served.type, selector);
   if (found.empty()) {
-    StatusError error = NotFound(*served.type, call.route.name);
+    objects::StatusError error = objects::NotFound(*served.type, call.route.name);
     error.message = served.type->singular + '.' + served.type->group + " \"" +
-                    ObjectKey(call.route.namespace_name, call.route.name) + "\" not found";
+                    objects::ObjectKey(call.route.namespace_name, call.route.name) + "\" not found";
     return error;
   }
   return JsonResponse(200, RenderObject(rendering, *found.front()));

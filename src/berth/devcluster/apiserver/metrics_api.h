@@ -20,15 +20,15 @@ inline constexpr const char* kMemoryUsageAnnotation = "berth.dev/memory-usage";
 inline constexpr Duration kMeasureInterval = std::chrono::seconds(1);
 
 // Whether objects of the type are such measurements, which MetricsApi answers for.
-bool IsMeasured(const ResourceType& type);
+bool IsMeasured(const objects::ResourceType& type);
 
 class MetricsApi {
  public:
   // `registry` outlives this.
   explicit MetricsApi(const Registry& registry) : registry_(registry) {}
 
-  Outcome<net::Response> List(const RestCall& call);
-  Outcome<net::Response> Get(const RestCall& call);
+  objects::Outcome<net::Response> List(const RestCall& call);
+  objects::Outcome<net::Response> Get(const RestCall& call);
 
  private:
   struct Measurement;

@@ -45,7 +45,7 @@ class MetricsApiTest : public testing::Test {
   }
 
   ManualClock clock;
-  ApiServer server{ResourceTypes(), clock};
+  ApiServer server{objects::ResourceTypes(), clock};
 };
 
 TEST_F(MetricsApiTest, PodsUseHalfOfWhatTheyAskForOrWhatTheySay) {
@@ -144,12 +144,12 @@ TEST(ApiServerOptionsTest, TellsTheReleaseAndWarnsWhoCreates) {
   ManualClock clock;
   ApiServerOptions options;
   options.release_minor = 37;
-  options.creation_warnings = [](const ResourceType& type, std::string_view json) {
+  options.creation_warnings = [](const objects::ResourceType& type, std::string_view json) {
     std::vector<std::string> lines;
     if (type.kind == "PodGroup") lines.push_back(Json(json).at("metadata").at("name").as_string().c_str());
     return lines;
   };
-  const ApiServer server(ResourceTypes(), clock, options);
+  const ApiServer server(objects::ResourceTypes(), clock, options);
   EXPECT_EQ(Call(server.handler(), "GET", "/version").Text("gitVersion"), "v1.37.0+berth");
   EXPECT_EQ(Call(server.handler(), "GET", "/version").Text("minor"), "37");
   const std::string groups = "/apis/scheduling.k8s.io/v1beta1/namespaces/default/podgroups";

@@ -13,11 +13,11 @@
 #include "berth/devcluster/apiserver/custom_openapi.h"
 #include "berth/devcluster/apiserver/discovery.h"
 #include "berth/devcluster/apiserver/metrics_api.h"
-#include "berth/devcluster/apiserver/object.h"
 #include "berth/devcluster/apiserver/openapi_protobuf.h"
-#include "berth/devcluster/apiserver/resource.h"
-#include "berth/devcluster/apiserver/schema.h"
-#include "berth/devcluster/apiserver/schema_tables.h"
+#include "berth/devcluster/objects/object.h"
+#include "berth/devcluster/objects/resource.h"
+#include "berth/devcluster/objects/schema.h"
+#include "berth/devcluster/objects/schema_tables.h"
 
 namespace berth::apiserver {
 namespace {
@@ -32,7 +32,9 @@ struct Dialect {
   std::string_view reference_prefix() const { return is_v3 ? "#/components/schemas/" : "#/definitions/"; }
 };
 
-std::string FullName(const SchemaType& type) { return std::string(type.package) + "." + std::string(type.name); }
+std::string FullName(const objects::SchemaType& type) {
+  return std::string(type.package) + "." + std::string(type.name);
+}
 std::string MetaName(std::string_view name) { return std::string(kMeta) + std::string(name); }
 
 json::object Reference(const Dialect& dialect, std::string_view full_name) {
@@ -57,29 +59,29 @@ json::object Scalar(const char* type, const char* format = nullptr) {
   return schema;
 }
 
-json::object SingleSchema(const Dialect& dialect, const SchemaField& field) {
+json::object SingleSchema(const Dialect& dialect, const objects::SchemaField& field) {
   switch (field.kind) {
-    case SchemaKind::kString: return Scalar("string");
-    case SchemaKind::kInt32: return Scalar("integer", "int32");
-    case SchemaKind::kInt64: return Scalar("integer", "int64");
-    case SchemaKind::kNumber: return Scalar("number");
-    case SchemaKind::kBool: return Scalar("boolean");
-    case SchemaKind::kBytes: return Scalar("string", "byte");
-    case SchemaKind::kTime: return FieldReference(dialect, MetaName("Time"));
-    case SchemaKind::kMicroTime: return FieldReference(dialect, MetaName("MicroTime"));
-    case SchemaKind::kQuantity: return FieldReference(dialect, kQuantity);
-    case SchemaKind::kIntOrString: return FieldReference(dialect, kIntOrString);
-    case SchemaKind::kAny: return Scalar("object");
-    case SchemaKind::kObject: break;
+    case objects::SchemaKind::kString: return Scalar("string");
+    case objects::SchemaKind::kInt32: return Scalar("integer", "int32");
+    case objects::SchemaKind::kInt64: return Scalar("integer", "int64");
+    case objects::SchemaKind::kNumber: return Scalar("number");
+    case objects::SchemaKind::kBool: return Scalar("boolean");
+    case objects::SchemaKind::kBytes: return Scalar("string", "byte");
+    case objects::SchemaKind::kTime: return FieldReference(dialect, MetaName("Time"));
+    case objects::SchemaKind::kMicroTime: return FieldReference(dialect, MetaName("MicroTime"));
+    case objects::SchemaKind::kQuantity: return FieldReference(dialect, kQuantity);
+    case objects::SchemaKind::kIntOrString: return FieldReference(dialect, kIntOrString);
+    case objects::SchemaKind::kAny: return Scalar("object");
+    case objects::SchemaKind::kObject: break;
   }
   return FieldReference(dialect, FullName(*field.type));
 }
 
-json::object FieldSchema(const Dialect& dialect, const SchemaField& field) {
+json::object FieldSchema(const Dialect& dialect, const objects::SchemaField& field) {
   json::object schema;
-  if (field.shape == SchemaShape::kSingle) {
+  if (field.shape == objects::SchemaShape::kSingle) {
     schema = SingleSchema(dialect, field);
-  } else if (field.shape == SchemaShape::kList) {
+  } else if (field.shape == objects::SchemaShape::kList) {
     schema["type"] = "array";
     schema["items"] = SingleSchema(dialect, field);
   } else {
@@ -104,12 +106,12 @@ json::object KindTag(std::string_view group, std::string_view version, std::stri
   return tag;
 }
 
-json::object ObjectSchema(const Dialect& dialect, const SchemaType& type) {
+json::object ObjectSchema(const Dialect& dialect, const objects::SchemaType& type) {
   json::object schema;
   schema["type"] = "object";
   json::array required;
   json::object properties;
-  for (const SchemaField& field : type.fields) {
+  for (const objects::SchemaField& field : type.fields) {
     properties[field.name] = FieldSchema(dialect, field);
     if (field.required) required.push_back(json::string(field.name));
   }
@@ -119,11 +121,11 @@ json::object ObjectSchema(const Dialect& dialect, const SchemaType& type) {
 }
 
 // Adds `type` and every type below it.
-void AddSchemas(const Dialect& dialect, const SchemaType& type, json::object& schemas) {
+void AddSchemas(const Dialect& dialect, const objects::SchemaType& type, json::object& schemas) {
   const std::string name = FullName(type);
   if (schemas.contains(name)) return;
   schemas[name] = ObjectSchema(dialect, type);
-  for (const SchemaField& field : type.fields) {
+  for (const objects::SchemaField& field : type.fields) {
     if (field.type != nullptr) AddSchemas(dialect, *field.type, schemas);
   }
 }
@@ -141,26 +143,26 @@ void AddCommonSchemas(const Dialect& dialect, json::object& schemas) {
     schemas[kIntOrString] = Scalar("string", "int-or-string");
   }
   for (const char* name : {"ListMeta", "DeleteOptions", "Status"}) {
-    if (const SchemaType* type = FindMetaSchema(name)) AddSchemas(dialect, *type, schemas);
+    if (const objects::SchemaType* type = objects::FindMetaSchema(name)) AddSchemas(dialect, *type, schemas);
   }
 }
 
 // What the schema of a kind is called; empty: there is none.
-std::string KindName(const ResourceType& type) {
+std::string KindName(const objects::ResourceType& type) {
   if (type.structural != nullptr) return CustomSchemaName(type);
-  const SchemaType* schema = FindSchema(type.group, type.version, type.kind);
+  const objects::SchemaType* schema = objects::FindSchema(type.group, type.version, type.kind);
   return schema == nullptr ? std::string() : FullName(*schema);
 }
 
 // The kind itself with its tag, and its list.
-void AddKind(const Dialect& dialect, const ResourceType& type, json::object& schemas) {
+void AddKind(const Dialect& dialect, const objects::ResourceType& type, json::object& schemas) {
   const std::string name = KindName(type);
   if (name.empty()) return;
   if (type.structural != nullptr) {
     schemas[name] = CustomKindSchema(type, dialect.is_v3, FieldReference(dialect, MetaName("ObjectMeta")));
-    AddSchemas(dialect, *FindMetaSchema("ObjectMeta"), schemas);
+    AddSchemas(dialect, *objects::FindMetaSchema("ObjectMeta"), schemas);
   } else {
-    AddSchemas(dialect, *FindSchema(type.group, type.version, type.kind), schemas);
+    AddSchemas(dialect, *objects::FindSchema(type.group, type.version, type.kind), schemas);
   }
   schemas[name].as_object()["x-kubernetes-group-version-kind"] =
       json::array{KindTag(type.group, type.version, type.kind)};
@@ -202,7 +204,7 @@ struct Verb {
 };
 
 // One operation. kubectl looks for the fieldValidation parameter here before it leaves validation to the server.
-json::object Operation(const Dialect& dialect, const ResourceType& type, const Verb& verb,
+json::object Operation(const Dialect& dialect, const objects::ResourceType& type, const Verb& verb,
                        const std::string& kind_name) {
   const std::string_view method = verb.method;
   json::object operation;
@@ -263,8 +265,8 @@ json::object Operation(const Dialect& dialect, const ResourceType& type, const V
   return operation;
 }
 
-void AddPath(const Dialect& dialect, const ResourceType& type, const std::string& path, const std::vector<Verb>& verbs,
-             json::object& paths) {
+void AddPath(const Dialect& dialect, const objects::ResourceType& type, const std::string& path,
+             const std::vector<Verb>& verbs, json::object& paths) {
   const std::string kind_name = KindName(type);
   if (kind_name.empty()) return;
   json::object item;
@@ -279,7 +281,7 @@ void AddPath(const Dialect& dialect, const ResourceType& type, const std::string
   paths[path] = std::move(item);
 }
 
-void AddPaths(const Dialect& dialect, const ResourceType& type, json::object& paths) {
+void AddPaths(const Dialect& dialect, const objects::ResourceType& type, json::object& paths) {
   const std::string root = type.group.empty() ? "/api/v1" : "/apis/" + type.group + "/" + type.version;
   const Verb list = {"get", "list", true};
   const Verb delete_all = {"delete", "deletecollection", false, true};
@@ -312,13 +314,13 @@ std::string MakeV3(const CustomCatalog& custom, std::string_view group, std::str
   const Dialect dialect{true};
   json::object paths;
   json::object schemas;
-  const auto add = [&](const ResourceType& type) {
+  const auto add = [&](const objects::ResourceType& type) {
     if (type.group != group || type.version != version) return;
     AddPaths(dialect, type, paths);
     AddKind(dialect, type, schemas);
   };
-  for (const ResourceType& type : ResourceTypes()) add(type);
-  for (const ResourceType* type : custom.types) add(*type);
+  for (const objects::ResourceType& type : objects::ResourceTypes()) add(type);
+  for (const objects::ResourceType* type : custom.types) add(*type);
   if (paths.empty()) return {};
   AddCommonSchemas(dialect, schemas);
   json::object document;
@@ -333,12 +335,12 @@ json::object MakeV2(const CustomCatalog& custom) {
   const Dialect dialect{false};
   json::object paths;
   json::object definitions;
-  const auto add = [&](const ResourceType& type) {
+  const auto add = [&](const objects::ResourceType& type) {
     AddPaths(dialect, type, paths);
     AddKind(dialect, type, definitions);
   };
-  for (const ResourceType& type : ResourceTypes()) add(type);
-  for (const ResourceType* type : custom.types) add(*type);
+  for (const objects::ResourceType& type : objects::ResourceTypes()) add(type);
+  for (const objects::ResourceType* type : custom.types) add(*type);
   AddCommonSchemas(dialect, definitions);
   json::object document;
   document["swagger"] = "2.0";
@@ -382,10 +384,10 @@ std::shared_ptr<const std::string> OpenApiV2Protobuf(const CustomCatalog& custom
 std::string OpenApiV3(const CustomCatalog& custom, std::string_view group, std::string_view version) {
   static std::mutex mutex;  // guards `documents`, those that have no custom resources
   static std::map<std::pair<std::string, std::string>, std::string> documents;
-  const auto is_of = [&](const ResourceType& type) { return type.group == group && type.version == version; };
-  const bool is_ours = std::any_of(ResourceTypes().begin(), ResourceTypes().end(), is_of);
-  const bool is_custom =
-      std::any_of(custom.types.begin(), custom.types.end(), [&](const ResourceType* type) { return is_of(*type); });
+  const auto is_of = [&](const objects::ResourceType& type) { return type.group == group && type.version == version; };
+  const bool is_ours = std::any_of(objects::ResourceTypes().begin(), objects::ResourceTypes().end(), is_of);
+  const bool is_custom = std::any_of(custom.types.begin(), custom.types.end(),
+                                     [&](const objects::ResourceType* type) { return is_of(*type); });
   if (is_custom) return MakeV3(custom, group, version);
   if (!is_ours) return {};
   const std::lock_guard lock(mutex);
@@ -402,8 +404,8 @@ const std::string& OpenApiHash() {
     };
     add("2");  // to be counted up when the documents are generated in another way
     add(kGitVersion);
-    for (const std::string_view text : internal::SchemaTexts()) add(text);
-    for (const ResourceType& type : ResourceTypes()) add(type.group + "/" + type.plural);
+    for (const std::string_view text : objects::internal::SchemaTexts()) add(text);
+    for (const objects::ResourceType& type : objects::ResourceTypes()) add(type.group + "/" + type.plural);
     char digits[17];
     std::snprintf(digits, sizeof(digits), "%016llX", static_cast<unsigned long long>(hash));
     return std::string(digits);
@@ -413,13 +415,13 @@ const std::string& OpenApiHash() {
 
 std::string OpenApiV3Index(const CustomCatalog& custom) {
   json::object paths;
-  const auto add = [&](const ResourceType& type) {
+  const auto add = [&](const objects::ResourceType& type) {
     const std::string path = type.group.empty() ? "api/v1" : "apis/" + type.group + "/" + type.version;
     const std::string hash = OpenApiHash() + (type.structural == nullptr ? "" : custom.version);
     paths[path] = json::object{{"serverRelativeURL", "/openapi/v3/" + path + "?hash=" + hash}};
   };
-  for (const ResourceType& type : ResourceTypes()) add(type);
-  for (const ResourceType* type : custom.types) add(*type);
+  for (const objects::ResourceType& type : objects::ResourceTypes()) add(type);
+  for (const objects::ResourceType* type : custom.types) add(*type);
   return json::serialize(json::object{{"paths", std::move(paths)}});
 }
 

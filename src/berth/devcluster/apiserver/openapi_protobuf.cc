@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "berth/devcluster/apiserver/object.h"
+#include "berth/devcluster/objects/object.h"
 
 namespace berth::apiserver {
 namespace {
@@ -25,7 +25,7 @@ class Message {
   }
   // The member as a string, when it is there.
   void Text(int number, const json::object& object, std::string_view name) {
-    if (const std::string_view text = StringMember(object, name); !text.empty()) Bytes(number, text);
+    if (const std::string_view text = objects::StringMember(object, name); !text.empty()) Bytes(number, text);
   }
 
   std::string Take() && { return std::move(text_); }
@@ -69,17 +69,18 @@ Message Schema(const json::object& schema) {
   message.Text(1, schema, "$ref");
   message.Text(2, schema, "format");
   message.Text(4, schema, "description");
-  if (const json::array* required = ArrayMember(schema, "required")) {
-    for (const json::value& each : *required) message.Bytes(19, View(each.as_string()));
+  if (const json::array* required = objects::ArrayMember(schema, "required")) {
+    for (const json::value& each : *required) message.Bytes(19, objects::View(each.as_string()));
   }
-  if (const json::object* more = ObjectMember(schema, "additionalProperties")) message.Add(21, In(1, Schema(*more)));
-  if (const std::string_view type = StringMember(schema, "type"); !type.empty()) {
+  if (const json::object* more = objects::ObjectMember(schema, "additionalProperties"))
+    message.Add(21, In(1, Schema(*more)));
+  if (const std::string_view type = objects::StringMember(schema, "type"); !type.empty()) {
     Message item;
     item.Bytes(1, type);
     message.Add(22, item);
   }
-  if (const json::object* items = ObjectMember(schema, "items")) message.Add(23, In(1, Schema(*items)));
-  if (const json::object* properties = ObjectMember(schema, "properties")) {
+  if (const json::object* items = objects::ObjectMember(schema, "items")) message.Add(23, In(1, Schema(*items)));
+  if (const json::object* properties = objects::ObjectMember(schema, "properties")) {
     Message all;
     for (const auto& [name, property] : *properties) all.Add(1, Named(name, Schema(property.as_object())));
     message.Add(25, all);
@@ -89,13 +90,13 @@ Message Schema(const json::object& schema) {
 }
 
 Message Parameter(const json::object& parameter) {
-  const std::string_view in = StringMember(parameter, "in");
+  const std::string_view in = objects::StringMember(parameter, "in");
   Message message;
   if (in == "body") {
     message.Text(2, parameter, "name");
     message.Text(3, parameter, "in");
     message.Flag(4);
-    if (const json::object* schema = ObjectMember(parameter, "schema")) message.Add(5, Schema(*schema));
+    if (const json::object* schema = objects::ObjectMember(parameter, "schema")) message.Add(5, Schema(*schema));
     return In(1, In(1, message));
   }
   const bool is_path = in == "path";  // its message lacks allow_empty_value, so the numbers behind it differ
@@ -107,7 +108,7 @@ Message Parameter(const json::object& parameter) {
 }
 
 void AddParameters(int number, const json::object& owner, Message& message) {
-  const json::array* parameters = ArrayMember(owner, "parameters");
+  const json::array* parameters = objects::ArrayMember(owner, "parameters");
   if (parameters == nullptr) return;
   for (const json::value& each : *parameters) message.Add(number, Parameter(each.as_object()));
 }
@@ -115,12 +116,12 @@ void AddParameters(int number, const json::object& owner, Message& message) {
 Message Operation(const json::object& operation) {
   Message message;
   AddParameters(8, operation, message);
-  if (const json::object* responses = ObjectMember(operation, "responses")) {
+  if (const json::object* responses = objects::ObjectMember(operation, "responses")) {
     Message all;
     for (const auto& [code, response] : *responses) {
       Message answer;
       answer.Text(1, response.as_object(), "description");
-      if (const json::object* schema = ObjectMember(response.as_object(), "schema")) {
+      if (const json::object* schema = objects::ObjectMember(response.as_object(), "schema")) {
         answer.Add(2, In(1, Schema(*schema)));
       }
       all.Add(1, Named(code, In(1, answer)));
@@ -135,7 +136,7 @@ Message PathItem(const json::object& item) {
   Message message;
   int number = 2;
   for (const char* method : {"get", "put", "post", "delete", "options", "head", "patch"}) {
-    if (const json::object* operation = ObjectMember(item, method)) message.Add(number, Operation(*operation));
+    if (const json::object* operation = objects::ObjectMember(item, method)) message.Add(number, Operation(*operation));
     ++number;
   }
   AddParameters(9, item, message);
@@ -148,18 +149,18 @@ std::string EncodeOpenApiV2(const json::object& document) {
   Message message;
   message.Text(1, document, "swagger");
   Message info;
-  if (const json::object* given = ObjectMember(document, "info")) {
+  if (const json::object* given = objects::ObjectMember(document, "info")) {
     info.Text(1, *given, "title");
     info.Text(2, *given, "version");
   }
   message.Add(2, info);
   Message paths;
-  if (const json::object* given = ObjectMember(document, "paths")) {
+  if (const json::object* given = objects::ObjectMember(document, "paths")) {
     for (const auto& [path, item] : *given) paths.Add(2, Named(path, PathItem(item.as_object())));
   }
   message.Add(8, paths);
   Message definitions;
-  if (const json::object* given = ObjectMember(document, "definitions")) {
+  if (const json::object* given = objects::ObjectMember(document, "definitions")) {
     for (const auto& [name, schema] : *given) definitions.Add(1, Named(name, Schema(schema.as_object())));
   }
   message.Add(9, definitions);

@@ -8,6 +8,8 @@
 
 namespace berth::apiserver {
 
+namespace json = codec::json;
+
 inline constexpr const char* kOpenApiV2MediaType = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
 // Encodes what OpenApiV2() writes; members that it never writes are left out.

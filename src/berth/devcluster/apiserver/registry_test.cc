@@ -41,37 +41,37 @@ class RegistryTest : public ::testing::Test {
   RegistryTest() {
     BERTH_CHECK(Create(Type("namespaces"), "", R"({"metadata":{"name":"default"}})") == 201, "no namespace");
   }
-  const ServedType& Type(std::string_view plural, std::string_view group = "") {
-    const ServedType* found = registry_.Find(group, "v1", plural);
+  const objects::ServedType& Type(std::string_view plural, std::string_view group = "") {
+    const objects::ServedType* found = registry_.Find(group, "v1", plural);
     BERTH_CHECK(found != nullptr, plural);
     return *found;
   }
   // The answer's code: 201, or that of the refusal.
-  int Create(const ServedType& served, std::string_view namespace_name, std::string_view document) {
+  int Create(const objects::ServedType& served, std::string_view namespace_name, std::string_view document) {
     const auto made = registry_.Create(served, namespace_name, Json(document).get_object(), {});
     return made.ok() ? 201 : made.error().code;
   }
-  int Delete(const ServedType& served, std::string_view namespace_name, std::string_view name,
+  int Delete(const objects::ServedType& served, std::string_view namespace_name, std::string_view name,
              const DeleteOptions& options = {}) {
     const auto deleted = registry_.Delete(served, namespace_name, name, options);
     return deleted.ok() ? 200 : deleted.error().code;
   }
-  bool Has(const ServedType& served, std::string_view namespace_name, std::string_view name) {
+  bool Has(const objects::ServedType& served, std::string_view namespace_name, std::string_view name) {
     return registry_.Get(served, namespace_name, name).ok();
   }
 
   CallingClock clock_;
   RefusingLog log_;
   std::function<void(TableId)> on_change_;  // called after a write
-  Store store_{Registry::Tables(ResourceTypes(), {}, {}), &log_};
-  Registry registry_{ResourceTypes(), store_, clock_, 1, {}, [this](TableId table) {
+  Store store_{Registry::Tables(objects::ResourceTypes(), {}, {}), &log_};
+  Registry registry_{objects::ResourceTypes(), store_, clock_, 1, {}, [this](TableId table) {
                        if (on_change_) on_change_(table);
                      }};
 };
 
 TEST_F(RegistryTest, ANamespaceStaysWhileTheLogKeepsItsObjects) {
-  const ServedType& namespaces = Type("namespaces");
-  const ServedType& maps = Type("configmaps");
+  const objects::ServedType& namespaces = Type("namespaces");
+  const objects::ServedType& maps = Type("configmaps");
   ASSERT_EQ(Create(namespaces, "", R"({"metadata":{"name":"team"}})"), 201);
   ASSERT_EQ(Create(maps, "team", R"({"metadata":{"name":"c"}})"), 201);
   log_.refused = "/configmaps";
@@ -91,8 +91,8 @@ constexpr const char* kLate = R"({"metadata":{"name":"late"}})";
 
 // One thread has checked that the namespace takes an object when another one deletes the namespace.
 TEST_F(RegistryTest, ACreateInFlightDoesNotOutliveItsNamespace) {
-  const ServedType& namespaces = Type("namespaces");
-  const ServedType& maps = Type("configmaps");
+  const objects::ServedType& namespaces = Type("namespaces");
+  const objects::ServedType& maps = Type("configmaps");
   struct {
     const char* name;
     const char* space;
@@ -124,10 +124,11 @@ TEST_F(RegistryTest, ACreateInFlightDoesNotOutliveItsNamespace) {
 }
 
 TEST_F(RegistryTest, WhatComesWhileANamespaceIsEmptiedGoesAsWell) {
-  const ServedType& namespaces = Type("namespaces");
-  const ServedType* const types[] = {&Type("configmaps"), &Type("secrets")};
+  const objects::ServedType& namespaces = Type("namespaces");
+  const objects::ServedType* const types[] = {&Type("configmaps"), &Type("secrets")};
   ASSERT_EQ(Create(namespaces, "", kTeam), 201);
-  for (const ServedType* type : types) ASSERT_EQ(Create(*type, "team", R"({"metadata":{"name":"early"}})"), 201);
+  for (const objects::ServedType* type : types)
+    ASSERT_EQ(Create(*type, "team", R"({"metadata":{"name":"early"}})"), 201);
   bool has_come[2] = {};
   on_change_ = [&](TableId table) {
     // When the one table is emptied, an object comes into the other.
@@ -140,7 +141,7 @@ TEST_F(RegistryTest, WhatComesWhileANamespaceIsEmptiedGoesAsWell) {
   EXPECT_EQ(Delete(namespaces, "", "team"), 200);
   on_change_ = nullptr;
   EXPECT_FALSE(Has(namespaces, "", "team"));
-  for (const ServedType* type : types) {
+  for (const objects::ServedType* type : types) {
     EXPECT_FALSE(Has(*type, "team", "early"));
     EXPECT_FALSE(Has(*type, "team", "late"));
   }
@@ -150,7 +151,7 @@ TEST_F(RegistryTest, ACreateInFlightDoesNotOutliveItsDefinition) {
   constexpr const char* kDefinition = R"({"metadata":{"name":"widgets.example.com"},"spec":{"group":"example.com",
       "scope":"Namespaced","names":{"plural":"widgets","kind":"Widget"},"versions":[{"name":"v1","served":true,
       "storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}})";
-  const ServedType& definitions = Type("customresourcedefinitions", "apiextensions.k8s.io");
+  const objects::ServedType& definitions = Type("customresourcedefinitions", "apiextensions.k8s.io");
   const auto widgets = [&] { return registry_.FindAny("example.com", "v1", "widgets"); };
   for (const bool is_made_again : {false, true}) {
     SCOPED_TRACE(is_made_again);

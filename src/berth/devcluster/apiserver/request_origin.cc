@@ -10,7 +10,9 @@
 namespace berth::apiserver {
 namespace {
 
-StatusError Refusal(std::string message) { return {.code = 403, .reason = "Forbidden", .message = std::move(message)}; }
+objects::StatusError Refusal(std::string message) {
+  return {.code = 403, .reason = "Forbidden", .message = std::move(message)};
+}
 
 // "example.com:8001" and "[::1]:8001" without the port and the brackets.
 std::string HostOf(std::string_view authority) {
@@ -26,7 +28,8 @@ bool IsOurs(const std::string& host, std::span<const std::string> host_names) {
 
 }  // namespace
 
-std::optional<StatusError> RefuseForeignOrigin(const net::Request& request, std::span<const std::string> host_names) {
+std::optional<objects::StatusError> RefuseForeignOrigin(const net::Request& request,
+                                                        std::span<const std::string> host_names) {
   const std::string_view host = request.Get("Host");
   if (!host.empty() && !IsOurs(HostOf(host), host_names)) {
     return Refusal("this server is not known as \"" + HostOf(host) +

@@ -8,13 +8,14 @@
 #include <span>
 #include <string>
 
-#include "berth/devcluster/apiserver/status_error.h"
+#include "berth/devcluster/objects/status_error.h"
 #include "berth/shell/net/transport.h"
 
 namespace berth::apiserver {
 
 // Why the request is refused; nullopt: it may be answered. Its Host has to be an address, localhost or one of
 // `host_names`, and its Origin, which only browsers send, the same. Requests without sockets have neither.
-std::optional<StatusError> RefuseForeignOrigin(const net::Request& request, std::span<const std::string> host_names);
+std::optional<objects::StatusError> RefuseForeignOrigin(const net::Request& request,
+                                                        std::span<const std::string> host_names);
 
 }  // namespace berth::apiserver

@@ -8,20 +8,21 @@
 #include "berth/base/check.h"
 #include "berth/base/utf8.h"
 #include "berth/devcluster/apiserver/rest_parameters.h"
-#include "berth/devcluster/apiserver/table.h"
+#include "berth/devcluster/apiserver/status_response.h"
+#include "berth/devcluster/objects/rows/table.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace berth;
   using namespace berth::apiserver;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   if (!IsValidUtf8(text)) return 0;  // refused before
-  static const std::vector<ResourceType>& types = ResourceTypes();
-  const auto check = [](const StatusError& error) {
+  static const std::vector<objects::ResourceType>& types = objects::ResourceTypes();
+  const auto check = [](const objects::StatusError& error) {
     BERTH_CHECK(error.code >= 400 && error.code < 500, error.code);
-    BERTH_CHECK(codec::ParseJson(error.ToResponse().body).ok());
+    BERTH_CHECK(codec::ParseJson(apiserver::ToResponse(error).body).ok());
   };
 
-  const ResourceType& type = types[size % types.size()];
+  const objects::ResourceType& type = types[size % types.size()];
   const auto fields = ParseFieldSelector(text, type);
   if (!fields.ok()) check(fields.error());
   const auto labels = ParseLabels(text);
@@ -30,7 +31,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     Selector selector;
     selector.fields = *fields;
     selector.labels = *labels;
-    StoredObject object;
+    objects::StoredObject object;
     object.key = "default/a";
     object.name_begin = 8;
     object.labels = api::StringMap({{"a", "b"}});
@@ -47,6 +48,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } else {
     check(token.error());
   }
-  (void)NegotiateRepresentation(text);
+  (void)objects::NegotiateRepresentation(text);
   return 0;
 }

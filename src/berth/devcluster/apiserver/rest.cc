@@ -13,6 +13,7 @@
 #include "berth/devcluster/apiserver/discovery.h"
 #include "berth/devcluster/apiserver/health.h"
 #include "berth/devcluster/apiserver/rest_list.h"
+#include "berth/devcluster/apiserver/status_response.h"
 #include "berth/devcluster/apiserver/subresources.h"
 #include "berth/devcluster/apiserver/watch_socket.h"
 #include "berth/shell/net/websocket.h"
@@ -40,9 +41,9 @@ bool TakeWatchPrefix(net::Target& target) {
 
 // What follows "watch" is a collection, or one object of it: then the collection with a selector for its name. As
 // upstream, another selector has to ask for that name, too.
-Outcome<Done> WatchByName(RestRoute& route, net::Target& target) {
-  if (!route.subresource.empty()) return NoSuchPath();
-  if (route.name.empty()) return Done();
+objects::Outcome<objects::Done> WatchByName(RestRoute& route, net::Target& target) {
+  if (!route.subresource.empty()) return objects::NoSuchPath();
+  if (route.name.empty()) return objects::Done();
   const std::string_view wanted = target.Query("fieldSelector");
   if (!wanted.empty()) {
     Selector selector;
@@ -50,7 +51,7 @@ Outcome<Done> WatchByName(RestRoute& route, net::Target& target) {
                            ParseFieldSelector(wanted, *route.served->stored, route.served->field_to_stored));
     const std::string* name = selector.SingleName();
     if (name == nullptr || *name != route.name) {
-      return BadRequest("fieldSelector metadata.name doesn't match requested name");
+      return objects::BadRequest("fieldSelector metadata.name doesn't match requested name");
     }
   } else {
     std::string text = "metadata.name=";
@@ -62,7 +63,7 @@ Outcome<Done> WatchByName(RestRoute& route, net::Target& target) {
     target.query.emplace_back("fieldSelector", std::move(text));
   }
   route.name.clear();
-  return Done();
+  return objects::Done();
 }
 
 // What a kubelet answers, of containers that run.
@@ -76,12 +77,12 @@ bool IsOfContainers(std::string_view subresource) {
 void Rest::Handle(const net::Request& request, const std::shared_ptr<net::ResponseWriter>& writer) {
   auto target = net::ParseTarget(request.target);
   if (!target.ok()) {
-    writer->Send(BadRequest("the request's target is malformed: " + target.error().message).ToResponse());
+    writer->Send(ToResponse(objects::BadRequest("the request's target is malformed: " + target.error().message)));
     return;
   }
   // Names and values come back in messages and selectors, and those are JSON.
   if (!IsText(*target)) {
-    writer->Send(BadRequest("the request's target is malformed: it is not UTF-8").ToResponse());
+    writer->Send(ToResponse(objects::BadRequest("the request's target is malformed: it is not UTF-8")));
     return;
   }
   if (IsRead(request)) {
@@ -106,22 +107,22 @@ void Rest::Handle(const net::Request& request, const std::shared_ptr<net::Respon
   }
   const bool is_watch_path = TakeWatchPrefix(*target);
   bool is_streaming = false;
-  auto answer = [&]() -> Outcome<net::Response> {
+  auto answer = [&]() -> objects::Outcome<net::Response> {
     BERTH_ASSIGN_OR_RETURN(Route route, FindRoute(*target));
     if (is_watch_path) {
-      if (!IsRead(request)) return MethodNotAllowed();
+      if (!IsRead(request)) return objects::MethodNotAllowed();
       BERTH_RETURN_IF_ERROR(WatchByName(route, *target));
     }
     return Answer({request, *target, route}, writer, is_streaming);
   }();
   if (is_streaming) return;
-  net::Response response = answer.ok() ? std::move(answer).value() : answer.error().ToResponse();
+  net::Response response = answer.ok() ? std::move(answer).value() : ToResponse(answer.error());
   FormatAnswer(request, *target, response);
   writer->Send(std::move(response));
 }
 
 // /api/v1/... and /apis/GROUP/VERSION/..., then [namespaces/NS/]RESOURCE[/NAME[/SUBRESOURCE]].
-Outcome<Rest::Route> Rest::FindRoute(const net::Target& target) const {
+objects::Outcome<Rest::Route> Rest::FindRoute(const net::Target& target) const {
   std::span<const std::string> path(target.segments);
   std::string_view group;
   std::string_view version;
@@ -133,7 +134,7 @@ Outcome<Rest::Route> Rest::FindRoute(const net::Target& target) const {
     version = path[2];
     path = path.subspan(3);
   }
-  if (path.empty() || version.empty()) return NoSuchPath();
+  if (path.empty() || version.empty()) return objects::NoSuchPath();
   Route route;
   // /namespaces/x/status is a part of the Namespace; with any other third element the Namespace is a folder.
   const bool is_folder = path[0] == "namespaces" && path.size() >= 3 &&
@@ -141,49 +142,50 @@ Outcome<Rest::Route> Rest::FindRoute(const net::Target& target) const {
   if (is_folder) {
     route.namespace_name = path[1];
     path = path.subspan(2);
-    if (route.namespace_name.empty()) return NoSuchPath();
+    if (route.namespace_name.empty()) return objects::NoSuchPath();
   }
-  if (path.size() > 3) return NoSuchPath();
+  if (path.size() > 3) return objects::NoSuchPath();
   if (group.empty() && path[0] == "bindings" && path.size() == 1 && is_folder) {
     route.served = registry_.Find("", "v1", "pods");
     route.is_binding = true;
-    if (route.served == nullptr) return NoSuchPath();
+    if (route.served == nullptr) return objects::NoSuchPath();
     return route;
   }
   route.keeper = registry_.FindAny(group, version, path[0]);
   route.served = route.keeper.get();
-  if (route.served == nullptr) return NoSuchPath();
+  if (route.served == nullptr) return objects::NoSuchPath();
   if (path.size() > 1) route.name = path[1];
   if (path.size() > 2) route.subresource = path[2];
-  if (path.size() > 1 && (route.name.empty() || (path.size() > 2 && route.subresource.empty()))) return NoSuchPath();
+  if (path.size() > 1 && (route.name.empty() || (path.size() > 2 && route.subresource.empty())))
+    return objects::NoSuchPath();
   const bool is_namespaced = route.served->type->namespaced;
-  if (is_folder && !is_namespaced) return NoSuchPath();
-  if (!is_folder && is_namespaced && !route.name.empty()) return NoSuchPath();
+  if (is_folder && !is_namespaced) return objects::NoSuchPath();
+  if (!is_folder && is_namespaced && !route.name.empty()) return objects::NoSuchPath();
   return route;
 }
 
-Outcome<net::Response> Rest::Answer(const Call& call, const std::shared_ptr<net::ResponseWriter>& writer,
-                                    bool& is_streaming) {
+objects::Outcome<net::Response> Rest::Answer(const Call& call, const std::shared_ptr<net::ResponseWriter>& writer,
+                                             bool& is_streaming) {
   if (call.route.is_binding) {
-    if (call.request.method != "POST") return MethodNotAllowed();
+    if (call.request.method != "POST") return objects::MethodNotAllowed();
     return write_.Bind(call);
   }
   if (call.route.name.empty()) return OnCollection(call, writer, is_streaming);
   return call.route.subresource.empty() ? OnObject(call) : OnSubresource(call);
 }
 
-Outcome<net::Response> Rest::OnCollection(const Call& call, const std::shared_ptr<net::ResponseWriter>& writer,
-                                          bool& is_streaming) {
+objects::Outcome<net::Response> Rest::OnCollection(const Call& call, const std::shared_ptr<net::ResponseWriter>& writer,
+                                                   bool& is_streaming) {
   const Route& route = call.route;
-  if (IsMeasured(*route.served->type)) return IsRead(call.request) ? metrics_.List(call) : MethodNotAllowed();
+  if (IsMeasured(*route.served->type)) return IsRead(call.request) ? metrics_.List(call) : objects::MethodNotAllowed();
   if (!route.served->type->is_stored) {
     const bool lacks_namespace = route.served->type->namespaced && route.namespace_name.empty();
-    return call.request.method == "POST" && !lacks_namespace ? reviews_.Review(call) : MethodNotAllowed();
+    return call.request.method == "POST" && !lacks_namespace ? reviews_.Review(call) : objects::MethodNotAllowed();
   }
   if (IsRead(call.request)) {
     BERTH_ASSIGN_OR_RETURN(ListParameters list, ParseListParameters(call.target, *route.served, route.namespace_name));
     if (!list.is_watch) return ListObjects(registry_, call, list);
-    if (WantsYaml(call.request)) return NotAcceptable("application/json, application/json;stream=watch");
+    if (WantsYaml(call.request)) return objects::NotAcceptable("application/json, application/json;stream=watch");
     std::shared_ptr<net::ResponseWriter> events = writer;
     if (net::AsksForWebSocket(call.request)) {
       BERTH_ASSIGN_OR_RETURN(events, MakeWatchSocket(call.request, writer));
@@ -193,57 +195,59 @@ Outcome<net::Response> Rest::OnCollection(const Call& call, const std::shared_pt
     return net::Response();
   }
   // Objects of a namespace are created and deleted within one.
-  if (route.served->type->namespaced && route.namespace_name.empty()) return MethodNotAllowed();
+  if (route.served->type->namespaced && route.namespace_name.empty()) return objects::MethodNotAllowed();
   if (call.request.method == "POST") return write_.Create(call);
   if (call.request.method == "DELETE") return write_.DeleteCollection(call);
-  return MethodNotAllowed();
+  return objects::MethodNotAllowed();
 }
 
-Outcome<net::Response> Rest::OnObject(const Call& call) {
-  if (IsMeasured(*call.route.served->type)) return IsRead(call.request) ? metrics_.Get(call) : MethodNotAllowed();
-  if (!call.route.served->type->is_stored) return NoSuchPath();
+objects::Outcome<net::Response> Rest::OnObject(const Call& call) {
+  if (IsMeasured(*call.route.served->type))
+    return IsRead(call.request) ? metrics_.Get(call) : objects::MethodNotAllowed();
+  if (!call.route.served->type->is_stored) return objects::NoSuchPath();
   if (IsRead(call.request)) return Get(call);
   if (call.request.method == "PUT") return write_.Replace(call, UpdateMode::kObject);
   if (call.request.method == "PATCH") return write_.Patch(call, UpdateMode::kObject);
   if (call.request.method == "DELETE") return write_.Delete(call);
-  return MethodNotAllowed();
+  return objects::MethodNotAllowed();
 }
 
-Outcome<net::Response> Rest::OnSubresource(const Call& call) {
+objects::Outcome<net::Response> Rest::OnSubresource(const Call& call) {
   const Route& route = call.route;
   const std::string& method = call.request.method;
   if (route.subresource == "status" && route.served->type->has_status) {
     if (IsRead(call.request)) return Get(call);
     if (method == "PUT") return write_.Replace(call, UpdateMode::kStatus);
     if (method == "PATCH") return write_.Patch(call, UpdateMode::kStatus);
-    return MethodNotAllowed();
+    return objects::MethodNotAllowed();
   }
   if (route.subresource == "scale" && route.served->type->has_scale) return write_.Scale(call);
   if (route.served->IsPods() && (route.subresource == "binding" || route.subresource == "eviction")) {
-    if (method != "POST") return MethodNotAllowed();
+    if (method != "POST") return objects::MethodNotAllowed();
     return route.subresource == "binding" ? write_.Bind(call) : write_.Evict(call);
   }
   if (route.subresource == "ephemeralcontainers" && route.served->IsPods()) {
     if (IsRead(call.request)) return Get(call);
     if (method == "PUT") return write_.Replace(call, UpdateMode::kEphemeralContainers);
     if (method == "PATCH") return write_.Patch(call, UpdateMode::kEphemeralContainers);
-    return MethodNotAllowed();
+    return objects::MethodNotAllowed();
   }
   if (route.subresource == "token" && route.served->IsServiceAccounts()) {
-    return method == "POST" ? reviews_.RequestToken(call) : MethodNotAllowed();
+    return method == "POST" ? reviews_.RequestToken(call) : objects::MethodNotAllowed();
   }
   if (route.served->IsPods() && IsOfContainers(route.subresource)) {
     BERTH_RETURN_IF_ERROR(registry_.Get(*route.served, route.namespace_name, route.name));
-    return NoContainers();
+    return objects::NoContainers();
   }
-  return NoSuchPath();
+  return objects::NoSuchPath();
 }
 
-Outcome<net::Response> Rest::Get(const Call& call) {
+objects::Outcome<net::Response> Rest::Get(const Call& call) {
   const Route& route = call.route;
   BERTH_ASSIGN_OR_RETURN(const Rendering rendering,
                          NegotiateRendering(call.request, call.target, *route.served, registry_.WallNow()));
-  BERTH_ASSIGN_OR_RETURN(const ObjectPtr object, registry_.Get(*route.served, route.namespace_name, route.name));
+  BERTH_ASSIGN_OR_RETURN(const objects::ObjectPtr object,
+                         registry_.Get(*route.served, route.namespace_name, route.name));
   return JsonResponse(200, RenderObject(rendering, *object));
 }
 

@@ -42,15 +42,15 @@ class Rest {
   using Route = RestRoute;
   using Call = RestCall;
 
-  Outcome<Route> FindRoute(const net::Target& target) const;
-  Outcome<net::Response> Answer(const Call& call, const std::shared_ptr<net::ResponseWriter>& writer,
-                                bool& is_streaming);
-  Outcome<net::Response> OnCollection(const Call& call, const std::shared_ptr<net::ResponseWriter>& writer,
-                                      bool& is_streaming);
-  Outcome<net::Response> OnObject(const Call& call);
-  Outcome<net::Response> OnSubresource(const Call& call);
+  objects::Outcome<Route> FindRoute(const net::Target& target) const;
+  objects::Outcome<net::Response> Answer(const Call& call, const std::shared_ptr<net::ResponseWriter>& writer,
+                                         bool& is_streaming);
+  objects::Outcome<net::Response> OnCollection(const Call& call, const std::shared_ptr<net::ResponseWriter>& writer,
+                                               bool& is_streaming);
+  objects::Outcome<net::Response> OnObject(const Call& call);
+  objects::Outcome<net::Response> OnSubresource(const Call& call);
 
-  Outcome<net::Response> Get(const Call& call);
+  objects::Outcome<net::Response> Get(const Call& call);
 
   const int release_minor_;
   Registry& registry_;

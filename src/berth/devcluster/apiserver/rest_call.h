@@ -12,8 +12,8 @@
 namespace berth::apiserver {
 
 struct RestRoute {
-  std::shared_ptr<const ServedType> keeper;  // of `served`
-  const ServedType* served = nullptr;
+  std::shared_ptr<const objects::ServedType> keeper;  // of `served`
+  const objects::ServedType* served = nullptr;
   std::string namespace_name;
   std::string name;         // empty: the collection
   std::string subresource;  // "status", "scale", "binding", "eviction"

@@ -104,7 +104,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace berth::apiserver;
   log::SetLevel(log::Level::kError);
   FixedClock clock;
-  ApiServer server(ResourceTypes(), clock, {.history_events_max = 8, .event_objects_max = 4});
+  ApiServer server(objects::ResourceTypes(), clock, {.history_events_max = 8, .event_objects_max = 4});
   const net::Handler handler = server.handler();
   std::string_view rest(reinterpret_cast<const char*>(data), size);
   for (std::size_t i = 0; !rest.empty() && i < kRequestsMax; ++i) {

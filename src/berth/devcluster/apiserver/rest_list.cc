@@ -3,10 +3,12 @@
 
 #include <utility>
 
+#include "berth/devcluster/apiserver/status_response.h"
+
 namespace berth::apiserver {
 namespace {
 
-StatusError TooLargeVersion(std::int64_t wanted, std::int64_t current) {
+objects::StatusError TooLargeVersion(std::int64_t wanted, std::int64_t current) {
   return {.code = 504,
           .reason = "Timeout",
           .message = "Too large resource version: " + std::to_string(wanted) + ", current: " + std::to_string(current),
@@ -16,8 +18,8 @@ StatusError TooLargeVersion(std::int64_t wanted, std::int64_t current) {
 
 }  // namespace
 
-Outcome<net::Response> ListObjects(Registry& registry, const RestCall& call, const ListParameters& list) {
-  const ServedType& served = *call.route.served;
+objects::Outcome<net::Response> ListObjects(Registry& registry, const RestCall& call, const ListParameters& list) {
+  const objects::ServedType& served = *call.route.served;
   BERTH_ASSIGN_OR_RETURN(const Rendering rendering,
                          NegotiateRendering(call.request, call.target, served, registry.WallNow()));
   Store::ListQuery query;
@@ -25,7 +27,7 @@ Outcome<net::Response> ListObjects(Registry& registry, const RestCall& call, con
   if (list.limit > 0) query.limit = list.limit;
   const std::int64_t wanted = list.resource_version.value_or(0);
   if (!list.continue_token.empty()) {
-    if (wanted != 0) return BadRequest("specifying resource version is not allowed when using continue");
+    if (wanted != 0) return objects::BadRequest("specifying resource version is not allowed when using continue");
     BERTH_ASSIGN_OR_RETURN(ContinueToken token, DecodeContinueToken(list.continue_token));
     query.after_key = std::move(token.after_key);
     query.at_version = token.resource_version == -1 ? 0 : token.resource_version;
@@ -39,8 +41,8 @@ Outcome<net::Response> ListObjects(Registry& registry, const RestCall& call, con
     return TooLargeVersion(query.at_version, registry.store().resource_version());
   }
   if (result.failure == Store::ListFailure::kExpired) {
-    if (list.continue_token.empty()) return Expired("The resourceVersion for the provided list is too old.");
-    return Expired(
+    if (list.continue_token.empty()) return objects::Expired("The resourceVersion for the provided list is too old.");
+    return objects::Expired(
         "The provided continue parameter is too old to display a consistent list result. You must start a new "
         "list without the continue parameter.");
   }
@@ -53,8 +55,8 @@ Outcome<net::Response> ListObjects(Registry& registry, const RestCall& call, con
   return JsonResponse(200, RenderList(rendering, result.objects, metadata));
 }
 
-Outcome<Done> WatchObjects(Registry& registry, WatchHub& watches, const RestCall& call, ListParameters list,
-                           const std::shared_ptr<net::ResponseWriter>& writer) {
+objects::Outcome<objects::Done> WatchObjects(Registry& registry, WatchHub& watches, const RestCall& call,
+                                             ListParameters list, const std::shared_ptr<net::ResponseWriter>& writer) {
   WatchRequest watch;
   watch.keeper = call.route.keeper;
   BERTH_ASSIGN_OR_RETURN(watch.rendering,
@@ -72,7 +74,7 @@ Outcome<Done> WatchObjects(Registry& registry, WatchHub& watches, const RestCall
   }
   if (list.sends_initial_events == false && wanted == 0) watch.after_version = registry.store().resource_version();
   watches.Start(std::move(watch), writer);
-  return Done();
+  return objects::Done();
 }
 
 }  // namespace berth::apiserver

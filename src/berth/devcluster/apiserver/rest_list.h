@@ -11,10 +11,10 @@
 
 namespace berth::apiserver {
 
-Outcome<net::Response> ListObjects(Registry& registry, const RestCall& call, const ListParameters& list);
+objects::Outcome<net::Response> ListObjects(Registry& registry, const RestCall& call, const ListParameters& list);
 
 // The events go to `writer` until the client, or the watch's time-out, ends it.
-Outcome<Done> WatchObjects(Registry& registry, WatchHub& watches, const RestCall& call, ListParameters list,
-                           const std::shared_ptr<net::ResponseWriter>& writer);
+objects::Outcome<objects::Done> WatchObjects(Registry& registry, WatchHub& watches, const RestCall& call,
+                                             ListParameters list, const std::shared_ptr<net::ResponseWriter>& writer);
 
 }  // namespace berth::apiserver

@@ -10,7 +10,7 @@
 #include "berth/codec/json.h"
 #include "berth/codec/yaml.h"
 #include "berth/devcluster/apiserver/base64_url.h"
-#include "berth/devcluster/apiserver/protobuf.h"
+#include "berth/devcluster/objects/protobuf.h"
 
 namespace berth::apiserver {
 namespace {
@@ -33,19 +33,19 @@ std::optional<bool> ParseBool(std::string_view text) {
   return std::nullopt;
 }
 
-Outcome<std::optional<std::int64_t>> IntegerParameter(const net::Target& target, std::string_view name) {
+objects::Outcome<std::optional<std::int64_t>> IntegerParameter(const net::Target& target, std::string_view name) {
   const std::string_view text = target.Query(name);
   if (text.empty()) return std::optional<std::int64_t>();
   const auto value = ParseInteger(text);
   if (!value || *value < 0) {
-    return BadRequest("the query parameter " + std::string(name) + " must be a whole number from 0, and is \"" +
-                      std::string(text) + '"');
+    return objects::BadRequest("the query parameter " + std::string(name) +
+                               " must be a whole number from 0, and is \"" + std::string(text) + '"');
   }
   return value;
 }
 
-std::optional<StatusError> CheckListParameters(const ListParameters& list, const net::Target& target) {
-  std::vector<FieldError> errors;
+std::optional<objects::StatusError> CheckListParameters(const ListParameters& list, const net::Target& target) {
+  std::vector<objects::FieldError> errors;
   const auto forbid = [&](std::string_view field, std::string_view why) {
     errors.push_back({std::string(field), "FieldValueForbidden", "Forbidden: " + std::string(why)});
   };
@@ -79,13 +79,13 @@ std::optional<StatusError> CheckListParameters(const ListParameters& list, const
     }
   }
   if (errors.empty()) return std::nullopt;
-  return InvalidKind("meta.k8s.io", "ListOptions", "", errors);
+  return objects::InvalidKind("meta.k8s.io", "ListOptions", "", errors);
 }
 
-Outcome<bool> ReadDryRun(const std::vector<std::string>& values, std::string_view kind) {
+objects::Outcome<bool> ReadDryRun(const std::vector<std::string>& values, std::string_view kind) {
   for (const std::string& value : values) {
     if (value != "All") {
-      return InvalidKind(
+      return objects::InvalidKind(
           "meta.k8s.io", kind, "",
           {{"dryRun", "FieldValueNotSupported",
             "Unsupported value: " + json::serialize(json::string(value)) + ": supported values: \"All\""}});
@@ -96,8 +96,9 @@ Outcome<bool> ReadDryRun(const std::vector<std::string>& values, std::string_vie
 
 bool IsPrintable(char c) { return static_cast<unsigned char>(c) >= ' ' && c != 0x7f; }
 
-Outcome<FieldWriter> ReadFieldWriter(const net::Request& request, const net::Target& target, std::string_view kind) {
-  FieldWriter writer;
+objects::Outcome<objects::FieldWriter> ReadFieldWriter(const net::Request& request, const net::Target& target,
+                                                       std::string_view kind) {
+  objects::FieldWriter writer;
   writer.manager = target.Query("fieldManager");
   writer.is_named = !writer.manager.empty();
   if (!writer.is_named) {
@@ -108,7 +109,7 @@ Outcome<FieldWriter> ReadFieldWriter(const net::Request& request, const net::Tar
     if (!IsValidUtf8(writer.manager)) writer.manager.clear();
     return writer;
   }
-  std::vector<FieldError> errors;
+  std::vector<objects::FieldError> errors;
   if (writer.manager.size() > kFieldManagerBytesMax) {
     errors.push_back({"fieldManager", "FieldValueTooLong",
                       "Too long: may not be more than " + std::to_string(kFieldManagerBytesMax) + " bytes"});
@@ -118,7 +119,7 @@ Outcome<FieldWriter> ReadFieldWriter(const net::Request& request, const net::Tar
                       "Invalid value: " + json::serialize(json::string(writer.manager)) +
                           ": it must have printable characters only"});
   }
-  if (!errors.empty()) return InvalidKind("meta.k8s.io", kind, "", errors);
+  if (!errors.empty()) return objects::InvalidKind("meta.k8s.io", kind, "", errors);
   return writer;
 }
 
@@ -130,29 +131,29 @@ std::vector<std::string> QueryAll(const net::Target& target, std::string_view na
   return values;
 }
 
-Outcome<std::string> CheckPropagation(std::string_view policy, std::optional<bool> orphan_dependents) {
+objects::Outcome<std::string> CheckPropagation(std::string_view policy, std::optional<bool> orphan_dependents) {
   if (!policy.empty() && orphan_dependents) {
-    return InvalidKind("meta.k8s.io", "DeleteOptions", "",
-                       {{"propagationPolicy", "FieldValueInvalid",
-                         "Invalid value: " + json::serialize(json::string(policy)) +
-                             ": orphanDependents and deletionPropagation cannot be both set"}});
+    return objects::InvalidKind("meta.k8s.io", "DeleteOptions", "",
+                                {{"propagationPolicy", "FieldValueInvalid",
+                                  "Invalid value: " + json::serialize(json::string(policy)) +
+                                      ": orphanDependents and deletionPropagation cannot be both set"}});
   }
   if (policy.empty() || policy == "Background" || policy == "Foreground" || policy == "Orphan")
     return std::string(policy);
-  return InvalidKind("meta.k8s.io", "DeleteOptions", "",
-                     {{"propagationPolicy", "FieldValueNotSupported",
-                       "Unsupported value: " + json::serialize(json::string(policy)) +
-                           ": supported values: \"Background\", \"Foreground\", \"Orphan\""}});
+  return objects::InvalidKind("meta.k8s.io", "DeleteOptions", "",
+                              {{"propagationPolicy", "FieldValueNotSupported",
+                                "Unsupported value: " + json::serialize(json::string(policy)) +
+                                    ": supported values: \"Background\", \"Foreground\", \"Orphan\""}});
 }
 
 }  // namespace
 
-Outcome<std::optional<bool>> BoolParameter(const net::Target& target, std::string_view name) {
+objects::Outcome<std::optional<bool>> BoolParameter(const net::Target& target, std::string_view name) {
   if (!target.Has(name)) return std::optional<bool>();
   const auto value = ParseBool(target.Query(name));
   if (!value) {
-    return BadRequest("the query parameter " + std::string(name) + " must be true or false, and is \"" +
-                      std::string(target.Query(name)) + '"');
+    return objects::BadRequest("the query parameter " + std::string(name) + " must be true or false, and is \"" +
+                               std::string(target.Query(name)) + '"');
   }
   return value;
 }
@@ -165,54 +166,56 @@ std::string MediaType(std::string_view header) {
   return type;
 }
 
-Outcome<json::value> DecodeJson(std::string_view text, const json::storage_ptr& storage) {
+objects::Outcome<json::value> DecodeJson(std::string_view text, const json::storage_ptr& storage) {
   auto parsed = codec::ParseJson(text, {.bytes_max = kBodyBytesMax}, storage);
   if (parsed.ok()) return std::move(parsed).value();
   if (parsed.error().code == ErrorCode::kTooLarge) {
-    return TooLarge("Request entity too large: limit is " + std::to_string(kBodyBytesMax));
+    return objects::TooLarge("Request entity too large: limit is " + std::to_string(kBodyBytesMax));
   }
-  return BadRequest("the body of the request is not valid JSON: " + parsed.error().message);
+  return objects::BadRequest("the body of the request is not valid JSON: " + parsed.error().message);
 }
 
-Outcome<json::value> DecodeBody(const net::Request& request, const json::storage_ptr& storage) {
+objects::Outcome<json::value> DecodeBody(const net::Request& request, const json::storage_ptr& storage) {
   if (request.body.size() > kBodyBytesMax) {
-    return TooLarge("Request entity too large: limit is " + std::to_string(kBodyBytesMax));
+    return objects::TooLarge("Request entity too large: limit is " + std::to_string(kBodyBytesMax));
   }
   const std::string type = MediaType(request.Get("Content-Type"));
   if (type == "application/yaml") {
     auto parsed = codec::ParseYaml(request.body, {.bytes_max = kBodyBytesMax});
-    if (!parsed.ok()) return BadRequest("the body of the request is not valid YAML: " + parsed.error().message);
+    if (!parsed.ok())
+      return objects::BadRequest("the body of the request is not valid YAML: " + parsed.error().message);
     // Other formats can hold what JSON cannot (not-a-number, broken UTF-8); it ends here and not in the store.
     return DecodeJson(json::serialize(*parsed), storage);
   }
-  if (type == kProtobufMediaType) {
-    auto decoded = DecodeProtobuf(request.body);
-    if (!decoded.ok()) return BadRequest("the body of the request is not valid protobuf: " + decoded.error().message);
+  if (type == objects::kProtobufMediaType) {
+    auto decoded = objects::DecodeProtobuf(request.body);
+    if (!decoded.ok())
+      return objects::BadRequest("the body of the request is not valid protobuf: " + decoded.error().message);
     return DecodeJson(json::serialize(*decoded), storage);
   }
-  if (!type.empty() && type != "application/json") return UnsupportedMediaType(kBodyMediaTypes);
+  if (!type.empty() && type != "application/json") return objects::UnsupportedMediaType(kBodyMediaTypes);
   return DecodeJson(request.body, storage);
 }
 
-Outcome<json::object> DecodeObject(const net::Request& request, const json::storage_ptr& storage) {
+objects::Outcome<json::object> DecodeObject(const net::Request& request, const json::storage_ptr& storage) {
   BERTH_ASSIGN_OR_RETURN(json::value body, DecodeBody(request, storage));
-  if (!body.is_object()) return BadRequest("the body of the request must be an object");
+  if (!body.is_object()) return objects::BadRequest("the body of the request must be an object");
   return std::move(body.get_object());
 }
 
-Outcome<Rendering> NegotiateRendering(const net::Request& request, const net::Target& target, const ServedType& served,
-                                      Time now) {
+objects::Outcome<Rendering> NegotiateRendering(const net::Request& request, const net::Target& target,
+                                               const objects::ServedType& served, Time now) {
   Rendering rendering;
   rendering.served = &served;
-  rendering.representation = NegotiateRepresentation(request.Get("Accept"));
-  if (rendering.representation == Representation::kNone) return NotAcceptable("application/json");
-  rendering.include = ParseIncludeObject(target.Query("includeObject"));
+  rendering.representation = objects::NegotiateRepresentation(request.Get("Accept"));
+  if (rendering.representation == objects::Representation::kNone) return objects::NotAcceptable("application/json");
+  rendering.include = objects::ParseIncludeObject(target.Query("includeObject"));
   rendering.now_seconds = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
   return rendering;
 }
 
-Outcome<ListParameters> ParseListParameters(const net::Target& target, const ServedType& served,
-                                            std::string_view namespace_name) {
+objects::Outcome<ListParameters> ParseListParameters(const net::Target& target, const objects::ServedType& served,
+                                                     std::string_view namespace_name) {
   ListParameters list;
   list.selector.namespace_name = namespace_name;
   BERTH_ASSIGN_OR_RETURN(list.selector.labels, ParseLabels(target.Query("labelSelector")));
@@ -235,54 +238,57 @@ Outcome<ListParameters> ParseListParameters(const net::Target& target, const Ser
   return list;
 }
 
-Outcome<WriteOptions> ParseWriteOptions(const net::Request& request, const net::Target& target, std::string_view kind) {
-  WriteOptions options;
+objects::Outcome<objects::WriteOptions> ParseWriteOptions(const net::Request& request, const net::Target& target,
+                                                          std::string_view kind) {
+  objects::WriteOptions options;
   BERTH_ASSIGN_OR_RETURN(options.writer, ReadFieldWriter(request, target, kind));
   BERTH_ASSIGN_OR_RETURN(options.is_dry_run, ReadDryRun(QueryAll(target, "dryRun"), kind));
   const std::string_view validation = target.Query("fieldValidation");
   if (validation == "Strict") {
-    options.field_validation = FieldValidation::kStrict;
+    options.field_validation = objects::FieldValidation::kStrict;
   } else if (validation == "Warn" || validation.empty()) {
-    options.field_validation = FieldValidation::kWarn;
+    options.field_validation = objects::FieldValidation::kWarn;
   } else if (validation != "Ignore") {
-    return InvalidKind("meta.k8s.io", kind, "",
-                       {{"fieldValidation", "FieldValueNotSupported",
-                         "Unsupported value: " + json::serialize(json::string(validation)) +
-                             ": supported values: \"\", \"Ignore\", \"Strict\", \"Warn\""}});
+    return objects::InvalidKind("meta.k8s.io", kind, "",
+                                {{"fieldValidation", "FieldValueNotSupported",
+                                  "Unsupported value: " + json::serialize(json::string(validation)) +
+                                      ": supported values: \"\", \"Ignore\", \"Strict\", \"Warn\""}});
   }
   return options;
 }
 
-Outcome<DeleteOptions> ReadDeleteOptions(const json::object& body) {
+objects::Outcome<DeleteOptions> ReadDeleteOptions(const json::object& body) {
   DeleteOptions options;
-  if (const json::value* period = FindMember(body, "gracePeriodSeconds"); period != nullptr && !period->is_null()) {
-    if (!period->is_int64()) return BadRequest("gracePeriodSeconds must be a whole number");
+  if (const json::value* period = objects::FindMember(body, "gracePeriodSeconds");
+      period != nullptr && !period->is_null()) {
+    if (!period->is_int64()) return objects::BadRequest("gracePeriodSeconds must be a whole number");
     options.grace_period_seconds = period->get_int64();
   }
-  if (const json::object* preconditions = ObjectMember(body, "preconditions")) {
-    options.preconditions.uid = StringMember(*preconditions, "uid");
-    options.preconditions.resource_version = StringMember(*preconditions, "resourceVersion");
+  if (const json::object* preconditions = objects::ObjectMember(body, "preconditions")) {
+    options.preconditions.uid = objects::StringMember(*preconditions, "uid");
+    options.preconditions.resource_version = objects::StringMember(*preconditions, "resourceVersion");
   }
-  if (const json::value* orphan = FindMember(body, "orphanDependents"); orphan != nullptr && orphan->is_bool()) {
+  if (const json::value* orphan = objects::FindMember(body, "orphanDependents");
+      orphan != nullptr && orphan->is_bool()) {
     options.orphan_dependents = orphan->get_bool();
   }
   BERTH_ASSIGN_OR_RETURN(options.propagation_policy,
-                         CheckPropagation(StringMember(body, "propagationPolicy"), options.orphan_dependents));
+                         CheckPropagation(objects::StringMember(body, "propagationPolicy"), options.orphan_dependents));
   std::vector<std::string> dry_run;
-  if (const json::array* values = ArrayMember(body, "dryRun")) {
+  if (const json::array* values = objects::ArrayMember(body, "dryRun")) {
     for (const json::value& value : *values)
-      dry_run.push_back(value.is_string() ? std::string(View(value.get_string())) : "");
+      dry_run.push_back(value.is_string() ? std::string(objects::View(value.get_string())) : "");
   }
   BERTH_ASSIGN_OR_RETURN(options.is_dry_run, ReadDryRun(dry_run, "DeleteOptions"));
   return options;
 }
 
-Outcome<DeleteOptions> ParseDeleteOptions(const net::Request& request, const net::Target& target) {
+objects::Outcome<DeleteOptions> ParseDeleteOptions(const net::Request& request, const net::Target& target) {
   if (!request.body.empty()) {
     BERTH_ASSIGN_OR_RETURN(const json::object body, DecodeObject(request));
-    const std::string_view kind = StringMember(body, "kind");
+    const std::string_view kind = objects::StringMember(body, "kind");
     if (!kind.empty() && kind != "DeleteOptions") {
-      return BadRequest("the body of a deletion must be DeleteOptions, and is " + std::string(kind));
+      return objects::BadRequest("the body of a deletion must be DeleteOptions, and is " + std::string(kind));
     }
     BERTH_ASSIGN_OR_RETURN(DeleteOptions options, ReadDeleteOptions(body));
     if (!QueryAll(target, "dryRun").empty()) {
@@ -304,19 +310,19 @@ std::string EncodeContinueToken(const ContinueToken& token) {
       json::object{{"v", "meta.k8s.io/v1"}, {"rv", token.resource_version}, {"start", token.after_key}}));
 }
 
-Outcome<ContinueToken> DecodeContinueToken(std::string_view text) {
+objects::Outcome<ContinueToken> DecodeContinueToken(std::string_view text) {
   const auto bytes = DecodeBase64Url(text);
   const auto parsed = bytes ? codec::ParseJson(*bytes, {.bytes_max = 4096, .depth_max = 2})
                             : Expected<json::value>(InvalidError("not base64"));
   ContinueToken token;
   const json::object* object = parsed.ok() ? parsed->if_object() : nullptr;
-  const json::value* version = object == nullptr ? nullptr : FindMember(*object, "rv");
+  const json::value* version = object == nullptr ? nullptr : objects::FindMember(*object, "rv");
   if (version == nullptr || !version->is_int64() || version->get_int64() == 0 || version->get_int64() < -1 ||
-      StringMember(*object, "start").empty()) {
-    return BadRequest("continue key is not valid: it must be the continue value of an earlier list");
+      objects::StringMember(*object, "start").empty()) {
+    return objects::BadRequest("continue key is not valid: it must be the continue value of an earlier list");
   }
   token.resource_version = version->get_int64();
-  token.after_key = StringMember(*object, "start");
+  token.after_key = objects::StringMember(*object, "start");
   return token;
 }
 

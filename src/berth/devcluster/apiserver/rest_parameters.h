@@ -17,6 +17,8 @@
 
 namespace berth::apiserver {
 
+namespace json = codec::json;
+
 inline constexpr std::size_t kBodyBytesMax = std::size_t{3} << 20;  // as kube-apiserver
 inline constexpr std::string_view kBodyMediaTypes =
     "application/json, application/yaml, application/vnd.kubernetes.protobuf";
@@ -25,19 +27,19 @@ inline constexpr std::string_view kBodyMediaTypes =
 std::string MediaType(std::string_view header);
 
 // The body as a document, JSON, YAML or protobuf by its Content-Type (JSON when there is none). 413, 415, 400.
-Outcome<json::value> DecodeBody(const net::Request& request, const json::storage_ptr& storage = {});
+objects::Outcome<json::value> DecodeBody(const net::Request& request, const json::storage_ptr& storage = {});
 // The same, refusing what is not an object.
-Outcome<json::object> DecodeObject(const net::Request& request, const json::storage_ptr& storage = {});
+objects::Outcome<json::object> DecodeObject(const net::Request& request, const json::storage_ptr& storage = {});
 
 // Parses JSON of a given media type that has its own Content-Type (patches).
-Outcome<json::value> DecodeJson(std::string_view text, const json::storage_ptr& storage = {});
+objects::Outcome<json::value> DecodeJson(std::string_view text, const json::storage_ptr& storage = {});
 
 // A parameter that is true or false, or not there.
-Outcome<std::optional<bool>> BoolParameter(const net::Target& target, std::string_view name);
+objects::Outcome<std::optional<bool>> BoolParameter(const net::Target& target, std::string_view name);
 
 // From the Accept header and includeObject; 406.
-Outcome<Rendering> NegotiateRendering(const net::Request& request, const net::Target& target, const ServedType& served,
-                                      Time now);
+objects::Outcome<Rendering> NegotiateRendering(const net::Request& request, const net::Target& target,
+                                               const objects::ServedType& served, Time now);
 
 struct ListParameters {
   Selector selector;
@@ -50,18 +52,19 @@ struct ListParameters {
   std::optional<bool> sends_initial_events;
   std::optional<Duration> timeout;
 };
-Outcome<ListParameters> ParseListParameters(const net::Target& target, const ServedType& served,
-                                            std::string_view namespace_name);
+objects::Outcome<ListParameters> ParseListParameters(const net::Target& target, const objects::ServedType& served,
+                                                     std::string_view namespace_name);
 
 // dryRun, fieldValidation and fieldManager; without the last, the writer is called as its User-Agent begins.
-Outcome<WriteOptions> ParseWriteOptions(const net::Request& request, const net::Target& target, std::string_view kind);
+objects::Outcome<objects::WriteOptions> ParseWriteOptions(const net::Request& request, const net::Target& target,
+                                                          std::string_view kind);
 
 // Bytes of a field manager's name, as upstream.
 inline constexpr std::size_t kFieldManagerBytesMax = 128;
 
 // From the body (DeleteOptions) and the query; the body wins.
-Outcome<DeleteOptions> ParseDeleteOptions(const net::Request& request, const net::Target& target);
-Outcome<DeleteOptions> ReadDeleteOptions(const json::object& body);
+objects::Outcome<DeleteOptions> ParseDeleteOptions(const net::Request& request, const net::Target& target);
+objects::Outcome<DeleteOptions> ReadDeleteOptions(const json::object& body);
 
 // Where the next page of a list begins.
 struct ContinueToken {
@@ -69,6 +72,6 @@ struct ContinueToken {
   std::string after_key;
 };
 std::string EncodeContinueToken(const ContinueToken& token);
-Outcome<ContinueToken> DecodeContinueToken(std::string_view text);
+objects::Outcome<ContinueToken> DecodeContinueToken(std::string_view text);
 
 }  // namespace berth::apiserver

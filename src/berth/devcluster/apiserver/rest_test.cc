@@ -562,7 +562,7 @@ TEST_P(Rest, ADeletionsPolicyIsAFinalizer) {
 // A Job's pods stay when its deletion does not say otherwise, and upstream warns of it.
 TEST(RestDeletion, AJobsPodsStayWithAWarning) {
   ManualClock clock;
-  const ApiServer server(ResourceTypes(), clock);
+  const ApiServer server(objects::ResourceTypes(), clock);
   const std::string jobs = "/apis/batch/v1/namespaces/default/jobs";
   const auto remove = [&](const std::string& query) {
     const std::string job = R"({"metadata":{"name":"j"},"spec":{"template":{"spec":{"restartPolicy":"Never",)"
@@ -656,14 +656,14 @@ TEST_P(Rest, EphemeralContainersAreAdded) {
             "spec.ephemeralContainers: Forbidden: existing ephemeral containers \"debugger\" may not be changed\n");
   EXPECT_EQ(refusal("PATCH", R"({"spec":{"ephemeralContainers":null}})", "application/merge-patch+json"),
             "spec.ephemeralContainers: Forbidden: existing ephemeral containers \"debugger\" may not be removed\n");
-  EXPECT_EQ(refusal("PATCH",
-                    R"({"spec":{"ephemeralContainers":[{"name":"b","image":"i","targetContainerName":"none"}]}})",
-                    strategic),
-            "spec.ephemeralContainers[0].targetContainerName: Not found: \"none\"");
-  EXPECT_EQ(refusal("PATCH",
-                    R"({"spec":{"ephemeralContainers":[{"name":"b","image":"i","ports":[{"containerPort":1}]}]}})",
-                    strategic),
-            "spec.ephemeralContainers[0].ports: Forbidden: cannot be set for an Ephemeral Container");
+  EXPECT_EQ(
+      refusal("PATCH", R"({"spec":{"ephemeralContainers":[{"name":"b","image":"i","targetContainerName":"none"}]}})",
+              strategic),
+      "spec.ephemeralContainers[0].targetContainerName: Not found: \"none\"");
+  EXPECT_EQ(
+      refusal("PATCH", R"({"spec":{"ephemeralContainers":[{"name":"b","image":"i","ports":[{"containerPort":1}]}]}})",
+              strategic),
+      "spec.ephemeralContainers[0].ports: Forbidden: cannot be set for an Ephemeral Container");
   EXPECT_EQ(Do("PATCH", std::string(kPods) + "/web", R"({"metadata":{"labels":{"a":"b"}}})", strategic).status, 200);
   EXPECT_EQ(Do("POST", path, "{}").status, 405);
 }
@@ -790,7 +790,7 @@ TEST(Bindings, WriteTheSameWordsOnBothWays) {
        ""},
       {"braces and quotes", R"(,"annotations":{"a":"}\"}]"})", R"(,"priority":0,"hostname":"h")"}};
   ManualClock clock;
-  ApiServer server(ResourceTypes(), clock);
+  ApiServer server(objects::ResourceTypes(), clock);
   const net::Handler handler = server.handler();
   const std::string path = std::string(kPods) + "/twin";
   for (const Case& c : cases) {
@@ -813,7 +813,7 @@ TEST(Bindings, WriteTheSameWordsOnBothWays) {
         document["metadata"].as_object().erase(each);
       }
       json::object& condition = document["status"].at("conditions").at(0).as_object();
-      EXPECT_EQ(StringMember(condition, "lastTransitionTime"), FormatRfc3339(clock.Now())) << c.name;
+      EXPECT_EQ(objects::StringMember(condition, "lastTransitionTime"), FormatRfc3339(clock.Now())) << c.name;
       condition.erase("lastTransitionTime");
       texts.push_back(json::serialize(document));
       const Answer listed = Call(handler, "GET", std::string(kPods) + "?fieldSelector=spec.nodeName%3Dnode-1");

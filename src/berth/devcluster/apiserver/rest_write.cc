@@ -7,12 +7,13 @@
 #include <vector>
 
 #include "berth/codec/yaml.h"
-#include "berth/devcluster/apiserver/duplicate_fields.h"
-#include "berth/devcluster/apiserver/managed_fields.h"
-#include "berth/devcluster/apiserver/patch.h"
 #include "berth/devcluster/apiserver/rest_parameters.h"
-#include "berth/devcluster/apiserver/schema.h"
+#include "berth/devcluster/apiserver/status_response.h"
 #include "berth/devcluster/apiserver/subresources.h"
+#include "berth/devcluster/objects/duplicate_fields.h"
+#include "berth/devcluster/objects/fields/managed_fields.h"
+#include "berth/devcluster/objects/patch.h"
+#include "berth/devcluster/objects/schema.h"
 
 namespace berth::apiserver {
 namespace {
@@ -30,7 +31,7 @@ constexpr std::string_view kCreatedStatus =
     R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success","code":201})";
 
 // Upstream's deletions answer with the object for these types and with a Status for all others.
-bool ReturnsDeletedObject(const ResourceType& type) {
+bool ReturnsDeletedObject(const objects::ResourceType& type) {
   for (const std::string_view plural : {"pods", "services", "serviceaccounts", "persistentvolumes",
                                         "persistentvolumeclaims", "podtemplates", "resourcequotas"}) {
     if (type.group.empty() && type.plural == plural) return true;
@@ -45,7 +46,7 @@ void AddWarnings(net::Response& response, const std::vector<std::string>& warnin
 }
 
 // As upstream warns of pods that stay.
-std::vector<std::string> DeletionWarnings(const ResourceType& type, const DeleteOptions& options) {
+std::vector<std::string> DeletionWarnings(const objects::ResourceType& type, const DeleteOptions& options) {
   if (type.kind != "Job" || !OrphansByDefault(type) || !options.propagation_policy.empty() ||
       options.orphan_dependents) {
     return {};
@@ -63,17 +64,18 @@ net::Response WriteResponse(const Rendering& rendering, const Written& written,
 }
 
 // Duplicate keys are gone once the body is parsed, so they are looked for in its text.
-Outcome<Done> CheckDuplicates(const net::Request& request, const ResourceType& type, WriteOptions& options) {
-  if (options.field_validation == FieldValidation::kIgnore) return Done();
+objects::Outcome<objects::Done> CheckDuplicates(const net::Request& request, const objects::ResourceType& type,
+                                                objects::WriteOptions& options) {
+  if (options.field_validation == objects::FieldValidation::kIgnore) return objects::Done();
   const std::string media = MediaType(request.Get("Content-Type"));
-  if (!media.empty() && media != "application/json") return Done();
-  const std::vector<std::string> duplicates = DuplicateFields(request.body);
-  if (duplicates.empty()) return Done();
-  if (options.field_validation == FieldValidation::kStrict) {
-    return BadRequest(WrongTypeMessage(type, "strict decoding error: " + duplicates[0]));
+  if (!media.empty() && media != "application/json") return objects::Done();
+  const std::vector<std::string> duplicates = objects::DuplicateFields(request.body);
+  if (duplicates.empty()) return objects::Done();
+  if (options.field_validation == objects::FieldValidation::kStrict) {
+    return objects::BadRequest(objects::WrongTypeMessage(type, "strict decoding error: " + duplicates[0]));
   }
   options.warnings->insert(options.warnings->end(), duplicates.begin(), duplicates.end());
-  return Done();
+  return objects::Done();
 }
 
 struct ParsedPatch {
@@ -82,12 +84,12 @@ struct ParsedPatch {
   bool is_forced = false;  // of kApply
 };
 
-StatusError InvalidPatchOptions(const char* field, const char* reason, const char* message) {
-  return InvalidKind("meta.k8s.io", "PatchOptions", "", {{field, reason, message}});
+objects::StatusError InvalidPatchOptions(const char* field, const char* reason, const char* message) {
+  return objects::InvalidKind("meta.k8s.io", "PatchOptions", "", {{field, reason, message}});
 }
 
 // The configuration of a server-side apply: YAML, of which JSON is a part.
-Outcome<ParsedPatch> ParseApply(const net::Request& request, const net::Target& target) {
+objects::Outcome<ParsedPatch> ParseApply(const net::Request& request, const net::Target& target) {
   if (target.Query("fieldManager").empty()) {
     return InvalidPatchOptions("fieldManager", "FieldValueRequired", "Required value: is required for apply patch");
   }
@@ -96,21 +98,22 @@ Outcome<ParsedPatch> ParseApply(const net::Request& request, const net::Target& 
   BERTH_ASSIGN_OR_RETURN(const auto force, BoolParameter(target, "force"));
   patch.is_forced = force.value_or(false);
   if (request.body.size() > kBodyBytesMax) {
-    return TooLarge("Request entity too large: limit is " + std::to_string(kBodyBytesMax));
+    return objects::TooLarge("Request entity too large: limit is " + std::to_string(kBodyBytesMax));
   }
   if (request.body.starts_with('{')) {
     BERTH_ASSIGN_OR_RETURN(patch.document, DecodeJson(request.body));
   } else {
     auto parsed = codec::ParseYaml(request.body, {.bytes_max = kBodyBytesMax});
-    if (!parsed.ok()) return BadRequest("error decoding patch: " + parsed.error().message);
+    if (!parsed.ok()) return objects::BadRequest("error decoding patch: " + parsed.error().message);
     // What YAML can hold and JSON cannot ends here.
     BERTH_ASSIGN_OR_RETURN(patch.document, DecodeJson(json::serialize(*parsed)));
   }
-  if (!patch.document.is_object()) return BadRequest("error decoding patch: it must be an object");
+  if (!patch.document.is_object()) return objects::BadRequest("error decoding patch: it must be an object");
   return patch;
 }
 
-Outcome<ParsedPatch> ParsePatch(const net::Request& request, const net::Target& target, const ResourceType& of) {
+objects::Outcome<ParsedPatch> ParsePatch(const net::Request& request, const net::Target& target,
+                                         const objects::ResourceType& of) {
   const std::string type = MediaType(request.Get("Content-Type"));
   ParsedPatch patch;
   if (type == "application/json-patch+json") {
@@ -119,12 +122,12 @@ Outcome<ParsedPatch> ParsePatch(const net::Request& request, const net::Target& 
     patch.kind = ParsedPatch::Kind::kMerge;
   } else if (type == "application/strategic-merge-patch+json") {
     // No schema of theirs says how lists merge in it.
-    if (of.structural != nullptr) return UnsupportedMediaType(kCustomPatchMediaTypes);
+    if (of.structural != nullptr) return objects::UnsupportedMediaType(kCustomPatchMediaTypes);
     patch.kind = ParsedPatch::Kind::kStrategic;
   } else if (type == kApplyMediaType) {
     return ParseApply(request, target);
   } else {
-    return UnsupportedMediaType(kPatchMediaTypes);
+    return objects::UnsupportedMediaType(kPatchMediaTypes);
   }
   if (target.Has("force")) {
     return InvalidPatchOptions("force", "FieldValueForbidden", "Forbidden: may not be specified for non-apply patch");
@@ -133,39 +136,40 @@ Outcome<ParsedPatch> ParsePatch(const net::Request& request, const net::Target& 
   return patch;
 }
 
-Outcome<json::object> ApplyPatch(const ParsedPatch& patch, const json::object& current,
-                                 const json::storage_ptr& storage, std::string_view kind) {
+objects::Outcome<json::object> ApplyPatch(const ParsedPatch& patch, const json::object& current,
+                                          const json::storage_ptr& storage, std::string_view kind) {
   json::value document(current, storage);
-  const auto apply = [&]() -> Outcome<json::value> {
+  const auto apply = [&]() -> objects::Outcome<json::value> {
     switch (patch.kind) {
-      case ParsedPatch::Kind::kJson: return ApplyJsonPatch(std::move(document), patch.document);
-      case ParsedPatch::Kind::kMerge: return ApplyMergePatch(std::move(document), patch.document);
+      case ParsedPatch::Kind::kJson: return objects::ApplyJsonPatch(std::move(document), patch.document);
+      case ParsedPatch::Kind::kMerge: return objects::ApplyMergePatch(std::move(document), patch.document);
       case ParsedPatch::Kind::kStrategic:
-        return ApplyStrategicMergePatch(std::move(document), patch.document, kind, &PatchMergeKey);
+        return objects::ApplyStrategicMergePatch(std::move(document), patch.document, kind, &objects::PatchMergeKey);
       case ParsedPatch::Kind::kApply: break;  // ApplyConfiguration(), which has to know the writer
     }
-    return BadRequest("no such patch");
+    return objects::BadRequest("no such patch");
   };
   BERTH_ASSIGN_OR_RETURN(json::value patched, apply());
-  if (!patched.is_object()) return BadRequest("the patched document must still be an object");
+  if (!patched.is_object()) return objects::BadRequest("the patched document must still be an object");
   return std::move(patched.get_object());
 }
 
 }  // namespace
 
-Outcome<net::Response> RestWrite::Create(const RestCall& call) {
+objects::Outcome<net::Response> RestWrite::Create(const RestCall& call) {
   const RestRoute& route = call.route;
   BERTH_ASSIGN_OR_RETURN(const Rendering rendering,
                          NegotiateRendering(call.request, call.target, *route.served, registry_.WallNow()));
-  BERTH_ASSIGN_OR_RETURN(WriteOptions options, ParseWriteOptions(call.request, call.target, "CreateOptions"));
+  BERTH_ASSIGN_OR_RETURN(objects::WriteOptions options, ParseWriteOptions(call.request, call.target, "CreateOptions"));
   std::vector<std::string> warnings;
   options.warnings = &warnings;
-  BERTH_ASSIGN_OR_RETURN(json::object document, DecodeObject(call.request, RequestStorage()));
+  BERTH_ASSIGN_OR_RETURN(json::object document, DecodeObject(call.request, objects::RequestStorage()));
   BERTH_RETURN_IF_ERROR(CheckDuplicates(call.request, *route.served->type, options));
   BERTH_ASSIGN_OR_RETURN(const Written written,
                          registry_.Create(*route.served, route.namespace_name, std::move(document), options));
   if (route.served->IsDefinitions()) {
-    for (std::string& each : UnservedParts(ParseStored(*written.object))) warnings.push_back(std::move(each));
+    for (std::string& each : objects::UnservedParts(objects::ParseStored(*written.object)))
+      warnings.push_back(std::move(each));
   }
   AddCreationWarnings(route, written, warnings);
   return WriteResponse(rendering, written, warnings);
@@ -174,13 +178,13 @@ Outcome<net::Response> RestWrite::Create(const RestCall& call) {
 void RestWrite::AddCreationWarnings(const RestRoute& route, const Written& written,
                                     std::vector<std::string>& warnings) const {
   if (!written.is_created) return;
-  const ResourceType& type = *route.served->type;
+  const objects::ResourceType& type = *route.served->type;
   if (!type.unattended.empty()) warnings.push_back(type.unattended);
   if (warnings_ == nullptr) return;
   for (std::string& each : warnings_(type, written.object->bytes)) warnings.push_back(std::move(each));
 }
 
-Outcome<net::Response> RestWrite::Replace(const RestCall& call, UpdateMode mode) {
+objects::Outcome<net::Response> RestWrite::Replace(const RestCall& call, UpdateMode mode) {
   const RestRoute& route = call.route;
   BERTH_ASSIGN_OR_RETURN(const Rendering rendering,
                          NegotiateRendering(call.request, call.target, *route.served, registry_.WallNow()));
@@ -192,7 +196,7 @@ Outcome<net::Response> RestWrite::Replace(const RestCall& call, UpdateMode mode)
   BERTH_ASSIGN_OR_RETURN(const json::object document, DecodeObject(call.request));
   BERTH_RETURN_IF_ERROR(CheckDuplicates(call.request, *route.served->type, options.write));
   const std::vector<std::string> duplicates = warnings;
-  const auto change = [&](const json::object*, const json::storage_ptr& storage) -> Outcome<json::object> {
+  const auto change = [&](const json::object*, const json::storage_ptr& storage) -> objects::Outcome<json::object> {
     warnings = duplicates;  // those of an attempt that came too late are found again
     return json::object(document, storage);
   };
@@ -202,7 +206,7 @@ Outcome<net::Response> RestWrite::Replace(const RestCall& call, UpdateMode mode)
   return WriteResponse(rendering, written, warnings);
 }
 
-Outcome<net::Response> RestWrite::Patch(const RestCall& call, UpdateMode mode) {
+objects::Outcome<net::Response> RestWrite::Patch(const RestCall& call, UpdateMode mode) {
   const RestRoute& route = call.route;
   BERTH_ASSIGN_OR_RETURN(const Rendering rendering,
                          NegotiateRendering(call.request, call.target, *route.served, registry_.WallNow()));
@@ -215,11 +219,12 @@ Outcome<net::Response> RestWrite::Patch(const RestCall& call, UpdateMode mode) {
   options.write.writer.subresource = route.subresource;
   options.write.writer.is_apply = is_apply;
   options.may_create = is_apply && mode == UpdateMode::kObject;
-  const auto change = [&](const json::object* current, const json::storage_ptr& storage) -> Outcome<json::object> {
+  const auto change = [&](const json::object* current,
+                          const json::storage_ptr& storage) -> objects::Outcome<json::object> {
     warnings.clear();
     if (!is_apply) return ApplyPatch(patch, *current, storage, route.served->type->kind);
-    return ApplyConfiguration({*route.served->type, options.write.writer, registry_.WallNow()}, current,
-                              patch.document.get_object(), patch.is_forced);
+    return objects::ApplyConfiguration({*route.served->type, options.write.writer, registry_.WallNow()}, current,
+                                       patch.document.get_object(), patch.is_forced);
   };
   BERTH_ASSIGN_OR_RETURN(const Written written,
                          registry_.Update(*route.served, route.namespace_name, route.name, change, options));
@@ -227,7 +232,7 @@ Outcome<net::Response> RestWrite::Patch(const RestCall& call, UpdateMode mode) {
   return WriteResponse(rendering, written, warnings);
 }
 
-Outcome<net::Response> RestWrite::Delete(const RestCall& call) {
+objects::Outcome<net::Response> RestWrite::Delete(const RestCall& call) {
   const RestRoute& route = call.route;
   BERTH_ASSIGN_OR_RETURN(const Rendering rendering,
                          NegotiateRendering(call.request, call.target, *route.served, registry_.WallNow()));
@@ -236,14 +241,15 @@ Outcome<net::Response> RestWrite::Delete(const RestCall& call) {
                          registry_.Delete(*route.served, route.namespace_name, route.name, options));
   // 202 for those only who have asked for the dependents in the older way: others were never told so.
   const bool is_accepted = !deleted.is_gone && options.orphan_dependents == false;
-  net::Response response = deleted.is_gone && !ReturnsDeletedObject(*route.served->type)
-                               ? JsonResponse(200, SuccessStatus(route.served->type, route.name, deleted.object->uid))
-                               : JsonResponse(is_accepted ? 202 : 200, RenderObject(rendering, *deleted.object));
+  net::Response response =
+      deleted.is_gone && !ReturnsDeletedObject(*route.served->type)
+          ? JsonResponse(200, objects::SuccessStatus(route.served->type, route.name, deleted.object->uid))
+          : JsonResponse(is_accepted ? 202 : 200, RenderObject(rendering, *deleted.object));
   AddWarnings(response, DeletionWarnings(*route.served->type, options));
   return response;
 }
 
-Outcome<net::Response> RestWrite::DeleteCollection(const RestCall& call) {
+objects::Outcome<net::Response> RestWrite::DeleteCollection(const RestCall& call) {
   const RestRoute& route = call.route;
   BERTH_ASSIGN_OR_RETURN(const Rendering rendering,
                          NegotiateRendering(call.request, call.target, *route.served, registry_.WallNow()));
@@ -253,42 +259,46 @@ Outcome<net::Response> RestWrite::DeleteCollection(const RestCall& call) {
   Store::ListQuery query;
   query.selector = list.selector;
   query.limit = list.limit > 0 ? std::min(list.limit, kDeleteCollectionMax) : kDeleteCollectionMax;
-  BERTH_ASSIGN_OR_RETURN(const std::vector<ObjectPtr> gone, registry_.DeleteCollection(*route.served, query, options));
+  BERTH_ASSIGN_OR_RETURN(const std::vector<objects::ObjectPtr> gone,
+                         registry_.DeleteCollection(*route.served, query, options));
   net::Response response =
       JsonResponse(200, RenderList(rendering, gone, {.resource_version = registry_.store().resource_version()}));
   AddWarnings(response, DeletionWarnings(*route.served->type, options));
   return response;
 }
 
-Outcome<net::Response> RestWrite::Bind(const RestCall& call) {
-  BERTH_ASSIGN_OR_RETURN(const WriteOptions options, ParseWriteOptions(call.request, call.target, "CreateOptions"));
-  BERTH_ASSIGN_OR_RETURN(const json::object binding, DecodeObject(call.request, RequestStorage()));
+objects::Outcome<net::Response> RestWrite::Bind(const RestCall& call) {
+  BERTH_ASSIGN_OR_RETURN(const objects::WriteOptions options,
+                         ParseWriteOptions(call.request, call.target, "CreateOptions"));
+  BERTH_ASSIGN_OR_RETURN(const json::object binding, DecodeObject(call.request, objects::RequestStorage()));
   BERTH_RETURN_IF_ERROR(
       BindPod(registry_, *call.route.served, call.route.namespace_name, call.route.name, binding, options.is_dry_run));
   return JsonResponse(201, std::string(kCreatedStatus));
 }
 
-Outcome<net::Response> RestWrite::Evict(const RestCall& call) {
-  BERTH_ASSIGN_OR_RETURN(const WriteOptions options, ParseWriteOptions(call.request, call.target, "CreateOptions"));
+objects::Outcome<net::Response> RestWrite::Evict(const RestCall& call) {
+  BERTH_ASSIGN_OR_RETURN(const objects::WriteOptions options,
+                         ParseWriteOptions(call.request, call.target, "CreateOptions"));
   BERTH_ASSIGN_OR_RETURN(const json::object eviction, DecodeObject(call.request));
   BERTH_RETURN_IF_ERROR(EvictPod(registry_, *call.route.served, call.route.namespace_name, call.route.name, eviction,
                                  options.is_dry_run));
   return JsonResponse(201, std::string(kCreatedStatus));
 }
 
-Outcome<net::Response> RestWrite::Scale(const RestCall& call) {
+objects::Outcome<net::Response> RestWrite::Scale(const RestCall& call) {
   const RestRoute& route = call.route;
-  const auto respond = [&](const StoredObject& object) {
-    return JsonResponse(200,
-                        json::serialize(ScaleOf(*route.served->type, ParseStored(object), object.resource_version)));
+  const auto respond = [&](const objects::StoredObject& object) {
+    return JsonResponse(
+        200, json::serialize(ScaleOf(*route.served->type, objects::ParseStored(object), object.resource_version)));
   };
   if (call.request.method == "GET" || call.request.method == "HEAD") {
-    BERTH_ASSIGN_OR_RETURN(const ObjectPtr object, registry_.Get(*route.served, route.namespace_name, route.name));
+    BERTH_ASSIGN_OR_RETURN(const objects::ObjectPtr object,
+                           registry_.Get(*route.served, route.namespace_name, route.name));
     return respond(*object);
   }
   Registry::UpdateOptions options;
   BERTH_ASSIGN_OR_RETURN(options.write, ParseWriteOptions(call.request, call.target, "UpdateOptions"));
-  options.write.field_validation = FieldValidation::kIgnore;
+  options.write.field_validation = objects::FieldValidation::kIgnore;
   options.write.writer.subresource = "scale";
   ParsedPatch patch;
   json::object body;
@@ -296,16 +306,19 @@ Outcome<net::Response> RestWrite::Scale(const RestCall& call) {
   if (is_patch) {
     BERTH_ASSIGN_OR_RETURN(patch, ParsePatch(call.request, call.target, *route.served->type));
     if (patch.kind == ParsedPatch::Kind::kApply) {
-      return BadRequest("the subresource scale is not applied to here: use another patch, or apply to the object");
+      return objects::BadRequest(
+          "the subresource scale is not applied to here: use another patch, or apply to the object");
     }
   } else if (call.request.method == "PUT") {
     BERTH_ASSIGN_OR_RETURN(body, DecodeObject(call.request));
   } else {
-    return MethodNotAllowed();
+    return objects::MethodNotAllowed();
   }
-  const auto change = [&](const json::object* current, const json::storage_ptr& storage) -> Outcome<json::object> {
+  const auto change = [&](const json::object* current,
+                          const json::storage_ptr& storage) -> objects::Outcome<json::object> {
     if (!is_patch) return WithScale(*route.served->type, *current, body, storage);
-    const std::string_view version = StringMember(*ObjectMember(*current, "metadata"), "resourceVersion");
+    const std::string_view version =
+        objects::StringMember(*objects::ObjectMember(*current, "metadata"), "resourceVersion");
     const json::object scale = ScaleOf(*route.served->type, *current, std::stoll(std::string(version)));
     BERTH_ASSIGN_OR_RETURN(const json::object patched, ApplyPatch(patch, scale, storage, "Scale"));
     return WithScale(*route.served->type, *current, patched, storage);

@@ -18,21 +18,22 @@ namespace berth::apiserver {
 inline constexpr std::size_t kDeleteCollectionMax = 100'000;
 
 // What is said to who creates an object, whose document is `json`; a line each.
-using CreationWarnings = std::function<std::vector<std::string>(const ResourceType& type, std::string_view json)>;
+using CreationWarnings =
+    std::function<std::vector<std::string>(const objects::ResourceType& type, std::string_view json)>;
 
 class RestWrite {
  public:
   // `registry` outlives it. `warnings` may be null.
   RestWrite(Registry& registry, CreationWarnings warnings) : registry_(registry), warnings_(std::move(warnings)) {}
 
-  Outcome<net::Response> Create(const RestCall& call);
-  Outcome<net::Response> Replace(const RestCall& call, UpdateMode mode);
-  Outcome<net::Response> Patch(const RestCall& call, UpdateMode mode);
-  Outcome<net::Response> Delete(const RestCall& call);
-  Outcome<net::Response> DeleteCollection(const RestCall& call);
-  Outcome<net::Response> Bind(const RestCall& call);
-  Outcome<net::Response> Evict(const RestCall& call);
-  Outcome<net::Response> Scale(const RestCall& call);
+  objects::Outcome<net::Response> Create(const RestCall& call);
+  objects::Outcome<net::Response> Replace(const RestCall& call, UpdateMode mode);
+  objects::Outcome<net::Response> Patch(const RestCall& call, UpdateMode mode);
+  objects::Outcome<net::Response> Delete(const RestCall& call);
+  objects::Outcome<net::Response> DeleteCollection(const RestCall& call);
+  objects::Outcome<net::Response> Bind(const RestCall& call);
+  objects::Outcome<net::Response> Evict(const RestCall& call);
+  objects::Outcome<net::Response> Scale(const RestCall& call);
 
  private:
   void AddCreationWarnings(const RestRoute& route, const Written& written, std::vector<std::string>& warnings) const;

@@ -8,12 +8,13 @@ namespace berth::apiserver {
 namespace {
 
 // Reads up to an unescaped character of `stops`.
-Outcome<std::string> TakeUntil(std::string_view text, std::size_t& at, std::string_view stops) {
+objects::Outcome<std::string> TakeUntil(std::string_view text, std::size_t& at, std::string_view stops) {
   std::string taken;
   for (; at < text.size() && stops.find(text[at]) == std::string_view::npos; ++at) {
     if (text[at] == '\\') {
       if (at + 1 == text.size() || std::string_view("\\,=").find(text[at + 1]) == std::string_view::npos) {
-        return BadRequest("invalid field selector: \\ escapes only \\ , and = in \"" + std::string(text) + '"');
+        return objects::BadRequest("invalid field selector: \\ escapes only \\ , and = in \"" + std::string(text) +
+                                   '"');
       }
       ++at;
     }
@@ -24,7 +25,7 @@ Outcome<std::string> TakeUntil(std::string_view text, std::size_t& at, std::stri
 
 }  // namespace
 
-bool Selector::Matches(const StoredObject& object) const {
+bool Selector::Matches(const objects::StoredObject& object) const {
   if (!namespace_name.empty() && object.namespace_name() != namespace_name) return false;
   for (const FieldRequirement& requirement : fields) {
     std::string_view value;
@@ -45,8 +46,9 @@ const std::string* Selector::SingleName() const {
   return nullptr;
 }
 
-Outcome<std::vector<FieldRequirement>> ParseFieldSelector(std::string_view text, const ResourceType& stored,
-                                                          std::string (*rename)(std::string_view)) {
+objects::Outcome<std::vector<FieldRequirement>> ParseFieldSelector(std::string_view text,
+                                                                   const objects::ResourceType& stored,
+                                                                   std::string (*rename)(std::string_view)) {
   std::vector<FieldRequirement> requirements;
   std::size_t at = 0;
   while (at < text.size()) {
@@ -60,12 +62,12 @@ Outcome<std::vector<FieldRequirement>> ParseFieldSelector(std::string_view text,
     } else if (text.substr(at).starts_with("=")) {
       at += 1;
     } else {
-      return BadRequest("invalid selector: '" + std::string(text) + "'; can't understand '" + field +
-                        "': want field=value or field!=value");
+      return objects::BadRequest("invalid selector: '" + std::string(text) + "'; can't understand '" + field +
+                                 "': want field=value or field!=value");
     }
     BERTH_ASSIGN_OR_RETURN(requirement.value, TakeUntil(text, at, ",="));
     if (at < text.size() && text[at] == '=') {
-      return BadRequest("invalid selector: '" + std::string(text) + "': a second = in the value of " + field);
+      return objects::BadRequest("invalid selector: '" + std::string(text) + "': a second = in the value of " + field);
     }
     if (at < text.size()) ++at;  // the comma
     if (field == "metadata.name") {
@@ -76,7 +78,7 @@ Outcome<std::vector<FieldRequirement>> ParseFieldSelector(std::string_view text,
       requirement.subject = FieldRequirement::Subject::kField;
       const std::string wanted = rename == nullptr ? field : rename(field);
       const auto found = std::find(stored.selectable_fields.begin(), stored.selectable_fields.end(), wanted);
-      if (found == stored.selectable_fields.end()) return BadRequest("field label not supported: " + field);
+      if (found == stored.selectable_fields.end()) return objects::BadRequest("field label not supported: " + field);
       requirement.field = static_cast<std::size_t>(found - stored.selectable_fields.begin());
     }
     requirements.push_back(std::move(requirement));
@@ -84,10 +86,10 @@ Outcome<std::vector<FieldRequirement>> ParseFieldSelector(std::string_view text,
   return requirements;
 }
 
-Outcome<api::LabelSelector> ParseLabels(std::string_view text) {
+objects::Outcome<api::LabelSelector> ParseLabels(std::string_view text) {
   if (text.empty()) return api::LabelSelector();
   auto parsed = api::ParseLabelSelector(text);
-  if (!parsed.ok()) return BadRequest("unable to parse requirement: " + parsed.error().message);
+  if (!parsed.ok()) return objects::BadRequest("unable to parse requirement: " + parsed.error().message);
   return std::move(parsed).value();
 }
 

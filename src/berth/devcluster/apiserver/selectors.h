@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "berth/api/selector.h"
-#include "berth/devcluster/apiserver/object.h"
-#include "berth/devcluster/apiserver/resource.h"
-#include "berth/devcluster/apiserver/status_error.h"
+#include "berth/devcluster/objects/object.h"
+#include "berth/devcluster/objects/resource.h"
+#include "berth/devcluster/objects/status_error.h"
 
 namespace berth::apiserver {
 
@@ -30,7 +30,7 @@ struct Selector {
   api::LabelSelector labels;
   std::vector<FieldRequirement> fields;
 
-  bool Matches(const StoredObject& object) const;
+  bool Matches(const objects::StoredObject& object) const;
   // True when nothing but the namespace restricts.
   bool IsEverything() const { return labels.requirements.empty() && fields.empty(); }
   // The name that metadata.name=... asks for: then at most one object matches.
@@ -40,10 +40,11 @@ struct Selector {
 // "a=b,c!=d,e==f" with \, \= and \\ escaped, as fields.ParseSelector reads it. `stored` is the type whose fields
 // objects carry; `rename` maps the request's field names to that type's. 400 for a field that the type does not
 // support.
-Outcome<std::vector<FieldRequirement>> ParseFieldSelector(std::string_view text, const ResourceType& stored,
-                                                          std::string (*rename)(std::string_view) = nullptr);
+objects::Outcome<std::vector<FieldRequirement>> ParseFieldSelector(std::string_view text,
+                                                                   const objects::ResourceType& stored,
+                                                                   std::string (*rename)(std::string_view) = nullptr);
 
 // 400 with the reason when it does not parse.
-Outcome<api::LabelSelector> ParseLabels(std::string_view text);
+objects::Outcome<api::LabelSelector> ParseLabels(std::string_view text);
 
 }  // namespace berth::apiserver

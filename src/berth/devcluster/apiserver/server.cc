@@ -11,6 +11,7 @@
 #include "berth/devcluster/apiserver/registry.h"
 #include "berth/devcluster/apiserver/request_origin.h"
 #include "berth/devcluster/apiserver/rest.h"
+#include "berth/devcluster/apiserver/status_response.h"
 #include "berth/devcluster/apiserver/store.h"
 #include "berth/devcluster/apiserver/watch.h"
 
@@ -22,7 +23,7 @@ constexpr Duration kTickInterval = std::chrono::seconds(1);
 }  // namespace
 
 struct ApiServer::Core {
-  Core(const std::vector<ResourceType>& types, const Clock& clock_in, const ApiServerOptions& options,
+  Core(const std::vector<objects::ResourceType>& types, const Clock& clock_in, const ApiServerOptions& options,
        const std::vector<TableOptions>& tables, const TableOptions& usual)
       : clock(clock_in),
         io(options.io),
@@ -41,7 +42,7 @@ struct ApiServer::Core {
 
   void HandleFromOutside(const net::Request& request, const std::shared_ptr<net::ResponseWriter>& writer) {
     if (!IsForEverybody(request.target) && !rest.IsAuthenticated(request)) {
-      writer->Send(StatusError{.code = 401, .reason = "Unauthorized", .message = "Unauthorized"}.ToResponse());
+      writer->Send(ToResponse(objects::StatusError{.code = 401, .reason = "Unauthorized", .message = "Unauthorized"}));
       return;
     }
     Handle(request, writer);
@@ -49,13 +50,12 @@ struct ApiServer::Core {
 
   void Handle(const net::Request& request, const std::shared_ptr<net::ResponseWriter>& writer) {
     if (is_closed.load()) {
-      writer->Send(
-          StatusError{.code = 503, .reason = "ServiceUnavailable", .message = "the API server is shutting down"}
-              .ToResponse());
+      writer->Send(ToResponse(objects::StatusError{
+          .code = 503, .reason = "ServiceUnavailable", .message = "the API server is shutting down"}));
       return;
     }
     if (const auto refused = RefuseForeignOrigin(request, host_names)) {
-      writer->Send(refused->ToResponse());
+      writer->Send(ToResponse(*refused));
       return;
     }
     rest.Handle(request, writer);
@@ -77,7 +77,7 @@ struct ApiServer::Core {
   std::atomic<bool> is_closed{false};
 };
 
-ApiServer::ApiServer(const std::vector<ResourceType>& types, const Clock& clock, ApiServerOptions options) {
+ApiServer::ApiServer(const std::vector<objects::ResourceType>& types, const Clock& clock, ApiServerOptions options) {
   BERTH_CHECK(options.admin_token.empty() || !options.token_key.empty(),
               "with an admin_token anybody could get in by a service account's token that is signed with the seed");
   TableOptions usual{.history_events_max = options.history_events_max, .history_bytes_max = options.history_bytes_max};
@@ -90,7 +90,7 @@ ApiServer::ApiServer(const std::vector<ResourceType>& types, const Clock& clock,
       log::Warning("apiserver", "Passed over objects that cannot be served", {{"objects", count}});
     }
   }
-  if (const ServedType* namespaces = core_->registry.Find("", "v1", "namespaces")) {
+  if (const objects::ServedType* namespaces = core_->registry.Find("", "v1", "namespaces")) {
     for (const std::string& name : options.namespaces) {
       if (core_->registry.Get(*namespaces, "", name).ok()) continue;
       const auto created = core_->registry.Create(
@@ -135,13 +135,13 @@ std::unique_ptr<net::Transport> ApiServer::InProcessTransport(net::IoContext& io
 }
 
 net::Response ApiServer::MalformedRequest(int status, std::string_view message) {
-  StatusError error{.code = status, .reason = "BadRequest", .message = std::string(message)};
+  objects::StatusError error{.code = status, .reason = "BadRequest", .message = std::string(message)};
   if (status == 413) error.reason = "RequestEntityTooLarge";
   if (status == 429) {
     error.reason = "TooManyRequests";
     error.retry_after_seconds = 1;
   }
-  return error.ToResponse();
+  return ToResponse(error);
 }
 
 std::int64_t ApiServer::resource_version() const { return core_->store.resource_version(); }

@@ -13,7 +13,7 @@
 
 #include "berth/base/time.h"
 #include "berth/devcluster/apiserver/object_log.h"
-#include "berth/devcluster/apiserver/resource.h"
+#include "berth/devcluster/objects/resource.h"
 #include "berth/shell/net/http_server.h"
 #include "berth/shell/net/io_context.h"
 #include "berth/shell/net/transport.h"
@@ -49,7 +49,7 @@ struct ApiServerOptions {
   int release_minor = 36;
   // What is said, beside the server's own warnings, to who creates an object of the type, whose document is `json`. Any
   // thread; null: nothing.
-  std::function<std::vector<std::string>(const ResourceType& type, std::string_view json)> creation_warnings;
+  std::function<std::vector<std::string>(const objects::ResourceType& type, std::string_view json)> creation_warnings;
   // Beside addresses and localhost: what clients may call the server (request_origin.h).
   std::vector<std::string> host_names;
 };
@@ -57,7 +57,7 @@ struct ApiServerOptions {
 class ApiServer {
  public:
   // `types`, `clock` and options.io outlive the server and its transports. Types are mostly ResourceTypes().
-  ApiServer(const std::vector<ResourceType>& types, const Clock& clock, ApiServerOptions options = {});
+  ApiServer(const std::vector<objects::ResourceType>& types, const Clock& clock, ApiServerOptions options = {});
   // Ends all watches. Handlers that are still called answer 503.
   ~ApiServer();
   ApiServer(const ApiServer&) = delete;

@@ -10,7 +10,7 @@ namespace berth::apiserver {
 namespace {
 
 std::size_t EventBytes(const StoreEvent& event) {
-  return event.object->bytes.size() + sizeof(StoredObject) + sizeof(StoreEvent);
+  return event.object->bytes.size() + sizeof(objects::StoredObject) + sizeof(StoreEvent);
 }
 
 // The keys of one namespace are those that begin with "namespace/".
@@ -34,10 +34,10 @@ void Store::CountIn(Table& table, std::string_view namespace_name) {
   }
 }
 
-void Store::Restore(TableId id, StoredObject draft, std::int64_t resource_version, Time now) {
+void Store::Restore(TableId id, objects::StoredObject draft, std::int64_t resource_version, Time now) {
   const std::lock_guard lock(mutex_);
   Table& table = tables_[id];
-  ObjectPtr object = Seal(std::move(draft), resource_version);
+  objects::ObjectPtr object = objects::Seal(std::move(draft), resource_version);
   if (!table.objects.try_emplace(object->key, object).second) return;
   CountIn(table, object->namespace_name());
   if (table.options.objects_max != SIZE_MAX || table.options.time_to_live) {
@@ -56,12 +56,12 @@ std::string Store::LogFailure() const {
   return has_failed_ ? log_->WhyNot() : std::string();
 }
 
-bool Store::Keep(const Table& table, const StoredObject& object) {
+bool Store::Keep(const Table& table, const objects::StoredObject& object) {
   has_failed_ = log_ != nullptr && !log_->Put(table.options.name, object.key, object.resource_version, object.bytes);
   return !has_failed_;
 }
 
-bool Store::KeepRemoval(const Table& table, const StoredObject& object, std::int64_t resource_version) {
+bool Store::KeepRemoval(const Table& table, const objects::StoredObject& object, std::int64_t resource_version) {
   has_failed_ = log_ != nullptr && !log_->Remove(table.options.name, object.key, resource_version);
   return !has_failed_;
 }
@@ -79,7 +79,7 @@ std::int64_t Store::resource_version() const {
   return version_;
 }
 
-ObjectPtr Store::Get(TableId table, std::string_view key) const {
+objects::ObjectPtr Store::Get(TableId table, std::string_view key) const {
   const std::lock_guard lock(mutex_);
   const auto& objects = tables_[table].objects;
   const auto found = objects.find(key);
@@ -130,7 +130,7 @@ Store::ListResult Store::List(TableId id, const ListQuery& query) const {
 // The state as it was, from the state now and the events since: what the first event after that version found is what
 // there was.
 Store::ListResult Store::ListAt(const Table& table, const ListQuery& query) const {
-  std::map<std::string_view, ObjectPtr> then;
+  std::map<std::string_view, objects::ObjectPtr> then;
   for (auto event = table.history.rbegin(); event != table.history.rend() && event->resource_version > query.at_version;
        ++event) {
     then[event->object->key] = event->previous;
@@ -146,7 +146,7 @@ Store::ListResult Store::ListAt(const Table& table, const ListQuery& query) cons
     const bool has_current = current != table.objects.end() && in_range(current->first);
     const bool has_old = old != then.end() && in_range(old->first);
     if (!has_current && !has_old) break;
-    ObjectPtr object;
+    objects::ObjectPtr object;
     if (has_old && (!has_current || old->first <= current->first)) {
       object = old->second;
       if (has_current && old->first == current->first) ++current;
@@ -166,9 +166,9 @@ Store::ListResult Store::ListAt(const Table& table, const ListQuery& query) cons
   return result;
 }
 
-std::vector<std::pair<TableId, ObjectPtr>> Store::List(const Contents& contents) const {
+std::vector<std::pair<TableId, objects::ObjectPtr>> Store::List(const Contents& contents) const {
   const std::lock_guard lock(mutex_);
-  std::vector<std::pair<TableId, ObjectPtr>> found;
+  std::vector<std::pair<TableId, objects::ObjectPtr>> found;
   if (contents.table) {
     for (const auto& [key, object] : tables_[*contents.table].objects) found.emplace_back(*contents.table, object);
   } else if (!contents.namespace_name.empty()) {
@@ -197,8 +197,8 @@ bool Store::IsThere(const Holder& holder) const {
          found->second->is_being_deleted == holder.seen->is_being_deleted;
 }
 
-ObjectPtr Store::Put(TableId id, const ObjectPtr& expected, StoredObject draft, Time now,
-                     std::span<const Holder> holders) {
+objects::ObjectPtr Store::Put(TableId id, const objects::ObjectPtr& expected, objects::StoredObject draft, Time now,
+                              std::span<const Holder> holders) {
   draft.bytes.reserve(draft.bytes.size() + 20);
   const std::lock_guard lock(mutex_);
   Table& table = tables_[id];
@@ -206,7 +206,7 @@ ObjectPtr Store::Put(TableId id, const ObjectPtr& expected, StoredObject draft, 
   const bool is_new = found == table.objects.end() || found->first != draft.key;
   if (is_new ? expected != nullptr : found->second != expected) return nullptr;
   if (!std::all_of(holders.begin(), holders.end(), [&](const Holder& each) { return IsThere(each); })) return nullptr;
-  ObjectPtr object = Seal(std::move(draft), version_ + 1);
+  objects::ObjectPtr object = objects::Seal(std::move(draft), version_ + 1);
   if (!Keep(table, *object)) return nullptr;
   ++version_;
   if (is_new) {
@@ -227,18 +227,19 @@ ObjectPtr Store::Put(TableId id, const ObjectPtr& expected, StoredObject draft, 
   return object;
 }
 
-ObjectPtr Store::Remove(TableId id, const ObjectPtr& expected, StoredObject last, const Contents& contents) {
+objects::ObjectPtr Store::Remove(TableId id, const objects::ObjectPtr& expected, objects::StoredObject last,
+                                 const Contents& contents) {
   const std::lock_guard lock(mutex_);
   Table& table = tables_[id];
   const auto found = table.objects.find(expected->key);
   if (found == table.objects.end() || found->second != expected || !IsEmpty(contents)) return nullptr;
   if (!KeepRemoval(table, *expected, version_ + 1)) return nullptr;
-  ObjectPtr object = Seal(std::move(last), ++version_);
+  objects::ObjectPtr object = objects::Seal(std::move(last), ++version_);
   RemoveLocked(table, expected, object);
   return object;
 }
 
-void Store::RemoveLocked(Table& table, const ObjectPtr& object, ObjectPtr last) {
+void Store::RemoveLocked(Table& table, const objects::ObjectPtr& object, objects::ObjectPtr last) {
   const auto count = table.namespace_counts.find(object->namespace_name());
   if (--count->second == 0) table.namespace_counts.erase(count);
   table.objects.erase(object->key);
@@ -365,10 +366,10 @@ void Store::DropLeastRecent(Table& table) {
     const Use use = std::move(table.uses.front());
     table.uses.pop_front();
     if (IsStale(table, use)) continue;
-    const ObjectPtr object = table.objects.find(use.key)->second;
+    const objects::ObjectPtr object = table.objects.find(use.key)->second;
     (void)KeepRemoval(table, *object, version_ + 1);  // what stays in the file goes the next time
-    StoredObject last = *object;
-    RemoveLocked(table, object, Seal(std::move(last), ++version_));
+    objects::StoredObject last = *object;
+    RemoveLocked(table, object, objects::Seal(std::move(last), ++version_));
     return;
   }
 }

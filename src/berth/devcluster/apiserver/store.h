@@ -18,9 +18,9 @@
 #include <absl/container/btree_map.h>
 
 #include "berth/base/time.h"
-#include "berth/devcluster/apiserver/object.h"
 #include "berth/devcluster/apiserver/object_log.h"
 #include "berth/devcluster/apiserver/selectors.h"
+#include "berth/devcluster/objects/object.h"
 
 namespace berth::apiserver {
 
@@ -29,8 +29,8 @@ enum class EventType : std::uint8_t { kAdded, kModified, kDeleted };
 struct StoreEvent {
   EventType type = EventType::kAdded;
   std::int64_t resource_version = 0;
-  ObjectPtr object;    // as it is now; of a deletion: as it was last, with the deletion's version
-  ObjectPtr previous;  // as it was before; null for kAdded
+  objects::ObjectPtr object;    // as it is now; of a deletion: as it was last, with the deletion's version
+  objects::ObjectPtr previous;  // as it was before; null for kAdded
 };
 
 struct TableOptions {
@@ -57,7 +57,7 @@ class Store {
   explicit Store(std::vector<TableOptions> tables, ObjectLog* log = nullptr);
 
   // Puts an object that was kept where it was, without an event; before the first write.
-  void Restore(TableId table, StoredObject draft, std::int64_t resource_version, Time now);
+  void Restore(TableId table, objects::StoredObject draft, std::int64_t resource_version, Time now);
   // The last version that was given before: later ones are above it, and watches of earlier ones get 410.
   void RestoreVersion(std::int64_t resource_version);
   // Why a write was not kept, when Put() or Remove() gave null for that reason; else empty. Until the next write that
@@ -70,7 +70,7 @@ class Store {
   std::int64_t resource_version() const;
 
   // Null when there is none.
-  ObjectPtr Get(TableId table, std::string_view key) const;
+  objects::ObjectPtr Get(TableId table, std::string_view key) const;
 
   struct ListQuery {
     Selector selector;
@@ -82,7 +82,7 @@ class Store {
   struct ListResult {
     ListFailure failure = ListFailure::kNone;
     std::int64_t resource_version = 0;
-    std::vector<ObjectPtr> objects;
+    std::vector<objects::ObjectPtr> objects;
     bool has_more = false;
     std::int64_t remaining = 0;  // objects after these, when the selector is everything
   };
@@ -91,22 +91,23 @@ class Store {
   // What an object lies in, as the writer has seen it: its namespace, the definition of its type.
   struct Holder {
     TableId table = 0;
-    ObjectPtr seen;
+    objects::ObjectPtr seen;
   };
   // What lies in a holder: all of a table, or of a namespace in every table. Neither: nothing.
   struct Contents {
     std::optional<TableId> table;
     std::string namespace_name;
   };
-  std::vector<std::pair<TableId, ObjectPtr>> List(const Contents& contents) const;
+  std::vector<std::pair<TableId, objects::ObjectPtr>> List(const Contents& contents) const;
 
   // Puts `draft` in the place of `expected` (null: there must be none). Null when someone else was faster: there, or
   // with one of `holders`, which is gone or whose deletion has begun since it was seen.
-  ObjectPtr Put(TableId table, const ObjectPtr& expected, StoredObject draft, Time now,
-                std::span<const Holder> holders = {});
+  objects::ObjectPtr Put(TableId table, const objects::ObjectPtr& expected, objects::StoredObject draft, Time now,
+                         std::span<const Holder> holders = {});
   // Removes `expected`; the event carries `last`, its last state. Null when someone else was faster, or while there are
   // `contents`.
-  ObjectPtr Remove(TableId table, const ObjectPtr& expected, StoredObject last, const Contents& contents = {});
+  objects::ObjectPtr Remove(TableId table, const objects::ObjectPtr& expected, objects::StoredObject last,
+                            const Contents& contents = {});
 
   // Objects in the namespace.
   std::size_t Count(TableId table, std::string_view namespace_name) const;
@@ -114,10 +115,10 @@ class Store {
   // Where a watch begins, registered at once so that no event is lost in between.
   struct WatchStart {
     ListFailure failure = ListFailure::kNone;
-    std::uint64_t next_sequence = 0;    // of the first event that ReadEvents() should give
-    std::int64_t resource_version = 0;  // of the objects below
-    std::vector<ObjectPtr> objects;     // the state now, when it was asked for
-    std::int64_t oldest_version = 0;    // of the history, for the message of kExpired
+    std::uint64_t next_sequence = 0;          // of the first event that ReadEvents() should give
+    std::int64_t resource_version = 0;        // of the objects below
+    std::vector<objects::ObjectPtr> objects;  // the state now, when it was asked for
+    std::int64_t oldest_version = 0;          // of the history, for the message of kExpired
   };
   // `after_version` nullopt: from now on, with the present state.
   WatchStart StartWatch(TableId table, std::optional<std::int64_t> after_version, const Selector& selector) const;
@@ -146,7 +147,7 @@ class Store {
   };
   struct Table {
     TableOptions options;
-    absl::btree_map<std::string, ObjectPtr, std::less<>> objects;
+    absl::btree_map<std::string, objects::ObjectPtr, std::less<>> objects;
     std::map<std::string, std::size_t, std::less<>> namespace_counts;
     std::deque<StoreEvent> history;
     std::uint64_t history_begin = 0;  // sequence of history.front()
@@ -157,14 +158,14 @@ class Store {
 
   bool IsThere(const Holder& holder) const;
   bool IsEmpty(const Contents& contents) const;
-  bool Keep(const Table& table, const StoredObject& object);
-  bool KeepRemoval(const Table& table, const StoredObject& object, std::int64_t resource_version);
+  bool Keep(const Table& table, const objects::StoredObject& object);
+  bool KeepRemoval(const Table& table, const objects::StoredObject& object, std::int64_t resource_version);
   static void CountIn(Table& table, std::string_view namespace_name);
   void ExpireHistory(Time now);
   void Append(Table& table, StoreEvent event);
   void DropOldestEvent(Table& table);
   void DropLeastRecent(Table& table);
-  void RemoveLocked(Table& table, const ObjectPtr& object, ObjectPtr last);
+  void RemoveLocked(Table& table, const objects::ObjectPtr& object, objects::ObjectPtr last);
   static bool IsStale(const Table& table, const Use& use);
   ListResult ListAt(const Table& table, const ListQuery& query) const;
 

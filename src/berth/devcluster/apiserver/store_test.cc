@@ -14,31 +14,32 @@
 namespace berth::apiserver {
 namespace {
 
-StoredObject Draft(const std::string& namespace_name, const std::string& name, const std::string& value) {
-  return MakeDraft(TestTypes()[3],
-                   {{"kind", "ConfigMap"},
-                    {"apiVersion", "v1"},
-                    {"metadata", json::object{{"name", name}, {"namespace", namespace_name}, {"resourceVersion", "7"}}},
-                    {"data", json::object{{"value", value}}}});
+objects::StoredObject Draft(const std::string& namespace_name, const std::string& name, const std::string& value) {
+  return objects::MakeDraft(
+      TestTypes()[3],
+      {{"kind", "ConfigMap"},
+       {"apiVersion", "v1"},
+       {"metadata", json::object{{"name", name}, {"namespace", namespace_name}, {"resourceVersion", "7"}}},
+       {"data", json::object{{"value", value}}}});
 }
 
-std::string ValueOf(const StoredObject& object) {
-  return std::string(At(ParseStored(object), "data.value").as_string().c_str());
+std::string ValueOf(const objects::StoredObject& object) {
+  return std::string(At(objects::ParseStored(object), "data.value").as_string().c_str());
 }
 
 TEST(StoredObjectTest, SplicesItsVersion) {
-  const ObjectPtr object = Seal(Draft("a", "b", "\"quoted\" é"), 41);
+  const objects::ObjectPtr object = objects::Seal(Draft("a", "b", "\"quoted\" é"), 41);
   EXPECT_EQ(object->bytes,
             R"({"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"b","namespace":"a","resourceVersion":"41"},)"
             R"("data":{"value":"\"quoted\" é"}})");
   EXPECT_EQ(object->name(), "b");
   EXPECT_EQ(object->namespace_name(), "a");
   std::string later;
-  AppendWithVersion(later, *object, 1234);
+  objects::AppendWithVersion(later, *object, 1234);
   EXPECT_NE(later.find(R"("resourceVersion":"1234"})"), std::string::npos);
-  EXPECT_TRUE(SameContent(Draft("a", "b", "\"quoted\" é"), *object));
-  EXPECT_FALSE(SameContent(Draft("a", "b", "other"), *object));
-  const ObjectPtr resealed = Seal(*object, 99999);
+  EXPECT_TRUE(objects::SameContent(Draft("a", "b", "\"quoted\" é"), *object));
+  EXPECT_FALSE(objects::SameContent(Draft("a", "b", "other"), *object));
+  const objects::ObjectPtr resealed = objects::Seal(*object, 99999);
   EXPECT_EQ(resealed->bytes.find("41"), std::string::npos);
 }
 
@@ -50,20 +51,20 @@ TEST(StoredObjectTest, WritesWhatTheLibraryWouldWrite) {
                         {"apiVersion", "v1"},
                         {"metadata", json::object{{"name", "a"}, {"resourceVersion", ""}}},
                         {"data", odd}};
-  EXPECT_EQ(MakeDraft(TestTypes()[3], document).bytes, json::serialize(document));
+  EXPECT_EQ(objects::MakeDraft(TestTypes()[3], document).bytes, json::serialize(document));
 }
 
 TEST(StoredObjectTest, KnowsAFreshPod) {
   const auto draft = [](const char* spec, const char* status) {
-    return MakeDraft(TestTypes()[0], {{"kind", "Pod"},
-                                      {"apiVersion", "v1"},
-                                      {"metadata", json::object{{"name", "a"}, {"namespace", "n"}}},
-                                      {"spec", Json(spec)},
-                                      {"status", Json(status)}});
+    return objects::MakeDraft(TestTypes()[0], {{"kind", "Pod"},
+                                               {"apiVersion", "v1"},
+                                               {"metadata", json::object{{"name", "a"}, {"namespace", "n"}}},
+                                               {"spec", Json(spec)},
+                                               {"status", Json(status)}});
   };
-  const ObjectPtr pod = Seal(draft(R"({"a":"}"})", R"({"phase":"Pending"})"), 123456);
+  const objects::ObjectPtr pod = objects::Seal(draft(R"({"a":"}"})", R"({"phase":"Pending"})"), 123456);
   ASSERT_NE(pod->fresh.spec_tail, 0U);
-  const ObjectPtr changed = Seal(WithSpecAndStatus(*pod, R"(,"b":1)", R"(,"c":[2])"), 7);
+  const objects::ObjectPtr changed = objects::Seal(objects::WithSpecAndStatus(*pod, R"(,"b":1)", R"(,"c":[2])"), 7);
   EXPECT_EQ(changed->bytes,
             R"({"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","namespace":"n","resourceVersion":"7"},)"
             R"("spec":{"a":"}","b":1},"status":{"phase":"Pending","c":[2]}})");
@@ -81,10 +82,10 @@ TEST(StoredObjectTest, KnowsAFreshPod) {
 
 TEST(StoreTest, WritersWithAnOldViewAreTooLate) {
   Store store({TableOptions()});
-  const ObjectPtr first = store.Put(0, nullptr, Draft("n", "a", "1"), Time());
+  const objects::ObjectPtr first = store.Put(0, nullptr, Draft("n", "a", "1"), Time());
   ASSERT_NE(first, nullptr);
   EXPECT_EQ(store.Put(0, nullptr, Draft("n", "a", "2"), Time()), nullptr);
-  const ObjectPtr second = store.Put(0, first, Draft("n", "a", "2"), Time());
+  const objects::ObjectPtr second = store.Put(0, first, Draft("n", "a", "2"), Time());
   ASSERT_NE(second, nullptr);
   EXPECT_EQ(second->resource_version, first->resource_version + 1);
   EXPECT_EQ(store.Put(0, first, Draft("n", "a", "3"), Time()), nullptr);
@@ -104,7 +105,7 @@ TEST(StoreTest, ListsOfAnEarlierVersionEqualTheStateThen) {
     const std::string space = random.Below(2) == 0 ? "x" : "xy";
     const std::string name = "o" + std::to_string(random.Below(12));
     const std::string key = space + '/' + name;
-    const ObjectPtr current = store.Get(0, key);
+    const objects::ObjectPtr current = store.Get(0, key);
     if (current != nullptr && random.Below(3) == 0) {
       ASSERT_NE(store.Remove(0, current, *current), nullptr);
       state.erase(key);
@@ -126,7 +127,7 @@ TEST(StoreTest, ListsOfAnEarlierVersionEqualTheStateThen) {
       while (true) {
         const Store::ListResult page = store.List(0, query);
         ASSERT_EQ(page.failure, Store::ListFailure::kNone);
-        for (const ObjectPtr& object : page.objects) got[object->key] = ValueOf(*object);
+        for (const objects::ObjectPtr& object : page.objects) got[object->key] = ValueOf(*object);
         if (!page.has_more) break;
         query.after_key = page.objects.back()->key;
       }
@@ -197,7 +198,7 @@ TEST(StoreTest, ManyThreadsIncrementOneCounter) {
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
       for (int done = 0; done < 100;) {
-        const ObjectPtr current = store.Get(0, "n/counter");
+        const objects::ObjectPtr current = store.Get(0, "n/counter");
         const std::string next = std::to_string(std::stoi(ValueOf(*current)) + 1);
         if (store.Put(0, current, Draft("n", "counter", next), Time()) != nullptr) ++done;
       }
@@ -209,7 +210,7 @@ TEST(StoreTest, ManyThreadsIncrementOneCounter) {
 }
 
 TEST(SelectorTest, FieldSelectorsParse) {
-  const ResourceType& pods = TestTypes()[0];
+  const objects::ResourceType& pods = TestTypes()[0];
   const struct {
     const char* text;
     std::size_t want;  // requirements; 0 with an error

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <utility>
 
-#include "berth/devcluster/apiserver/object.h"
+#include "berth/devcluster/objects/object.h"
 #include "berth/shell/net/one_answer.h"
 
 namespace berth::apiserver {
@@ -14,7 +14,7 @@ const json::value* Walk(const json::object& object, std::string_view path) {
   const json::object* at = &object;
   while (true) {
     const std::size_t dot = path.find('.');
-    const json::value* member = FindMember(*at, path.substr(0, dot));
+    const json::value* member = objects::FindMember(*at, path.substr(0, dot));
     if (member == nullptr || dot == std::string_view::npos) return member;
     at = member->if_object();
     if (at == nullptr) return nullptr;
@@ -22,59 +22,59 @@ const json::value* Walk(const json::object& object, std::string_view path) {
   }
 }
 
-ResourceType Type(std::string group, std::string version, std::string kind, std::string plural) {
-  ResourceType type;
+objects::ResourceType Type(std::string group, std::string version, std::string kind, std::string plural) {
+  objects::ResourceType type;
   type.group = std::move(group);
   type.version = std::move(version);
   type.kind = std::move(kind);
   type.plural = std::move(plural);
   type.field = [](const json::object& object, std::string_view field) { return Walk(object, field); };
   type.validate = [](const json::object& object, const json::object*) {
-    std::vector<FieldError> errors;
-    const json::object* spec = ObjectMember(object, "spec");
-    if (spec != nullptr && StringMember(*spec, "schedulerName") == "refused") {
+    std::vector<objects::FieldError> errors;
+    const json::object* spec = objects::ObjectMember(object, "spec");
+    if (spec != nullptr && objects::StringMember(*spec, "schedulerName") == "refused") {
       errors.push_back({"spec.schedulerName", "FieldValueInvalid", "Invalid value: \"refused\": must not be refused"});
     }
     return errors;
   };
   type.columns = {{"Name", "string", "name", "the name", 0}};
   type.row = [](const json::object& object, std::int64_t) {
-    return json::array{StringMember(*ObjectMember(object, "metadata"), "name")};
+    return json::array{objects::StringMember(*objects::ObjectMember(object, "metadata"), "name")};
   };
   return type;
 }
 
-std::vector<ResourceType> MakeTypes() {
-  std::vector<ResourceType> types;
-  ResourceType pods = Type("", "v1", "Pod", "pods");
+std::vector<objects::ResourceType> MakeTypes() {
+  std::vector<objects::ResourceType> types;
+  objects::ResourceType pods = Type("", "v1", "Pod", "pods");
   pods.has_status = true;
   pods.selectable_fields = {"spec.nodeName", "spec.schedulerName", "status.phase"};
   pods.prepare_create = [](json::object& pod) {
-    MutableObject(pod, "status")["phase"] = "Pending";
-    MutableObject(pod, "metadata")["generation"] = 1;
+    objects::MutableObject(pod, "status")["phase"] = "Pending";
+    objects::MutableObject(pod, "metadata")["generation"] = 1;
   };
   types.push_back(pods);
-  ResourceType nodes = Type("", "v1", "Node", "nodes");
+  objects::ResourceType nodes = Type("", "v1", "Node", "nodes");
   nodes.namespaced = false;
   nodes.has_status = true;
   types.push_back(nodes);
-  ResourceType namespaces = Type("", "v1", "Namespace", "namespaces");
+  objects::ResourceType namespaces = Type("", "v1", "Namespace", "namespaces");
   namespaces.namespaced = false;
   namespaces.has_status = true;
   types.push_back(namespaces);
   types.push_back(Type("", "v1", "ConfigMap", "configmaps"));
   types.push_back(Type("coordination.k8s.io", "v1", "Lease", "leases"));
-  ResourceType deployments = Type("apps", "v1", "Deployment", "deployments");
+  objects::ResourceType deployments = Type("apps", "v1", "Deployment", "deployments");
   deployments.has_status = true;
   deployments.has_scale = true;
   types.push_back(deployments);
-  ResourceType budgets = Type("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets");
+  objects::ResourceType budgets = Type("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets");
   budgets.has_status = true;
   types.push_back(budgets);
-  ResourceType events = Type("", "v1", "Event", "events");
+  objects::ResourceType events = Type("", "v1", "Event", "events");
   events.selectable_fields = {"involvedObject.name", "reason"};
   types.push_back(events);
-  ResourceType events_v1 = Type("events.k8s.io", "v1", "Event", "events");
+  objects::ResourceType events_v1 = Type("events.k8s.io", "v1", "Event", "events");
   events_v1.storage_group = "";
   events_v1.storage_version = "v1";
   types.push_back(events_v1);
@@ -82,24 +82,24 @@ std::vector<ResourceType> MakeTypes() {
 }
 
 std::string Describe(const json::value& event) {
-  const std::string type(StringMember(event.get_object(), "type"));
+  const std::string type(objects::StringMember(event.get_object(), "type"));
   if (type == "ERROR") {
     return type + ' ' + json::serialize(At(event, "object.code"));
   }
-  std::string line =
-      type + ' ' +
-      std::string(At(event, "object.metadata.name").is_string() ? View(At(event, "object.metadata.name").get_string())
-                                                                : std::string_view("-"));
+  std::string line = type + ' ' +
+                     std::string(At(event, "object.metadata.name").is_string()
+                                     ? objects::View(At(event, "object.metadata.name").get_string())
+                                     : std::string_view("-"));
   const json::value version = At(event, "object.metadata.resourceVersion");
-  line += '@' + (version.is_string() ? std::string(View(version.get_string())) : std::string("?"));
+  line += '@' + (version.is_string() ? std::string(objects::View(version.get_string())) : std::string("?"));
   if (!At(event, "object.metadata.annotations").is_null()) line += " end-of-initial";
   return line;
 }
 
 }  // namespace
 
-const std::vector<ResourceType>& TestTypes() {
-  static const std::vector<ResourceType> types = MakeTypes();
+const std::vector<objects::ResourceType>& TestTypes() {
+  static const std::vector<objects::ResourceType> types = MakeTypes();
   return types;
 }
 
@@ -116,7 +116,7 @@ json::value At(const json::value& root, std::string_view path) {
     const std::string_view step = path.substr(0, dot);
     path = dot == std::string_view::npos ? std::string_view() : path.substr(dot + 1);
     if (const json::object* object = at->if_object()) {
-      at = FindMember(*object, step);
+      at = objects::FindMember(*object, step);
     } else if (const json::array* array = at->if_array()) {
       std::size_t index = 0;
       std::from_chars(step.data(), step.data() + step.size(), index);
@@ -131,7 +131,7 @@ json::value At(const json::value& root, std::string_view path) {
 
 std::string Answer::Text(std::string_view path) const {
   const json::value value = At(body, path);
-  return value.is_string() ? std::string(View(value.get_string())) : json::serialize(value);
+  return value.is_string() ? std::string(objects::View(value.get_string())) : json::serialize(value);
 }
 
 namespace {

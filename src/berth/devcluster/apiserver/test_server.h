@@ -21,9 +21,11 @@
 
 namespace berth::apiserver {
 
+namespace json = codec::json;
+
 // pods, nodes, namespaces, configmaps, leases, deployments, poddisruptionbudgets, both kinds of events. They have no
 // defaults; validation refuses spec.refused.
-const std::vector<ResourceType>& TestTypes();
+const std::vector<objects::ResourceType>& TestTypes();
 
 class ManualClock final : public Clock {
  public:

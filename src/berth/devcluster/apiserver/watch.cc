@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "berth/base/log.h"
+#include "berth/devcluster/apiserver/status_response.h"
 
 namespace berth::apiserver {
 namespace {
@@ -25,7 +26,7 @@ void AppendHead(std::string& out, std::string_view type) {
   out += R"(","object":)";
 }
 
-std::string ErrorEvent(const StatusError& error) {
+std::string ErrorEvent(const objects::StatusError& error) {
   std::string out;
   AppendHead(out, "ERROR");
   out += json::serialize(error.ToObject());
@@ -50,12 +51,12 @@ void WatchHub::Start(WatchRequest request, std::shared_ptr<net::ResponseWriter> 
   const TableId table = request.rendering.served->table;
   if (count_.fetch_add(1) >= kWatchesMax) {
     count_.fetch_sub(1);
-    StatusError busy{
+    objects::StatusError busy{
         .code = 429,
         .reason = "TooManyRequests",
         .message = "the server keeps at most " + std::to_string(kWatchesMax) + " watches, please try again later",
         .retry_after_seconds = 1};
-    writer->Send(busy.ToResponse());
+    writer->Send(ToResponse(busy));
     return;
   }
   Store::WatchStart start = store_.StartWatch(table, request.after_version, request.selector);
@@ -64,10 +65,11 @@ void WatchHub::Start(WatchRequest request, std::shared_ptr<net::ResponseWriter> 
   if (start.failure != Store::ListFailure::kNone) {
     count_.fetch_sub(1);
     const std::string after = std::to_string(*request.after_version);
-    const StatusError expired =
+    const objects::StatusError expired =
         start.failure == Store::ListFailure::kExpired
-            ? Expired("too old resource version: " + after + " (" + std::to_string(start.oldest_version) + ")")
-            : Expired("too large resource version: " + after + ", current: " + std::to_string(start.resource_version));
+            ? objects::Expired("too old resource version: " + after + " (" + std::to_string(start.oldest_version) + ")")
+            : objects::Expired("too large resource version: " + after +
+                               ", current: " + std::to_string(start.resource_version));
     writer->StartStream(JsonResponse(200, ErrorEvent(expired)));
     writer->End();
     return;
@@ -253,7 +255,7 @@ bool WatchHub::Pump(Watch& watch, Cached& cached) {
       watch.is_paused = watch.unread.bytes > kWatchChunkBytes;  // what is unread stays in the account until it is read
       if (watch.is_paused) return true;
       watch.writer->Write(
-          ErrorEvent(Expired("the watch has fallen behind the history of events that the server keeps")));
+          ErrorEvent(objects::Expired("the watch has fallen behind the history of events that the server keeps")));
       return false;
     }
     // It may be paused between any two events of the batch: each can have megabytes.
@@ -286,8 +288,9 @@ bool WatchHub::SendInitial(Watch& watch) {
       return true;
     }
     while (watch.initial_sent < watch.initial.size() && out.size() < kWatchChunkBytes) {
-      const ObjectPtr initial = std::move(watch.initial[watch.initial_sent++]);  // kept alive no longer than needed
-      const StoredObject& object = *initial;
+      const objects::ObjectPtr initial =
+          std::move(watch.initial[watch.initial_sent++]);  // kept alive no longer than needed
+      const objects::StoredObject& object = *initial;
       AppendHead(out, "ADDED");
       AppendObject(out, watch.request.rendering, object, object.resource_version, !watch.has_sent_columns);
       watch.has_sent_columns = true;
@@ -310,7 +313,7 @@ void WatchHub::AppendEvent(std::string& out, Watch& watch, const StoreEvent& eve
   const bool does_match = event.type != EventType::kDeleted && watch.request.selector.Matches(*event.object);
   if (!did_match && !does_match) return;
   EventType type = EventType::kModified;
-  const StoredObject* object = event.object.get();
+  const objects::StoredObject* object = event.object.get();
   if (!did_match) type = EventType::kAdded;
   if (!does_match) {
     type = EventType::kDeleted;

@@ -39,7 +39,7 @@ inline constexpr Duration kWatchPollInterval = std::chrono::milliseconds(10);  /
 inline constexpr Duration kWatchGatherTime = std::chrono::milliseconds(1);
 
 struct WatchRequest {
-  std::shared_ptr<const ServedType> keeper;  // of rendering.served
+  std::shared_ptr<const objects::ServedType> keeper;  // of rendering.served
   Rendering rendering;
   Selector selector;
   std::optional<std::int64_t> after_version;  // nullopt: the objects as they are now come first, as ADDED
@@ -71,7 +71,7 @@ class WatchHub : public std::enable_shared_from_this<WatchHub> {
   struct Watch {
     WatchRequest request;
     std::shared_ptr<net::ResponseWriter> writer;
-    std::vector<ObjectPtr> initial;
+    std::vector<objects::ObjectPtr> initial;
     std::size_t initial_sent = 0;
     bool has_ended_initial = false;
     std::int64_t initial_version = 0;

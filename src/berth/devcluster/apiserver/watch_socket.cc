@@ -59,10 +59,10 @@ class WatchSocket final : public net::ResponseWriter {
 
 }  // namespace
 
-Outcome<std::shared_ptr<net::ResponseWriter>> MakeWatchSocket(const net::Request& request,
-                                                              std::shared_ptr<net::ResponseWriter> writer) {
+objects::Outcome<std::shared_ptr<net::ResponseWriter>> MakeWatchSocket(const net::Request& request,
+                                                                       std::shared_ptr<net::ResponseWriter> writer) {
   auto handshake = net::AcceptWebSocket(request);
-  if (!handshake.ok()) return BadRequest(handshake.error().message);
+  if (!handshake.ok()) return objects::BadRequest(handshake.error().message);
   return std::shared_ptr<net::ResponseWriter>(
       std::make_shared<WatchSocket>(std::move(handshake).value(), std::move(writer)));
 }

@@ -174,8 +174,8 @@ TEST_F(ControllersTest, ADeploymentComesToLife) {
 TEST_F(ControllersTest, ABudgetAllowsSomeEvictions) {
   const std::string budgets = "/apis/policy/v1/namespaces/default/poddisruptionbudgets";
   Create(DeploymentJson(3));
-  Create(
-      R"({"metadata":{"name":"guard"},"spec":{"maxUnavailable":1,"selector":{"matchLabels":{"app":"web"}}}})", budgets);
+  Create(R"({"metadata":{"name":"guard"},"spec":{"maxUnavailable":1,"selector":{"matchLabels":{"app":"web"}}}})",
+         budgets);
   const auto allowed = [&] { return Number(cluster.Get(budgets + "/guard"), "status.disruptionsAllowed"); };
   ASSERT_TRUE(RollsOut());
   ASSERT_TRUE(cluster.Until([&] { return allowed() == 1; }));
@@ -533,7 +533,7 @@ TEST(ControllersOnALoop, BringUpADeploymentAndStop) {
   net::IoContext server_io;
   apiserver::ApiServerOptions options;
   options.io = &server_io;
-  const apiserver::ApiServer server(apiserver::ResourceTypes(), clock, options);
+  const apiserver::ApiServer server(objects::ResourceTypes(), clock, options);
   net::IoContext io;
   client::IoEventLoop loop(io, clock);
   const auto transport = server.InProcessTransport(io);

@@ -111,7 +111,7 @@ Expected<std::unique_ptr<EmbeddedCluster>> EmbeddedCluster::Start(const Embedded
     server.saved = std::move(contents.objects);
     server.saved_version = contents.resource_version;
   }
-  cluster->server_ = std::make_unique<apiserver::ApiServer>(apiserver::ResourceTypes(), clock, server);
+  cluster->server_ = std::make_unique<apiserver::ApiServer>(objects::ResourceTypes(), clock, server);
   ReturnFreeMemory(cluster->server_io_);
   if (!options.listen.empty()) {
     net::HttpServerOptions http;

@@ -208,7 +208,7 @@ inline std::string ConditionOf(const json::value& object, std::string_view type)
 class TestCluster {
  public:
   explicit TestCluster(apiserver::ApiServerOptions options = {})
-      : server_(apiserver::ResourceTypes(), loop, std::move(options)),
+      : server_(objects::ResourceTypes(), loop, std::move(options)),
         transport(loop, server_.handler()),
         rest(loop, transport, nullptr, 1),
         events(loop, transport, nullptr, 2) {}

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "berth/base/check.h"
-#include "berth/devcluster/apiserver/resource.h"
+#include "berth/devcluster/objects/resource.h"
 #include "berth/shell/net/one_answer.h"
 
 namespace berth::program_sim {
@@ -46,11 +46,11 @@ SimServer::SimServer(Agenda& agenda, Ledger& ledger, SimServerOptions options) :
   apiserver::ApiServerOptions server;
   server.seed = options.seed;
   server.namespaces = {"a", "b", "tenant"};
-  server_ = std::make_unique<apiserver::ApiServer>(apiserver::ResourceTypes(), agenda_, server);
+  server_ = std::make_unique<apiserver::ApiServer>(objects::ResourceTypes(), agenda_, server);
   handler_ = server_->handler();
   if (options.has_replica) {
     replica_clock_ = std::make_unique<ReplicaClock>();
-    replica_ = std::make_unique<apiserver::ApiServer>(apiserver::ResourceTypes(), *replica_clock_, server);
+    replica_ = std::make_unique<apiserver::ApiServer>(objects::ResourceTypes(), *replica_clock_, server);
     replica_handler_ = replica_->handler();
   }
   for (const char* path : {"/api/v1/nodes?watch=true", "/api/v1/pods?watch=true", "/api/v1/events?watch=true"}) {

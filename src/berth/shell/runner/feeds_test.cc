@@ -44,7 +44,7 @@ class FeedsTest : public ::testing::Test {
   FeedsTest() {
     apiserver::ApiServerOptions options;
     options.io = &server_io;
-    server = std::make_unique<apiserver::ApiServer>(apiserver::ResourceTypes(), clock, options);
+    server = std::make_unique<apiserver::ApiServer>(objects::ResourceTypes(), clock, options);
     transport = server->InProcessTransport(client_io);
     rest = std::make_unique<client::RestClient>(loop, *transport, nullptr, 1);
     const auto no_client = [](const net::HttpClientOptions&) -> Expected<std::unique_ptr<net::Transport>> {

@@ -236,7 +236,7 @@ class Observer {
 
 class SchedulerShellTest : public ::testing::Test {
  protected:
-  explicit SchedulerShellTest(const std::vector<apiserver::ResourceType>& types = apiserver::ResourceTypes()) {
+  explicit SchedulerShellTest(const std::vector<objects::ResourceType>& types = objects::ResourceTypes()) {
     apiserver::ApiServerOptions options;
     options.io = &server_io_;
     server_ = std::make_unique<apiserver::ApiServer>(types, clock_, options);
@@ -604,13 +604,13 @@ TEST_F(SchedulerShellTest, APodThatWaitsForItsVolumeHoldsNobodyBack) {
 }
 
 // Of devices there is nothing.
-std::vector<apiserver::ResourceType> TypesWithoutDevices() {
-  std::vector<apiserver::ResourceType> types = apiserver::ResourceTypes();
-  std::erase_if(types, [](const apiserver::ResourceType& type) { return type.group == "resource.k8s.io"; });
+std::vector<objects::ResourceType> TypesWithoutDevices() {
+  std::vector<objects::ResourceType> types = objects::ResourceTypes();
+  std::erase_if(types, [](const objects::ResourceType& type) { return type.group == "resource.k8s.io"; });
   return types;
 }
-const std::vector<apiserver::ResourceType>& FewTypes() {
-  static const std::vector<apiserver::ResourceType> kTypes = TypesWithoutDevices();
+const std::vector<objects::ResourceType>& FewTypes() {
+  static const std::vector<objects::ResourceType> kTypes = TypesWithoutDevices();
   return kTypes;
 }
 

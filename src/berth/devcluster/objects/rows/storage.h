@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows of storage and of devices. Functions of their arguments: any thread.
+#pragma once
+
+#include <vector>
+
+#include "berth/devcluster/objects/object.h"
+#include "berth/devcluster/objects/rows/rows.h"
+
+namespace berth::objects::internal {
+
+std::vector<KindPrinting> StoragePrintings();
+
+}  // namespace berth::objects::internal
