@@ -85,7 +85,7 @@ class Rebalance(ShopTest):
             ([], r"--policy is required"),
             (["--policy", "/no/such.yaml"], r"--policy /no/such\.yaml: no such file or directory"),
             (["--policy", self.file("a.yaml", "a: [\n")], r"--policy .*a\.yaml: .*line \d"),
-            (["--policy", self.file("b.yaml", head + "profilez: []\n")], r"--policy .*b\.yaml: profilez: unknown field"),
+            (["--policy", self.file("b.yaml", head + "profilez: []\n")], r"--policy .*b\.yaml:\d+: profilez: unknown field"),
             (["--policy", self.file("c.yaml", head + "profiles: [{name: p, pluginConfig: [{name: PodLifetime}]}]\n")],
              r'profiles\[0\]\.pluginConfig\[0\]\.name: "PodLifetime" is no plugin .*; the nearest is PodLifeTime;'),
             (["--policy", self.file("d.yaml", head + "profiles: [{name: p, pluginConfig: [{name: LowNodeUtilization, args: "

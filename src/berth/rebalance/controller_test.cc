@@ -493,6 +493,33 @@ TEST(ControllerTest, WhatNeedsRoomWaitsUntilItIsMade) {
   EXPECT_THAT(Keys(controller.RunRound(kTestNow + kMinute).moves), ElementsAre("default/web-1"));
 }
 
+TEST(ControllerTest, AChainIsMadeRoundByRound) {
+  // Each pod is as large as the one in its way: web-1 has to leave n1 for n2, db-1 can go from there to n3, and cache-1
+  // from there to n4. They like these nodes better than their own.
+  const auto from_to = [](const std::string& app, const std::string& from, const std::string& to) {
+    const auto on = [](const std::vector<std::string>& names) {
+      return testing::Term({testing::In("kubernetes.io/hostname", names)});
+    };
+    return RunningPod(app, app + "-1", from)
+        .Request("cpu", "3")
+        .RequiredTerms({on({from, to})})
+        .Preferred(100, on({to}));
+  };
+  FakeOutside outside({Gpu("n1"), MakeNode("n2"), MakeNode("n3"), MakeNode("n4")},
+                      {from_to("web", "n1", "n2"), from_to("db", "n2", "n3"), from_to("cache", "n3", "n4")});
+  Controller controller(outside, Executing());
+  std::size_t later = 2;
+  Time now = kTestNow;
+  for (const std::string key : {"default/cache-1", "default/db-1", "default/web-1"}) {
+    const RoundReport report = controller.RunRound(now);
+    EXPECT_THAT(Keys(report.moves), ElementsAre(key));
+    EXPECT_EQ(report.later, later--);
+    outside.ReplaceAll();
+    now += kMinute;
+  }
+  EXPECT_EQ(controller.RunRound(now).result, Result::kQuiet);
+}
+
 TEST(ControllerTest, FinishedPodsAreRemovedWhateverBecomesOfTheirOwner) {
   FakeOutside outside({MakeNode("n1"), MakeNode("n2")}, {RunningPod("web", "web-2", "")},
                       PolicyOf("[{name: RemoveFailedPods}]", "deschedule: {enabled: [RemoveFailedPods]}"));

@@ -40,6 +40,14 @@ Expected<std::int32_t> PriorityOf(const PriorityThreshold& threshold, const Clus
 
 bool PrefersToStay(const PodView& pod) { return Has(pod, kPreferNoEvictionAnnotation); }
 
+bool KeepsItsNode(const PodView& pod) {
+  const auto is = [&pod](std::string_view annotation, std::string_view value) {
+    const std::string* const text = pod.pod->metadata.annotations.Find(annotation);
+    return text != nullptr && *text == value;
+  };
+  return is("cluster-autoscaler.kubernetes.io/safe-to-evict", "false") || is("karpenter.sh/do-not-disrupt", "true");
+}
+
 bool IsStaticPod(const PodView& pod) {
   const std::string* const source = pod.pod->metadata.annotations.Find(kSourceAnnotation);
   return source != nullptr && *source != "api";
@@ -122,6 +130,10 @@ bool Evictor::HasBudget(const PodView& pod) const {
 
 bool Evictor::PreEvictionFilter(const PodView& pod) const {
   if (args_.node_fit && !FitsAnyOtherNode(view_, pod, fit_nodes_)) return false;
+  return TakesNamespace(pod);
+}
+
+bool Evictor::TakesNamespace(const PodView& pod) const {
   if (!args_.namespace_labels || args_.namespace_labels->requirements.empty()) return true;
   const api::StringMap* const labels = view_.NamespaceLabels(pod.pod->metadata.namespace_name);
   return labels != nullptr && args_.namespace_labels->Matches(*labels);
@@ -145,6 +157,12 @@ EvictionCounter::Answer EvictionCounter::Evict(const PodView& pod) {
   ++of_namespace_[pod.pod->metadata.namespace_name];
   ++total_;
   return answer;
+}
+
+void EvictionCounter::TakeBack(const PodView& pod) {
+  --of_node_[pod.pod->spec.node_name];
+  --of_namespace_[pod.pod->metadata.namespace_name];
+  --total_;
 }
 
 }  // namespace berth::rebalance

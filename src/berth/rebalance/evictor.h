@@ -29,6 +29,8 @@ class Evictor {
   std::string_view WhyNot(const PodView& pod) const;
   bool Filter(const PodView& pod) const { return WhyNot(pod).empty(); }
   bool PreEvictionFilter(const PodView& pod) const;
+  // Its part about the labels of the pod's namespace.
+  bool TakesNamespace(const PodView& pod) const;
 
  private:
   Evictor(const EvictorArgs& args, const ClusterView& view, Time now) : args_(args), view_(view), now_(now) {}
@@ -45,6 +47,8 @@ class Evictor {
 
 // The annotation by which a pod says that it would rather stay.
 bool PrefersToStay(const PodView& pod);
+// By its annotations an autoscaler keeps the node for it.
+bool KeepsItsNode(const PodView& pod);
 bool IsStaticPod(const PodView& pod);
 bool IsOfDaemonSet(const PodView& pod);
 
@@ -65,6 +69,8 @@ class EvictionCounter {
   Answer Evict(const PodView& pod);
   // The same without counting.
   Answer Ask(const PodView& pod) const;
+  // Undoes an eviction that was counted.
+  void TakeBack(const PodView& pod);
 
  private:
   EvictionLimits limits_;

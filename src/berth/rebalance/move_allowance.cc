@@ -138,4 +138,9 @@ void MoveAllowance::Take(const api::Pod& pod, bool is_finished) {
   if (!is_finished) ++taken_[facts_->names.Of(pod)];
 }
 
+void MoveAllowance::GiveBack(const api::Pod& pod) {
+  --taken_in_hour_;
+  --taken_[facts_->names.Of(pod)];
+}
+
 }  // namespace berth::rebalance

@@ -61,6 +61,8 @@ class MoveAllowance {
   Hold WhyNot(const api::Pod& pod, std::string_view strategy, bool is_for_itself, bool is_finished,
               bool is_urgent = false) const;
   void Take(const api::Pod& pod, bool is_finished);
+  // Undoes Take() of a pod that is not finished.
+  void GiveBack(const api::Pod& pod);
 
  private:
   struct Workload {

@@ -190,6 +190,7 @@ std::string MoveProver::WhyNoBetter(const Objection& objection, NodeIndex row, W
   const PodView& pod = view_.pod(objection.pod);
   const NodeNumber to = NodeOf(row);
   if (IsBack(objection, to)) return "it is there";
+  if (std::ranges::find(objection.kept_free, to) != objection.kept_free.end()) return "room is made for another pod";
   std::string why = WhyNotTarget(*objection.strategy, pod, to);
   return why.empty() ? violations_.WhyWorse(*objection.strategy, pod, to, wants) : why;
 }

@@ -22,21 +22,32 @@ bool HasPodAgainst(const ClusterView& view, const PodView& pod, const NodeView& 
   return false;
 }
 
-bool HasRoom(const PodView& pod, const NodeView& node) {
-  const auto is_short = [&](std::string_view resource, std::int64_t want) {
-    return want > framework::WrappingSub(node.allocatable.Get(resource), node.requested.Get(resource));
-  };
-  using namespace framework::resources;
-  if (node.allocatable.pods - node.requested.pods < 1) return false;
-  if (pod.requests.cpu_milli > 0 && is_short(kCpu, pod.requests.cpu_milli)) return false;
-  if (pod.requests.memory_bytes > 0 && is_short(kMemory, pod.requests.memory_bytes)) return false;
-  if (pod.requests.ephemeral_storage_bytes > 0 && is_short(kEphemeralStorage, pod.requests.ephemeral_storage_bytes))
-    return false;
-  return std::ranges::none_of(pod.requests.scalars,
-                              [&](const auto& each) { return each.second > 0 && is_short(each.first, each.second); });
+}  // namespace
+
+bool IsOpenTo(const PodView& pod, const api::Node& node) {
+  return !node.unschedulable && !plugins::HasUntoleratedHardTaint(node.taints, pod.pod->spec.tolerations) &&
+         pod.required->Matches(node);
 }
 
-}  // namespace
+framework::Resource LackOf(const PodView& pod, const NodeView& node) {
+  const auto lack_of = [](std::int64_t want, std::int64_t allocatable, std::int64_t requested) {
+    const std::int64_t free = framework::WrappingSub(allocatable, requested);
+    return want > 0 && want > free ? framework::WrappingSub(want, free) : 0;
+  };
+  const framework::Resource& has = node.allocatable;
+  const framework::Resource& used = node.requested;
+  framework::Resource lack;
+  lack.cpu_milli = lack_of(pod.requests.cpu_milli, has.cpu_milli, used.cpu_milli);
+  lack.memory_bytes = lack_of(pod.requests.memory_bytes, has.memory_bytes, used.memory_bytes);
+  lack.ephemeral_storage_bytes =
+      lack_of(pod.requests.ephemeral_storage_bytes, has.ephemeral_storage_bytes, used.ephemeral_storage_bytes);
+  lack.pods = lack_of(1, has.pods, used.pods);
+  for (const auto& [name, want] : pod.requests.scalars) {
+    const std::int64_t short_by = lack_of(want, has.Scalar(name), used.Scalar(name));
+    if (short_by != 0) lack.scalars.emplace_back(name, short_by);
+  }
+  return lack;
+}
 
 bool IsInTerm(const api::PodAffinityTerm& term, const api::Pod& of, const api::Pod& other) {
   // By name, whatever the namespace: the descheduler's way of leaving out the pod itself.
@@ -58,10 +69,8 @@ std::int32_t PreferredWeight(const PodView& pod, const NodeView& node) {
 
 bool FitsNode(const ClusterView& view, const PodView& pod, NodeNumber number) {
   const NodeView& node = view.node(number);
-  if (node.node->unschedulable || !pod.required->Matches(*node.node)) return false;
-  if (plugins::HasUntoleratedHardTaint(node.node->taints, pod.pod->spec.tolerations)) return false;
-  if (HasPodAgainst(view, pod, node)) return false;
-  return pod.node == number || HasRoom(pod, node);
+  if (!IsOpenTo(pod, *node.node) || HasPodAgainst(view, pod, node)) return false;
+  return pod.node == number || LackOf(pod, node) == framework::Resource{};
 }
 
 bool FitsAnyNode(const ClusterView& view, const PodView& pod, std::span<const NodeNumber> nodes) {

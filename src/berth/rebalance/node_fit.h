@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 
+#include "berth/framework/resource.h"
 #include "berth/rebalance/cluster_view.h"
 
 namespace berth::rebalance {
@@ -14,6 +15,13 @@ bool FitsNode(const ClusterView& view, const PodView& pod, NodeNumber node);
 bool FitsAnyNode(const ClusterView& view, const PodView& pod, std::span<const NodeNumber> nodes);
 // Any but the one that it is on.
 bool FitsAnyOtherNode(const ClusterView& view, const PodView& pod, std::span<const NodeNumber> nodes);
+
+// What the node lacks so that the pod would have room beside all that is there, by requests alone; `pods` is how many
+// are too many. All of it is 0 where nothing is lacking.
+framework::Resource LackOf(const PodView& pod, const NodeView& node);
+
+// The node is not cordoned, has no taint that the pod does not tolerate, and its labels are those that the pod wants.
+bool IsOpenTo(const PodView& pod, const api::Node& node);
 
 // Namespaces of a required term of pod anti-affinity: its own list or, where that is empty, the pod's. Unlike the
 // scheduler, the descheduler does not know namespaceSelector.

@@ -32,6 +32,10 @@ struct Objection {
   std::optional<NodeNumber> empties;
   // Where its replacement best goes; nullopt: the scheduler knows.
   std::optional<NodeNumber> wanted;
+  // Of a chain (chain_search.h): the pod that needs the room which this one leaves. It is not objected to itself.
+  std::optional<PodNumber> makes_room_for;
+  // Nodes on which the chain makes room, which is not for this one.
+  std::vector<NodeNumber> kept_free;
 };
 
 struct ObjectionOptions {

@@ -31,19 +31,6 @@ testing::PodBuilder Old(testing::PodBuilder pod) {
   return pod.Created(kTestNow - std::chrono::hours(10)).Started(kTestNow - std::chrono::hours(10));
 }
 
-// Where we choose: what the policy wants is done, whatever the default profile likes.
-RebalancePlan ChosenPlanOf(const whatif::ClusterState& state, const Policy& policy,
-                           const Measurements* measurements = nullptr, const MoveAllowance* allowance = nullptr) {
-  PlanOptions options;
-  options.now = kTestNow;
-  options.chooses_target = true;
-  options.measurements = measurements;
-  options.allowance = allowance;
-  auto plan = PlanRebalance(*whatif::ClusterOf(state), state, policy, options);
-  BERTH_CHECK(plan.ok(), plan.error().message);
-  return std::move(*plan);
-}
-
 std::vector<std::string> MovesOf(const RebalancePlan& plan) {
   std::vector<std::string> moves;
   for (const PlannedMove& move : plan.moves)
@@ -423,22 +410,6 @@ TEST(ZoneRepairTest, AnOwnersPodsAreSpreadAgainWhenAZoneIsBack) {
   EXPECT_THAT(MovesOf(ChosenPlanOf(Applied(state, plan, kTestNow), policy)), IsEmpty());
   const auto wide = PolicyOf("[{name: ZoneRepair, args: {maxSkew: 3}}]", "balance: {enabled: [ZoneRepair]}");
   EXPECT_THAT(MovesOf(ChosenPlanOf(state, wide)), IsEmpty());
-}
-
-// --- Chains ----------------------------------------------------------------------------------------------------------
-
-TEST(ChainTest, AnotherPodMakesRoomWhereASingleMoveDoesNotDo) {
-  // web-1 has to leave n1 and fits only on n2, which is full; db-1 fits on n3 as well.
-  const auto policy =
-      PolicyOf("[{name: RemovePodsViolatingNodeTaints}]", "deschedule: {enabled: [RemovePodsViolatingNodeTaints]}");
-  const auto plan = ChosenPlanOf(StateOf({MakeNode("n1").Taint("gpu", "yes", api::TaintEffect::kNoSchedule),
-                                          MakeNode("n2"), MakeNode("n3").Allocatable("cpu", "2")},
-                                         {RunningPod("web", "web-1", "n1").Request("cpu", "3"),
-                                          RunningPod("db", "db-1", "n2").Request("cpu", "2")}),
-                                 policy);
-  EXPECT_THAT(MovesOf(plan), ElementsAre("db-1: n2 to n3", "web-1: n1 to n2"));
-  EXPECT_EQ(plan.moves[0].reason, "it makes room for default/web-1");
-  EXPECT_THAT(plan.staying, IsEmpty());
 }
 
 // --- The order of what counts ----------------------------------------------------------------------------------------

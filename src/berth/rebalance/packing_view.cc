@@ -29,17 +29,9 @@ bool IsBoundToNode(const PodView& pod) {
   return kind == whatif::PodKind::kDaemon || kind == whatif::PodKind::kStatic;
 }
 
-// Autoscalers keep a node for such a pod: nodes are emptied here for them.
-bool KeepsItsNode(const PodView& pod) {
-  const auto is = [&pod](std::string_view annotation, std::string_view value) {
-    const std::string* const text = pod.pod->metadata.annotations.Find(annotation);
-    return text != nullptr && *text == value;
-  };
-  return is("cluster-autoscaler.kubernetes.io/safe-to-evict", "false") || is("karpenter.sh/do-not-disrupt", "true");
-}
-
 bool MayMove(const StrategyRun& run, PodNumber number) {
   const PodView& pod = run.view.pod(number);
+  // Nodes are emptied here for autoscalers, which would keep such a pod's node.
   return !KeepsItsNode(pod) && whatif::KindOf(*pod.pod) == whatif::PodKind::kOwned && !pod.is_moved &&
          !run.refused.contains(number) && run.MayEvict(pod);
 }

@@ -5,8 +5,8 @@
 // Each move is proved on the overlay (core/scheduler/overlay.h): the pod is gone, all earlier moves have been made, and
 // the scheduler is asked where the pod's replacement goes. The move is made if that is somewhere where the policy is
 // better served (violations.h), for each of the nodes that tie for the best. What fits nowhere is tried again after
-// others have moved: what makes room goes first. If that does not help, another pod may make room for it by a move that
-// is no worse.
+// others have moved: what makes room goes first. If that does not help, other pods may make room for it by moves that
+// are no worse (chain_search.h).
 #pragma once
 
 #include <cstddef>
@@ -44,7 +44,10 @@ struct PlannedMove {
   std::string strategy;  // that objects to it
   std::string profile;
   std::string reason;
-  bool empties = false;                  // it is one of all pods of `from`, which is cordoned first
+  bool empties = false;  // it is one of all pods of `from`, which is cordoned first
+  // Moves of the same number are a chain: they are made together or not at all. 0: it is of none.
+  std::size_t chain = 0;
+  std::string makes_room_for;            // "default/web-2", a later move of the chain; empty: the chain is for this pod
   std::vector<ViolationChange> changes;  // of all strategies that see one; the policy must outlive the plan
 };
 
@@ -67,6 +70,7 @@ struct RebalancePlan {
   std::size_t pending = 0;            // pods without a node, which the scheduler may place first
   bool is_complete = true;            // false: kPlanPassesMax was reached, or it was interrupted
   bool is_interrupted = false;
+  bool are_chains_cut = false;  // there may be more chains: as many as is allowed were looked at
 };
 
 struct PlanOptions {

@@ -41,9 +41,19 @@ std::string Summary(const RebalancePlan& plan) {
     text.append(separator).append(std::to_string(count)).append(" for ").append(strategy);
     separator = ", ";
   }
-  text += ". " + Counted(plan.staying.size(), "more that is objected to stays", "more that are objected to stay") + ".";
+  text += ".";
+  std::size_t chains = 0;
+  for (const PlannedMove& move : plan.moves) chains = std::max(chains, move.chain);
+  const auto links = static_cast<std::size_t>(
+      std::ranges::count_if(plan.moves, [](const auto& move) { return !move.makes_room_for.empty(); }));
+  if (chains > 0) {
+    text += " " + Counted(links, "of these makes", "of these make") + " room for another, in " +
+            Counted(chains, "chain", "chains") + ": the moves of a chain belong together, in this order.";
+  }
+  text += " " + Counted(plan.staying.size(), "more that is objected to stays", "more that are objected to stay") + ".";
   if (plan.pending > 0)
     text += " " + Counted(plan.pending, "pod is", "pods are") + " pending: the scheduler may give them the room first.";
+  if (plan.are_chains_cut) text += " As many chains of moves as is allowed were looked at; there may be more.";
   if (!plan.is_complete) text += " The plan is not complete: plan again after these moves.";
   return text;
 }
@@ -64,6 +74,8 @@ codec::json::object MoveJson(const PlannedMove& move) {
   object["reason"] = move.reason;
   object["gain"] = GainText(move);
   object["cost"] = ChangesText(move, false);
+  object["chain"] = move.chain;
+  object["makesRoomFor"] = move.makes_room_for;
   object["changes"] = std::move(changes);
   return object;
 }
@@ -72,6 +84,7 @@ codec::json::object MoveJson(const PlannedMove& move) {
 
 std::string GainText(const PlannedMove& move) {
   if (move.to.empty()) return "a finished pod is gone";
+  if (!move.makes_room_for.empty()) return "room for " + move.makes_room_for;
   if (move.strategy == "HighNodeUtilization" || move.empties) return "its node is emptied";
   std::string text = ChangesText(move, true);
   if (!text.empty()) return text;
@@ -82,14 +95,14 @@ std::vector<std::string> PlanLines(const RebalancePlan& plan, bool is_wide, cons
   std::vector<std::string> lines;
   if (!plan.moves.empty()) {
     std::vector<cli::Column> columns = {{"POD"}, {"FROM"}, {"TO"}, {"WHY"}, {"GAIN"}};
-    if (is_wide) columns = {{"POD"}, {"OWNER"}, {"FROM"}, {"TO"}, {"STRATEGY"}, {"WHY"}, {"GAIN"}, {"COST"}};
+    if (is_wide) columns = {{"POD"}, {"OWNER"}, {"FROM"}, {"TO"}, {"STRATEGY"}, {"WHY"}, {"GAIN"}, {"COST"}, {"CHAIN"}};
     cli::Table table(std::move(columns));
     for (const PlannedMove& move : plan.moves) {
       const std::string to = move.to.empty() ? "-" : move.to;
       if (is_wide) {
         const std::string cost = ChangesText(move, false);
         table.AddRow({move.key, move.owner.empty() ? "-" : move.owner, move.from, to, move.strategy, move.reason,
-                      GainText(move), cost.empty() ? "-" : cost});
+                      GainText(move), cost.empty() ? "-" : cost, move.chain == 0 ? "-" : std::to_string(move.chain)});
       } else {
         table.AddRow({move.key, move.from, to, move.strategy, GainText(move)});
       }
@@ -124,9 +137,9 @@ codec::json::object PlanJson(const RebalancePlan& plan) {
   }
   codec::json::array emptied;
   for (const std::string& node : plan.emptied) emptied.push_back(codec::json::value(node));
-  return {{"kind", "RebalancePlan"},      {"pods", plan.looked_at},    {"pending", plan.pending},
-          {"complete", plan.is_complete}, {"moves", std::move(moves)}, {"staying", std::move(staying)},
-          {"emptied", std::move(emptied)}};
+  return {{"kind", "RebalancePlan"},       {"pods", plan.looked_at},          {"pending", plan.pending},
+          {"complete", plan.is_complete},  {"moves", std::move(moves)},       {"staying", std::move(staying)},
+          {"emptied", std::move(emptied)}, {"chainsCut", plan.are_chains_cut}};
 }
 
 }  // namespace berth::rebalance

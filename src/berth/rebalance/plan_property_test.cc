@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // From any state, plans that are carried out one after the other come to an end: soon one plans nothing. And what a
-// plan says holds: each pod moves once, to a node that has room for it and is not its own, and within budgets and
-// limits.
+// plan says holds: each pod moves once, to a node that has room for it at that time and is not its own, and within
+// budgets and limits. Chains are whole, and what makes room goes before what needs it.
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
@@ -9,7 +10,11 @@
 #include <gtest/gtest.h>
 
 #include "berth/base/random.h"
+#include "berth/plugins/helper/tolerations.h"
+#include "berth/rebalance/chain_search.h"
 #include "berth/rebalance/rebalance_testing.h"
+#include "berth/rebalance/workloads.h"
+#include "berth/whatif/eviction_budgets.h"
 
 namespace berth::rebalance {
 namespace {
@@ -17,6 +22,8 @@ namespace {
 // A thousand clusters in shares, so that some of them can be taken alone.
 constexpr std::uint64_t kShares = 8;
 constexpr std::uint64_t kSeedsInShare = 125;
+// Small clusters, of which few need three moves in a chain.
+constexpr std::uint64_t kChainSeedsInShare = 4 * kSeedsInShare;
 // Of plans by price, which take long; the sanitizers (clang) take ten times as long.
 #ifdef __clang__
 constexpr std::uint64_t kOwnSeedsInShare = 20;
@@ -208,6 +215,140 @@ TEST_P(RebalancePlanPropertyTest, OwnStrategiesEndTogether) {
     }
   }
   EXPECT_GT(moved, kOwnSeedsInShare);
+}
+
+// Nodes that are nearly full, of which the first have got a taint; each pod may be on two or three of them alone.
+whatif::ClusterState CrowdedState(Chance& chance) {
+  constexpr std::uint64_t kApps = 8, kCpuMilli = 4000, kStep = 500;
+  const std::uint64_t node_count = 4 + chance.Below(5);
+  const std::uint64_t tainted = 1 + chance.Below(2);
+  const auto name_of = [](std::uint64_t node) { return "n" + std::to_string(node); };
+  std::vector<testing::NodeBuilder> nodes;
+  std::vector<testing::PodBuilder> pods;
+  for (std::uint64_t i = 0; i < node_count; ++i) {
+    auto node = testing::MakeNode(name_of(i));
+    node.Allocatable("cpu", std::to_string(kCpuMilli) + "m").Allocatable("pods", chance.Of({"3", "110"}));
+    if (i < tainted) node.Taint("gpu", "yes", api::TaintEffect::kNoSchedule);
+    nodes.push_back(node);
+    std::uint64_t free = i + 1 < node_count ? kCpuMilli : chance.Below(kCpuMilli);
+    for (std::uint64_t j = 0; j < 3 && free >= kStep; ++j) {
+      const std::uint64_t cpu = std::min(free, kStep * (1 + chance.Below(6)));
+      free -= cpu;
+      const std::string app = "app" + std::to_string(chance.Below(kApps));
+      auto pod = whatif::RunningPod(app, "p" + std::to_string(i) + "-" + std::to_string(j), name_of(i));
+      std::vector<std::string> places = {name_of(i), name_of(chance.Below(node_count))};
+      if (chance.Percent(40)) places.push_back(name_of(chance.Below(node_count)));
+      pod.Request("cpu", std::to_string(cpu) + "m")
+          .RequiredTerms({testing::Term({testing::In("kubernetes.io/hostname", places)})});
+      if (chance.Percent(i < tainted ? 30 : 50)) pod.Toleration("gpu", "Exists");
+      pods.push_back(pod);
+    }
+  }
+  std::vector<api::PodDisruptionBudget> budgets;
+  for (std::uint64_t i = 0; i < kApps; ++i) {
+    const std::string app = "app" + std::to_string(i);
+    if (chance.Percent(40)) budgets.push_back(whatif::Budget(app, app, static_cast<std::int32_t>(chance.Below(3))));
+  }
+  return StateOf(nodes, pods, budgets);
+}
+
+// What a plan may do beside what budgets allow.
+struct Bounds {
+  std::uint64_t total = 1000;
+  std::uint64_t per_node = 1000;
+  AllowanceLimits allowance;
+};
+
+// Carries the plan out move by move.
+void CheckSteps(const whatif::ClusterState& state, const RebalancePlan& plan, const Bounds& bounds) {
+  ClusterView view(state);
+  std::map<std::string, PodNumber> pod_of;
+  for (PodNumber i = 0; i < view.pods().size(); ++i) pod_of[view.pod(i).pod->metadata.uid] = i;
+  const Workloads workloads(state);
+  std::map<std::string, std::size_t> pods_of, moved_of;
+  for (const auto& pod : state.pods) ++pods_of[workloads.Of(*pod)];
+  std::map<std::string, std::uint64_t> left_node;
+  whatif::EvictionBudgets budgets(state);
+  for (const PlannedMove& move : plan.moves) {
+    SCOPED_TRACE(move.key + " from " + move.from + " to " + move.to);
+    ASSERT_TRUE(pod_of.contains(move.uid));
+    const PodNumber number = pod_of[move.uid];
+    const api::Pod pod = *view.pod(number).pod;
+    const whatif::BudgetAnswer answer = budgets.Ask(pod).answer;
+    EXPECT_TRUE(answer == whatif::BudgetAnswer::kNone || answer == whatif::BudgetAnswer::kAllows);
+    budgets.Take(pod);
+    const auto to = view.FindNode(move.to);
+    ASSERT_TRUE(to.has_value());
+    EXPECT_TRUE(view.pod(number).required->Matches(*view.node(*to).node));
+    EXPECT_FALSE(plugins::HasUntoleratedHardTaint(view.node(*to).node->taints, pod.spec.tolerations));
+    view.MovePod(number, *to);
+    const NodeView& node = view.node(*to);
+    EXPECT_LE(node.requested.cpu_milli, node.allocatable.cpu_milli);
+    EXPECT_LE(node.requested.pods, node.allocatable.pods);
+    EXPECT_LE(++left_node[move.from], bounds.per_node);
+    const std::string workload = workloads.Of(pod);
+    EXPECT_LE(++moved_of[workload], bounds.allowance.per_workload.Of(pods_of[workload]));
+  }
+  EXPECT_LE(plan.moves.size(), std::min<std::uint64_t>(bounds.total, bounds.allowance.per_hour));
+}
+
+// Returns how many chains there are of each length.
+std::map<std::size_t, std::size_t> CheckChains(const RebalancePlan& plan) {
+  std::map<std::size_t, std::size_t> chains_of_length;
+  for (std::size_t i = 0; i < plan.moves.size();) {
+    std::size_t end = i + 1;
+    while (end < plan.moves.size() && plan.moves[i].chain != 0 && plan.moves[end].chain == plan.moves[i].chain) ++end;
+    for (std::size_t j = i; j < end; ++j) {
+      const PlannedMove& move = plan.moves[j];
+      EXPECT_EQ(move.makes_room_for.empty(), j + 1 == end) << move.key;
+      if (j + 1 == end) break;
+      bool is_later = false;
+      for (std::size_t k = j + 1; k < end; ++k) is_later |= plan.moves[k].key == move.makes_room_for;
+      EXPECT_TRUE(is_later) << move.key << " makes room for " << move.makes_room_for;
+    }
+    EXPECT_EQ(plan.moves[i].chain == 0, end == i + 1);
+    if (end > i + 1) ++chains_of_length[end - i];
+    i = end;
+  }
+  return chains_of_length;
+}
+
+TEST_P(RebalancePlanPropertyTest, ChainsKeepWhatHolds) {
+  std::map<std::size_t, std::size_t> chains_of_length;
+  const std::uint64_t first = GetParam() * kChainSeedsInShare + 1;
+  for (std::uint64_t seed = first; seed < first + kChainSeedsInShare; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Chance chance(seed);
+    whatif::ClusterState state = CrowdedState(chance);
+    Bounds bounds;
+    if (chance.Percent(25)) bounds.total = 1 + chance.Below(5);
+    if (chance.Percent(25)) bounds.per_node = 1 + chance.Below(2);
+    bounds.allowance.per_workload.count = chance.Percent(50) ? 100 : 50;
+    if (chance.Percent(25)) bounds.allowance.per_hour = 1 + chance.Below(5);
+    const Policy policy =
+        PolicyOf("[{name: RemovePodsViolatingNodeTaints}]", "deschedule: {enabled: [RemovePodsViolatingNodeTaints]}",
+                 "maxNoOfPodsToEvictTotal: " + std::to_string(bounds.total) +
+                     "\nmaxNoOfPodsToEvictPerNode: " + std::to_string(bounds.per_node) + "\n");
+    PlanOptions options;
+    options.now = kTestNow;
+    options.chooses_target = chance.Percent(70);
+    for (std::size_t rounds = 0;; ++rounds) {
+      ASSERT_LE(rounds, kRoundsMax) << "plans do not come to an end";
+      const MoveAllowance allowance(state, MoveLedger(), bounds.allowance, {}, kTestNow);
+      options.allowance = &allowance;
+      const auto plan = PlanRebalance(*whatif::ClusterOf(state), state, policy, options);
+      ASSERT_TRUE(plan.ok()) << plan.error().message;
+      if (plan->moves.empty()) break;
+      CheckSteps(state, *plan, bounds);
+      for (const auto& [length, count] : CheckChains(*plan)) chains_of_length[length] += count;
+      const whatif::ClusterState after = Applied(state, *plan, kTestNow);
+      CheckMoves(state, *plan, after);
+      state = after;
+    }
+  }
+  EXPECT_GT(chains_of_length[2], 50u);
+  EXPECT_GT(chains_of_length[3], 10u);
+  EXPECT_LE(chains_of_length.rbegin()->first, ChainSearch::kMovesMax);
 }
 
 INSTANTIATE_TEST_SUITE_P(Shares, RebalancePlanPropertyTest, ::testing::Range(std::uint64_t{0}, kShares));

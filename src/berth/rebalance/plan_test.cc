@@ -159,6 +159,49 @@ TEST(RebalancePlanTest, WhatMakesRoomGoesFirst) {
   EXPECT_THAT(plan.staying, IsEmpty());
 }
 
+// 15 nodes with 12 small pods and a large one each have got a taint; on the 10 others there is room for all. The small
+// ones come first, and are spread: then there is no node with room for the last large ones.
+whatif::ClusterState SmallBeforeLarge() {
+  const auto name = [](const std::string& of, int i) { return of + (i < 10 ? "-0" : "-") + std::to_string(i); };
+  std::vector<testing::NodeBuilder> nodes;
+  std::vector<testing::PodBuilder> pods;
+  for (int i = 0; i < 10; ++i) nodes.push_back(MakeNode(name("free", i)));
+  for (int i = 0; i < 15; ++i) {
+    nodes.push_back(Gpu(name("old", i)));
+    pods.push_back(RunningPod("large", name("z-large", i), name("old", i)).Request("cpu", "1500m"));
+    for (int j = 0; j < 12; ++j)
+      pods.push_back(RunningPod("small", name(name("a-small", i), j), name("old", i)).Request("cpu", "80m"));
+  }
+  return StateOf(nodes, pods);
+}
+
+TEST(RebalancePlanTest, WhatOthersHaveCrowdedOutIsTriedFirst) {
+  const auto state = SmallBeforeLarge();
+  const auto policy = PolicyOf(kTaints, kDescheduleTaints);
+  const auto plan = PlanOf(state, policy);
+  EXPECT_THAT(StayingOf(plan), IsEmpty());
+  EXPECT_EQ(plan.moves.size(), 195u);
+  EXPECT_EQ(plan.moves[0].pod->metadata.name, "z-large-00");
+}
+
+TEST(RebalancePlanTest, WhatFitsNowhereAnywayIsNotTriedFirst) {
+  // huge-1 fits on no node, however many pods the plan leaves out.
+  const auto plan =
+      PlanOf(StateOf({Gpu("n1"), MakeNode("n2")}, {RunningPod("a", "a-1", "n1").Request("cpu", "1"),
+                                                   RunningPod("huge", "huge-1", "n1").Request("cpu", "5")}),
+             PolicyOf(kTaints, kDescheduleTaints));
+  EXPECT_THAT(MovesOf(plan), ElementsAre("a-1: n1 to n2"));
+  EXPECT_THAT(StayingOf(plan), ElementsAre(HasSubstr("huge-1: it fits nowhere else")));
+}
+
+TEST(RebalancePlanTest, FewerMovesAreNotMadeForALargePod) {
+  // Either the three small pods go to n2, or the large one.
+  std::vector<testing::PodBuilder> pods = {RunningPod("z-large", "z-large-1", "n1").Request("cpu", "4")};
+  for (const std::string name : {"a-1", "a-2", "a-3"}) pods.push_back(RunningPod("a", name, "n1").Request("cpu", "1"));
+  const auto plan = PlanOf(StateOf({Gpu("n1"), MakeNode("n2")}, pods), PolicyOf(kTaints, kDescheduleTaints));
+  EXPECT_THAT(MovesOf(plan), ElementsAre("a-1: n1 to n2", "a-2: n1 to n2", "a-3: n1 to n2"));
+}
+
 TEST(RebalancePlanTest, BudgetsHold) {
   const std::vector<testing::PodBuilder> pods = {RunningPod("web", "web-1", "n1"), RunningPod("web", "web-2", "n1")};
   const auto policy = PolicyOf(kTaints, kDescheduleTaints);

@@ -83,4 +83,18 @@ inline RebalancePlan PlanOf(const whatif::ClusterState& state, const Policy& pol
   return std::move(*plan);
 }
 
+// Where we choose: what the policy wants is done, whatever the default profile likes.
+inline RebalancePlan ChosenPlanOf(const whatif::ClusterState& state, const Policy& policy,
+                                  const Measurements* measurements = nullptr,
+                                  const MoveAllowance* allowance = nullptr) {
+  PlanOptions options;
+  options.now = kTestNow;
+  options.chooses_target = true;
+  options.measurements = measurements;
+  options.allowance = allowance;
+  auto plan = PlanRebalance(*whatif::ClusterOf(state), state, policy, options);
+  BERTH_CHECK(plan.ok(), plan.error().message);
+  return std::move(*plan);
+}
+
 }  // namespace berth::rebalance

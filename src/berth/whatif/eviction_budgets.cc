@@ -3,6 +3,7 @@
 
 #include <variant>
 
+#include "berth/base/check.h"
 #include "berth/framework/object_kinds.h"
 
 namespace berth::whatif {
@@ -73,13 +74,22 @@ EvictionBudgets::Told EvictionBudgets::Ask(const api::Pod& pod) const {
   return told;
 }
 
-void EvictionBudgets::Take(const api::Pod& pod) {
+bool EvictionBudgets::Take(const api::Pod& pod) {
   const std::vector<std::size_t> found = Of(pod);
-  if (found.size() != 1) return;
+  if (found.size() != 1) return false;
   Left& only = by_namespace_.find(pod.metadata.namespace_name)->second[found.front()];
-  if (only.allowed == 0 || LetsUnreadyGo(only, pod)) return;
+  if (only.allowed == 0 || LetsUnreadyGo(only, pod)) return false;
   --only.allowed;
   ++only.taken;
+  return true;
+}
+
+void EvictionBudgets::GiveBack(const api::Pod& pod) {
+  const std::vector<std::size_t> found = Of(pod);
+  BERTH_CHECK(found.size() == 1, found.size());
+  Left& only = by_namespace_.find(pod.metadata.namespace_name)->second[found.front()];
+  ++only.allowed;
+  --only.taken;
 }
 
 }  // namespace berth::whatif

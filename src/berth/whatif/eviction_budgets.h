@@ -38,8 +38,10 @@ class EvictionBudgets {
     std::vector<std::string> budgets;  // their names
   };
   Told Ask(const api::Pod& pod) const;
-  // The pod is evicted: what allows it allows one less.
-  void Take(const api::Pod& pod);
+  // The pod is evicted: what allows it allows one less. False: no budget counts it.
+  bool Take(const api::Pod& pod);
+  // Undoes the last Take() that a budget counted; it was of this pod.
+  void GiveBack(const api::Pod& pod);
 
  private:
   struct Left {
