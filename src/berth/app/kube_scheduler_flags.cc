@@ -27,7 +27,6 @@ constexpr FlagEffect kSame = FlagEffect::kSame;
 constexpr FlagEffect kOther = FlagEffect::kOther;
 constexpr FlagEffect kNone = FlagEffect::kNone;
 
-constexpr std::string_view kHttp1 = "the port speaks HTTP/1.1";
 constexpr std::string_view kServed = "on all of berth's metrics, too; they are counted, and not served";
 constexpr std::string_view kAllMetrics = "every metric is served";
 constexpr std::string_view kFileFirst = "without --config only";
@@ -41,9 +40,8 @@ constexpr auto kNotes = std::to_array<FlagNote>({
      "there is no limit"},
     {"bind-address", kSame, ""},
     {"cert-dir", kSame, ""},
-    {"disable-http2-serving", kOther,
-     "the port speaks HTTP/1.1; without the flag, cipher suites that HTTP/2 lacks are refused, as in kube-scheduler"},
-    {"http2-max-streams-per-connection", kNone, kHttp1},
+    {"disable-http2-serving", kSame, ""},
+    {"http2-max-streams-per-connection", kSame, ""},
     {"permit-address-sharing", kNone, "the port is bound so in any case, as Go does"},
     {"permit-port-sharing", kSame, ""},
     {"secure-port", kOther, "as `berth run` nothing is served unless the flag is given"},
@@ -104,9 +102,8 @@ constexpr auto kNotes = std::to_array<FlagNote>({
      "is "
      "one for each decision"},
     {"vmodule", kOther,
-     "patterns are matched with kube-scheduler's sources where a line is its own (schedule_one), with berth's sources, "
-     "and "
-     "with the folders that speak: app, client, runner, scheduler ..."},
+     "patterns are matched with kube-scheduler's sources where a line is its own (schedule_one, eventhandlers, "
+     "scheduling_queue ...), with berth's sources, and with the folders that speak: app, client, queue, scheduler ..."},
     {"help", kSame, ""},
     {"version", kOther,
      "prints the version of Kubernetes that berth stands in for, with its own: v1.36.3+berth.VERSION"},
@@ -171,9 +168,9 @@ void AddServing(cli::FlagSet& flags, serving::SecureServingOptions& options, Unu
       .default_text = options.bind_address;
   flags.Add("cert-dir", options.cert_dir,
             "Directory of the certificates; not read when --tls-cert-file and --tls-private-key-file are given");
-  flags.Add("disable-http2-serving", unused.disable_http2_serving, "Serve HTTP/1.1 only");
-  flags.Add("http2-max-streams-per-connection", unused.http2_max_streams_per_connection,
-            "Streams that a client may have at once on an HTTP/2 connection; 0 is the library's default");
+  flags.Add("disable-http2-serving", options.disables_http2, "Serve HTTP/1.1 only");
+  flags.Add("http2-max-streams-per-connection", options.http2_streams_max,
+            "Requests that a client may have under way at once on an HTTP/2 connection; 0 is 100");
   flags.Add("permit-address-sharing", unused.permit_address_sharing, "Listen with SO_REUSEADDR");
   flags.Add("permit-port-sharing", options.shares_port,
             "Listen with SO_REUSEPORT, so that several processes may share the port");

@@ -23,9 +23,7 @@ namespace berth::app {
 
 // Options of the secure port that have no effect in berth (kube_scheduler_flags.cc says why).
 struct UnusedServingOptions {
-  bool disable_http2_serving = false;
-  std::int32_t http2_max_streams_per_connection = 0;  // 0: the library's default
-  bool permit_address_sharing = false;                // SO_REUSEADDR
+  bool permit_address_sharing = false;  // SO_REUSEADDR
 };
 
 // All but the last have an effect only without --config.

@@ -54,9 +54,9 @@ Expected<std::string> SetVerbosity(std::string_view text) {
 }
 
 // Upstream's server does not begin with cipher suites that HTTP/2 cannot do with, unless it is to do without HTTP/2.
-Expected<void> CheckHttp2Suites(const serving::SecureServingOptions& options, bool is_http2_disabled) {
+Expected<void> CheckHttp2Suites(const serving::SecureServingOptions& options) {
   const std::vector<std::string>& suites = options.cipher_suites;
-  if (suites.empty() || is_http2_disabled || options.min_tls_version == "VersionTLS13") return {};
+  if (suites.empty() || options.disables_http2 || options.min_tls_version == "VersionTLS13") return {};
   for (const std::string_view needed :
        {"TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"}) {
     if (std::find(suites.begin(), suites.end(), needed) != suites.end()) return {};
@@ -73,9 +73,10 @@ Expected<std::unique_ptr<serving::SecureServer>> ServeSecurePort(
     const KubeSchedulerOptions& flags, SecurePortSources sources, const runner::SchedulerShell& shell,
     Connection& connection, const ConnectionOptions& connection_options, const Clock& clock, std::uint64_t seed) {
   if (flags.secure_serving.port == 0) return std::unique_ptr<serving::SecureServer>();
-  BERTH_RETURN_IF_ERROR(CheckHttp2Suites(flags.secure_serving, flags.unused_serving.disable_http2_serving));
+  BERTH_RETURN_IF_ERROR(CheckHttp2Suites(flags.secure_serving));
   serving::SecureServerOptions server;
   server.serving = flags.secure_serving;
+  server.serving.ends_anonymous_http2 = sources.ends_anonymous_http2;
   server.authentication = flags.authentication;
   server.authorization = flags.authorization;
   server.seed = seed;

@@ -31,6 +31,7 @@ struct SecurePortSources {
   std::function<std::map<std::string, std::string>()> flags;
   bool is_profiling_enabled = true;
   bool has_status_page = true;  // /statusz
+  bool ends_anonymous_http2 = true;
 };
 
 // If a turn of the core or a callback on the event loop takes longer, the process counts as stuck.

@@ -173,6 +173,26 @@ int ChooseHttp11(SSL*, const unsigned char** chosen, unsigned char* chosen_size,
   return result == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_NOACK;
 }
 
+// RFC 9113, 9.2: TLS 1.2 or later, and there a suite with AEAD and an ephemeral key exchange.
+bool SuitsHttp2(const SSL* ssl) {
+  if (SSL_version(ssl) != TLS1_2_VERSION) return SSL_version(ssl) > TLS1_2_VERSION;
+  const SSL_CIPHER* suite = SSL_get_pending_cipher(ssl);
+  if (suite == nullptr || SSL_CIPHER_is_aead(suite) != 1) return false;
+  const int exchange = SSL_CIPHER_get_kx_nid(suite);
+  return exchange == NID_kx_ecdhe || exchange == NID_kx_dhe;
+}
+
+// OpenSSL has chosen version and cipher suite by then.
+int ChooseHttp2OrHttp11(SSL* ssl, const unsigned char** chosen, unsigned char* chosen_size,
+                        const unsigned char* offered, unsigned int offered_size, void* user) {
+  if (!SuitsHttp2(ssl)) return ChooseHttp11(ssl, chosen, chosen_size, offered, offered_size, user);
+  unsigned char* selected = nullptr;
+  const int result =
+      SSL_select_next_proto(&selected, chosen_size, kHttp2OrHttp11, sizeof(kHttp2OrHttp11) - 1, offered, offered_size);
+  *chosen = selected;
+  return result == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_NOACK;
+}
+
 Expected<void> UseClientCertificate(SSL* ssl, const Expected<std::pair<std::string, std::string>>& pems) {
   if (!pems.ok()) return pems.error().Wrap("reading the client certificate");
   if (pems->first.empty() && pems->second.empty()) return {};
@@ -313,7 +333,7 @@ Expected<std::shared_ptr<const TlsContext>> TlsContext::MakeServer(const TlsServ
   BERTH_RETURN_IF_ERROR(SetCurves(context->get(), options.curves));
   SSL_CTX_set_options(context->get(), SSL_OP_NO_TICKET);
   SSL_CTX_set_num_tickets(context->get(), 0);
-  SSL_CTX_set_alpn_select_cb(context->get(), ChooseHttp11, nullptr);
+  SSL_CTX_set_alpn_select_cb(context->get(), options.serves_http2 ? ChooseHttp2OrHttp11 : ChooseHttp11, nullptr);
   if (!options.named.empty()) {
     auto named = std::make_unique<NamedCertificates>();
     for (const NamedCertificate& each : options.named) {

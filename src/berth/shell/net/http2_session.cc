@@ -10,6 +10,7 @@
 #include <nghttp2/nghttp2.h>
 
 #include "berth/base/check.h"
+#include "berth/shell/net/http2_text.h"
 #include "berth/shell/net/url.h"
 #include "berth/shell/net/write_fence.h"
 
@@ -22,28 +23,6 @@ constexpr std::uint32_t kStreamWindowBytes = std::uint32_t{4} << 20;
 constexpr std::int32_t kConnectionWindowBytes = std::int32_t{64} << 20;
 constexpr int kInterimHeadsMax = 8;
 constexpr std::size_t kHeadersUsual = 8;  // of an answer of kube-apiserver
-
-std::string_view View(const std::uint8_t* text, std::size_t size) {
-  return {reinterpret_cast<const char*>(text), size};
-}
-
-nghttp2_nv Field(std::string_view name, std::string_view value) {
-  // nghttp2 takes what it only reads as non-const.
-  const auto bytes = [](std::string_view text) {
-    return const_cast<std::uint8_t*>(reinterpret_cast<const std::uint8_t*>(text.data()));
-  };
-  return {bytes(name), bytes(value), name.size(), value.size(), NGHTTP2_NV_FLAG_NONE};
-}
-
-// Headers that frame a message of HTTP/1.1, or that have a form of their own here.
-bool IsLeftOut(std::string_view name) {
-  static constexpr std::array<std::string_view, 7> kNames = {
-      "host", "connection", "content-length", "transfer-encoding", "keep-alive", "proxy-connection", "upgrade"};
-  for (const std::string_view left_out : kNames) {
-    if (EqualsIgnoreCase(name, left_out)) return true;
-  }
-  return false;
-}
 
 }  // namespace
 
@@ -101,12 +80,12 @@ struct Http2Session::Impl {
       stream->failure = "the answer's head is longer than " + std::to_string(self.header_bytes_max) + " bytes";
       return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
     }
-    const std::string_view key = View(name, name_size);
+    const std::string_view key = Http2View(name, name_size);
     if (key == ":status") {
       // nghttp2 has seen to it that these are three digits.
       for (std::size_t i = 0; i < value_size; ++i) stream->head.status = stream->head.status * 10 + (value[i] - '0');
     } else {
-      stream->head.headers.push_back({std::string(key), std::string(View(value, value_size))});
+      stream->head.headers.push_back({std::string(key), std::string(Http2View(value, value_size))});
     }
     return 0;
   }
@@ -140,7 +119,7 @@ struct Http2Session::Impl {
     Stream* const stream = Of(user).Find(id);
     // Without a head it is about to be reset: nghttp2 lets a status below 100 pass.
     if (stream != nullptr && stream->has_head && stream->reader != nullptr)
-      stream->reader->OnHttp2Body(View(data, size));
+      stream->reader->OnHttp2Body(Http2View(data, size));
     return 0;
   }
 
@@ -214,17 +193,17 @@ struct Http2Session::Impl {
     std::size_t names_bytes = 0;
     for (const Header& header : request.headers) names_bytes += header.name.size();
     names.reserve(names_bytes);  // so that the views below stay good
-    fields.push_back(Field(":method", request.method));
-    fields.push_back(Field(":scheme", "https"));
-    fields.push_back(Field(":authority", target.authority));
-    fields.push_back(Field(":path", target.path));
+    fields.push_back(Http2Field(":method", request.method));
+    fields.push_back(Http2Field(":scheme", "https"));
+    fields.push_back(Http2Field(":authority", target.authority));
+    fields.push_back(Http2Field(":path", target.path));
     for (const Header& header : request.headers) {
-      if (IsLeftOut(header.name)) continue;
+      if (FramesMessage(header.name) || EqualsIgnoreCase(header.name, "Host")) continue;
       const std::size_t begin = names.size();
-      for (const char c : header.name) names += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-      fields.push_back(Field(std::string_view(names).substr(begin), header.value));
+      AppendLowerCase(names, header.name);
+      fields.push_back(Http2Field(std::string_view(names).substr(begin), header.value));
     }
-    if (!length.empty()) fields.push_back(Field("content-length", length));
+    if (!length.empty()) fields.push_back(Http2Field("content-length", length));
   }
 };
 

@@ -12,6 +12,7 @@
 #include <boost/asio/post.hpp>
 
 #include "berth/shell/net/channel.h"
+#include "berth/shell/net/http1_server_connection.h"
 #include "berth/shell/net/io_context_impl.h"
 #include "berth/shell/net/server_connection.h"
 #include "berth/shell/net/server_shared.h"
@@ -37,7 +38,7 @@ void EndMostSilent(const std::shared_ptr<ServerShared>& shared, ServerShared::Sh
       if (!connection->IsSilent()) continue;
       if (silent == nullptr || connection->last_progress() < silent->last_progress()) silent = connection;
     }
-    if (silent != nullptr) silent->Close();
+    if (silent != nullptr) silent->Close(true);
   });
 }
 
@@ -81,15 +82,15 @@ class Listener : public std::enable_shared_from_this<Listener> {
     if (shared_->options.ends_silent_connections && count > shared_->options.connections_max) {
       for (ServerShared::Shard& each : shared_->shards) EndMostSilent(shared_, each);
     }
-    boost::asio::post(shard.loop.io,
-                      [&shard, connection = std::make_shared<ServerConnection>(shared_, shard, std::move(channel))] {
-                        if (shard.is_closed) {
-                          connection->Close();
-                          return;
-                        }
-                        shard.connections.insert(connection);
-                        connection->Start();
-                      });
+    boost::asio::post(shard.loop.io, [&shard, connection = std::make_shared<Http1ServerConnection>(
+                                                  shared_, shard, std::move(channel))] {
+      if (shard.is_closed) {
+        connection->Close(true);
+        return;
+      }
+      shard.connections.insert(connection);
+      connection->Start();
+    });
   }
 
   void Rest() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// HttpServer: HTTP/1.1 over Boost.Beast, plain or TLS. Handlers are called on the IoContext's threads and must not
-// block; they answer through the ResponseWriter at once or later, from any thread.
+// HttpServer: HTTP/1.1 over Boost.Beast, plain or TLS, and with TLS HTTP/2 over nghttp2 for clients that offer it.
+// Handlers are called on the IoContext's threads and must not block; they answer through the ResponseWriter at once or
+// later, from any thread. They need not know which version is spoken.
 #pragma once
 
 #include <cstddef>
@@ -22,6 +23,8 @@ class ResponseWriter {
  public:
   virtual ~ResponseWriter() = default;
 
+  // Its headers that frame a message (Content-Length, Connection) are ignored, but that over HTTP/2 "Connection: close"
+  // ends the connection after the requests that are under way, as Go's server does.
   virtual void Send(Response response) = 0;
 
   // Begins a chunked answer: sends the head of `response` (its body, if any, is the first chunk).
@@ -50,8 +53,8 @@ using Handler = std::function<void(Request request, std::shared_ptr<ResponseWrit
 struct NamedCertificate {
   std::string certificate_chain_pem;
   std::string private_key_pem;
-  // Domains, "*.example.com" among them, and addresses for clients that ask for no name. Empty: those of the certificate,
-  // as far as no other one is said to be for them.
+  // Domains, "*.example.com" among them, and addresses for clients that ask for no name. Empty: those of the
+  // certificate, as far as no other one is said to be for them.
   std::vector<std::string> names;
 };
 
@@ -73,6 +76,8 @@ struct TlsServerOptions {
   // IANA's numbers, as Go's CurveID: 23, 24, 25 (P-256, P-384, P-521), 29 (X25519). Empty: OpenSSL's choice. Others are
   // left out, but one must remain.
   std::vector<std::int32_t> curves;
+  // HTTP/2 is spoken with who offers it; not over a cipher suite that HTTP/2 forbids.
+  bool serves_http2 = true;
   // Shown in place of the certificate above to who asks for one of their names; the first that has the name counts.
   std::vector<NamedCertificate> named;
 };
@@ -95,6 +100,9 @@ struct HttpServerOptions {
   // From a request's first byte to its last.
   Duration request_timeout = std::chrono::seconds(30);
   int connections_max = 4096;
+  // Requests at once on a connection over HTTP/2, as kube-apiserver. All bounds here that are for a request hold for
+  // each of them, and `request_bytes_each` for all of a connection.
+  std::uint32_t streams_max = 100;
   // Where one more than connections_max comes, the one that has been silent for longest, without a request under way,
   // is closed for it; else the new one is answered with 503.
   bool ends_silent_connections = false;
@@ -107,7 +115,8 @@ struct HttpServerOptions {
 
 class HttpServer {
  public:
-  // Stops listening and closes every connection; returns when no handler runs any more. Writers may outlive it.
+  // Stops listening and closes every connection, over HTTP/2 with GOAWAY, which says which requests were not looked at;
+  // returns when no handler runs any more. Writers may outlive it.
   virtual ~HttpServer() = default;
   virtual std::uint16_t port() const = 0;
   virtual std::string address() const = 0;  // "127.0.0.1:8001"

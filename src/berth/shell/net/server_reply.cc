@@ -14,7 +14,7 @@ namespace berth::net {
 namespace {
 
 // Answers up to this size are one piece with their head; larger bodies are not copied.
-constexpr std::size_t kJoinedBodyBytesMax = std::size_t{16} << 10;
+constexpr std::size_t kJoinedBodyBytesMax = kSmallAnswerBytesMax;
 // Pieces of a stream are collected into writes of about this size.
 constexpr std::size_t kPieceBytes = std::size_t{64} << 10;
 
@@ -62,21 +62,23 @@ class Writer final : public ResponseWriter {
       if (response.Get("Retry-After").empty()) response.headers.push_back({"Retry-After", "1"});
     }
     const bool has_body = HasBody(response.status);
-    reply_->closes = !reply_->keeps_alive;
-    std::string head;
-    const bool is_joined = response.body.size() <= kJoinedBodyBytesMax;
-    head.reserve(256 + (is_joined ? response.body.size() : 0));
-    AppendHead(head, response);
-    if (has_body) head.append("Content-Length: ").append(std::to_string(response.body.size())).append("\r\n");
-    AppendConnectionHeader(head, *reply_, reply_->closes);
-    head.append("\r\n");
     const bool sends_body = has_body && !reply_->is_head_request && !response.body.empty();
-    if (sends_body && is_joined) head.append(response.body);
-    reply_->unsent_bytes += head.size();
-    reply_->pieces.push_back(std::move(head));
-    if (sends_body && !is_joined) {
-      reply_->unsent_bytes += response.body.size();
-      reply_->pieces.push_back(std::move(response.body));
+    if (IsHttp2()) {
+      if (has_body) reply_->length = response.body.size();
+      if (sends_body) AddPiece(std::move(response.body));
+      SetHttp2Head(std::move(response), sends_body);
+    } else {
+      reply_->closes = !reply_->keeps_alive;
+      std::string head;
+      const bool is_joined = response.body.size() <= kJoinedBodyBytesMax;
+      head.reserve(256 + (is_joined ? response.body.size() : 0));
+      AppendHead(head, response);
+      if (has_body) head.append("Content-Length: ").append(std::to_string(response.body.size())).append("\r\n");
+      AppendConnectionHeader(head, *reply_, reply_->closes);
+      head.append("\r\n");
+      if (sends_body && is_joined) head.append(response.body);
+      AddPiece(std::move(head));
+      if (sends_body && !is_joined) AddPiece(std::move(response.body));
     }
     reply_->state = ServerReply::State::kEnded;
     reply_->on_closed = nullptr;
@@ -86,26 +88,33 @@ class Writer final : public ResponseWriter {
       return;
     }
     lock.unlock();
-    connection->Flush();  // The common case, a handler that answers at once: no way round through the loop's queue.
+    connection->Flush(
+        reply_);  // The common case, a handler that answers at once: no way round through the loop's queue.
   }
 
   void StartStream(Response response) override {
     const std::lock_guard lock(reply_->mutex);
     if (reply_->state == ServerReply::State::kGone) return;
     BERTH_CHECK(reply_->state == ServerReply::State::kOpen, "a request is answered once");
-    // HTTP/1.0 knows no chunks: there the body ends with the connection, as what follows a 101 does.
-    reply_->is_upgraded = response.status == 101;
-    reply_->has_body = (HasBody(response.status) && !reply_->is_head_request) || reply_->is_upgraded;
-    reply_->is_chunked = !reply_->is_http_1_0 && !reply_->is_upgraded;
-    reply_->closes = !reply_->keeps_alive || reply_->is_http_1_0 || reply_->is_upgraded;
-    std::string head;
-    AppendHead(head, response);
-    if (reply_->is_chunked && HasBody(response.status)) head.append("Transfer-Encoding: chunked\r\n");
-    AppendConnectionHeader(head, *reply_, reply_->closes);
-    head.append("\r\n");
-    AppendPiece(*reply_, head);
+    const std::string first = std::exchange(response.body, {});
+    const bool has_body = HasBody(response.status) && !reply_->is_head_request;
+    if (IsHttp2()) {
+      SetHttp2Head(std::move(response), has_body);
+    } else {
+      // HTTP/1.0 knows no chunks: there the body ends with the connection, as what follows a 101 does.
+      reply_->is_upgraded = response.status == 101;
+      reply_->has_body = has_body || reply_->is_upgraded;
+      reply_->is_chunked = !reply_->is_http_1_0 && !reply_->is_upgraded;
+      reply_->closes = !reply_->keeps_alive || reply_->is_http_1_0 || reply_->is_upgraded;
+      std::string head;
+      AppendHead(head, response);
+      if (reply_->is_chunked && HasBody(response.status)) head.append("Transfer-Encoding: chunked\r\n");
+      AppendConnectionHeader(head, *reply_, reply_->closes);
+      head.append("\r\n");
+      AppendPiece(*reply_, head);
+    }
     reply_->state = ServerReply::State::kStreaming;
-    AppendChunk(response.body);
+    AppendChunk(first);
     PostFlush(*reply_->connection);
   }
 
@@ -157,11 +166,30 @@ class Writer final : public ResponseWriter {
   }
 
  private:
+  bool IsHttp2() const { return reply_->http2_stream != 0; }
+
   // With the reply's lock held. An answer that is larger than all may be together goes alone.
   bool HasRoom(const Response& response) {
-    if (response.body.size() <= kJoinedBodyBytesMax || reply_->is_head_request) return true;
-    reply_->held.emplace(shared_->answers);
-    return reply_->held->Set(std::min(response.body.size(), shared_->answers.bytes_max()));
+    if (reply_->is_head_request) return true;
+    const std::size_t size = response.body.size();
+    if (size <= kSmallAnswerBytesMax) {
+      if (reply_->small_answers == nullptr) return true;
+      if (reply_->held_small.emplace(*reply_->small_answers).Set(size)) return true;
+    }
+    return reply_->held.emplace(shared_->answers).Set(std::min(size, shared_->answers.bytes_max()));
+  }
+
+  // With the reply's lock held. The handler wants the connection to end, where it says so.
+  void SetHttp2Head(Response head, bool has_body) {
+    reply_->closes = EqualsIgnoreCase(head.Get("Connection"), "close");
+    reply_->has_body = has_body;
+    reply_->head = std::move(head);
+  }
+
+  // With the reply's lock held.
+  void AddPiece(std::string piece) {
+    reply_->unsent_bytes += piece.size();
+    reply_->pieces.push_back(std::move(piece));
   }
 
   // With the reply's lock held.
@@ -178,18 +206,20 @@ class Writer final : public ResponseWriter {
     AppendPiece(*reply_, "\r\n");
   }
 
-  // With the reply's lock held: the answer cannot be completed. The connection is closed from its loop.
+  // With the reply's lock held: the answer cannot be completed. The peer is told from the connection's loop.
   void Break() {
     reply_->state = ServerReply::State::kGone;
     reply_->pieces.clear();
-    boost::asio::post(reply_->connection->loop().io, [connection = reply_->connection] { connection->Close(); });
+    boost::asio::post(reply_->connection->loop().io,
+                      [connection = reply_->connection, reply = reply_] { connection->Break(reply); });
   }
 
   // With the reply's lock held. The server closes its connections, and with them this reply, before it goes: so while
   // the reply is not kGone the loop exists.
   void PostFlush(ServerConnection& connection) {
     if (std::exchange(reply_->is_flush_posted, true)) return;
-    boost::asio::post(connection.loop().io, [self = connection.shared_from_this()] { self->Flush(); });
+    boost::asio::post(connection.loop().io,
+                      [self = connection.shared_from_this(), reply = reply_] { self->Flush(reply); });
   }
 
   const std::shared_ptr<ServerShared> shared_;
@@ -197,6 +227,26 @@ class Writer final : public ResponseWriter {
 };
 
 }  // namespace
+
+bool EndReply(const std::shared_ptr<ServerReply>& reply, bool calls_back) {
+  bool has_ended = false;
+  std::function<void()> on_closed;
+  std::shared_ptr<ServerConnection> connection;  // perhaps the last hold on it
+  {
+    const std::lock_guard lock(reply->mutex);
+    has_ended = reply->state == ServerReply::State::kEnded || reply->state == ServerReply::State::kGone;
+    reply->state = ServerReply::State::kGone;
+    reply->head.reset();
+    reply->pieces.clear();
+    reply->held.reset();
+    reply->held_small.reset();
+    on_closed = std::move(reply->on_closed);
+    reply->on_closed = nullptr;
+    connection = std::move(reply->connection);
+  }
+  if (calls_back && on_closed) on_closed();
+  return has_ended;
+}
 
 void AppendHead(std::string& out, const Response& response) {
   out.append("HTTP/1.1 ").append(std::to_string(response.status)).append(" ").append(ReasonPhrase(response.status));

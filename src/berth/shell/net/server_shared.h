@@ -23,6 +23,10 @@ namespace berth::net {
 
 class ServerConnection;
 
+// Why a request is refused with 429.
+inline constexpr std::string_view kTooManyLargeRequests =
+    "the server is receiving too many large requests at a time, please try again later";
+
 struct ServerShared {
   // `io` must outlive the server.
   ServerShared(IoContext::Impl& io_in, HttpServerOptions options_in, Handler handler_in)
@@ -36,6 +40,14 @@ struct ServerShared {
   Response Malformed(int status, std::string_view message) const {
     if (options.malformed) return options.malformed(status, message);
     return {status, {{"Content-Type", "text/plain; charset=utf-8"}}, std::string(message) + "\n"};
+  }
+
+  // Why a request is refused with 413 or 431.
+  std::string TooLongText(int status) const {
+    const auto text = [](std::string_view what, std::size_t bytes_max) {
+      return "the request's " + std::string(what) + " is longer than " + std::to_string(bytes_max) + " bytes";
+    };
+    return status == 431 ? text("head", options.header_bytes_max) : text("body", options.request_body_bytes_max);
   }
 
   // The connections of one loop; touched on that loop only.

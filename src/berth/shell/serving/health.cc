@@ -99,7 +99,7 @@ net::Response HealthPath::AnswerAll(const net::Target& target, HealthMetrics& me
     lines += "\n";
   }
   if (!failed.empty()) {
-    log::Debug("serving", "Health check failed", {{"path", name_}, {"failed", failed}});
+    log::Info({4, "healthz"}, "serving", "Health check failed", {{"path", name_}, {"failed", failed}});
     return PlainError(500, lines + name_ + " check failed");
   }
   net::Response response = Text(target.Has("verbose") ? lines + name_ + " check passed\n" : "ok");

@@ -33,6 +33,10 @@ struct SecureServingOptions {
   std::vector<std::int32_t> curves;        // IANA's numbers; empty: OpenSSL's choice
   std::vector<NamedCertificateFiles> named_certificates;
   bool shares_port = false;  // SO_REUSEPORT
+  bool disables_http2 = false;
+  std::int32_t http2_streams_max = 0;  // at once on a connection; 0 and less: 100, as upstream
+  // Over HTTP/2 the connection of an anonymous user ends after the answer (the gate UnauthenticatedHTTP2DOSMitigation).
+  bool ends_anonymous_http2 = true;
 };
 
 // Front proxies that may name the user in headers: those that show a certificate of `client_ca_file`.

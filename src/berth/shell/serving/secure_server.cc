@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/shell/serving/secure_server.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -42,6 +43,11 @@ Expected<void> WriteWhole(const std::string& path, const std::string& text, mode
   const bool is_whole = ::close(fd) == 0 && written == text.size();
   if (!is_whole) return InvalidError(path + ": could not be written");
   return {};
+}
+
+bool IsAnonymous(const User& user) {
+  return user.name == kAnonymous ||
+         std::find(user.groups.begin(), user.groups.end(), kUnauthenticatedGroup) != user.groups.end();
 }
 
 void Send(const std::shared_ptr<net::ResponseWriter>& writer, net::Response response) {
@@ -107,6 +113,7 @@ Expected<void> SecureServer::Begin() {
   http.connections_max = kConnectionsMax;
   http.ends_silent_connections = true;
   http.shares_port = serving.shares_port;
+  if (serving.http2_streams_max > 0) http.streams_max = static_cast<std::uint32_t>(serving.http2_streams_max);
   http.idle_timeout = std::chrono::seconds(60);
   http.request_timeout = std::chrono::seconds(10);
   // What the loop does meanwhile finds the server's place: it is filled on the loop, before the first request.
@@ -142,6 +149,7 @@ Expected<SecureServer::Asked> SecureServer::Connect(const std::optional<client::
   BERTH_ASSIGN_OR_RETURN(asked.transport, client::MakeTransport(io_, *config, ReviewClient::kUnderWayMax));
   client::RestClientOptions rest;
   rest.headers = config->headers;
+  rest.when_refused = config->when_refused;
   rest.qps = 200;  // as upstream
   rest.burst = 400;
   asked.rest = std::make_unique<client::RestClient>(loop_, *asked.transport, config->credentials, seed, rest);
@@ -232,6 +240,7 @@ net::TlsServerOptions SecureServer::Tls() const {
   tls.min_version = options_.serving.min_tls_version;
   tls.cipher_suites = options_.serving.cipher_suites;
   tls.curves = options_.serving.curves;
+  tls.serves_http2 = !options_.serving.disables_http2;
   return tls;
 }
 
@@ -277,42 +286,52 @@ void SecureServer::Handle(net::Request request, const std::shared_ptr<net::Respo
     return;
   }
   const auto kept = std::make_shared<const net::Request>(std::move(request));
-  authenticator_->Authenticate(
-      *kept, writer->PeerCertificates(), [this, kept, target = *std::move(target), writer](const Expected<User>& user) {
-        if (user.ok()) {
-          Authorize(kept, target, *user, writer);
-        } else if (user.error().code == ErrorCode::kTooManyRequests) {
-          Send(writer, TooManyRequests(*kept));
-        } else {
-          log::Debug("serving", "Unable to authenticate the request", {{"error", user.error().message}});
-          Send(writer, Unauthorized(*kept));
-        }
-      });
+  authenticator_->Authenticate(*kept, writer->PeerCertificates(),
+                               [this, kept, target = *std::move(target), writer](const Expected<User>& user) {
+                                 if (user.ok()) {
+                                   Authorize(kept, target, *user, AnswerTo(writer, IsAnonymous(*user)));
+                                 } else if (user.error().code == ErrorCode::kTooManyRequests) {
+                                   Send(writer, TooManyRequests(*kept));
+                                 } else {
+                                   log::Info({4, "authentication"}, "serving", "Unable to authenticate the request",
+                                             {{"error", user.error().message}});
+                                   AnswerTo(writer, true)(Unauthorized(*kept));
+                                 }
+                               });
+}
+
+SecureServer::Answer SecureServer::AnswerTo(const std::shared_ptr<net::ResponseWriter>& writer,
+                                            bool is_unauthenticated) const {
+  // As upstream since CVE-2023-44487; over HTTP/1.1 it says nothing.
+  const bool is_last = is_unauthenticated && options_.serving.ends_anonymous_http2;
+  return [writer, is_last](net::Response response) {
+    if (is_last) response.headers.push_back({"Connection", "close"});
+    Send(writer, std::move(response));
+  };
 }
 
 void SecureServer::Authorize(const std::shared_ptr<const net::Request>& request, const net::Target& target,
-                             const User& user, const std::shared_ptr<net::ResponseWriter>& writer) {
+                             const User& user, const Answer& answer) {
   auto decoded = net::PercentDecode(target.path, false);
   if (!decoded.ok()) {
-    Send(writer, PlainError(400, decoded.error().message));
+    answer(PlainError(400, decoded.error().message));
     return;
   }
   const std::string path = *std::move(decoded);
   const std::string verb = LowerCase(request->method);
   authorizer_->Authorize(
       user, verb, path,
-      [this, request, target, user, writer, path, verb](const Expected<AuthorizationVerdict>& verdict) {
+      [this, request, target, user, answer, path, verb](const Expected<AuthorizationVerdict>& verdict) {
         if (!verdict.ok() && verdict.error().code == ErrorCode::kTooManyRequests) {
-          Send(writer, TooManyRequests(*request));
+          answer(TooManyRequests(*request));
         } else if (!verdict.ok()) {
-          log::Debug("serving", "Unable to authorize the request",
-                     {{"path", path}, {"error", verdict.error().message}});
-          Send(writer, InternalFailure(*request, verdict.error().message));
+          log::Info({4, "authorization"}, "serving", "Unable to authorize the request",
+                    {{"path", path}, {"error", verdict.error().message}});
+          answer(InternalFailure(*request, verdict.error().message));
         } else if (!verdict->is_allowed) {
-          Send(writer, Forbidden(*request, user, verb, path, verdict->reason));
+          answer(Forbidden(*request, user, verb, path, verdict->reason));
         } else {
-          endpoints_.Answer(*request, target, path,
-                            [writer](net::Response response) { Send(writer, std::move(response)); });
+          endpoints_.Answer(*request, target, path, answer);
         }
       });
 }

@@ -88,8 +88,11 @@ class SecureServer {
   void CheckFiles();
   void ArmFilesCheck();
   void Handle(net::Request request, const std::shared_ptr<net::ResponseWriter>& writer);
+  // Sends a response. One that `is_unauthenticated` may have to be the last on its connection.
+  using Answer = std::function<void(net::Response response)>;
+  Answer AnswerTo(const std::shared_ptr<net::ResponseWriter>& writer, bool is_unauthenticated) const;
   void Authorize(const std::shared_ptr<const net::Request>& request, const net::Target& target, const User& user,
-                 const std::shared_ptr<net::ResponseWriter>& writer);
+                 const Answer& answer);
 
   SecureServerOptions options_;
   const Clock& clock_;
