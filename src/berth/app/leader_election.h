@@ -1,70 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// LeaderElection: leader election of the commands that write. Connects the elector (client/leader_elector.h) with what
-// begins when this process leads, and with the end of the process. On the main thread, unless a comment says otherwise.
+// What leader election (shell/runner/leader_election.h) takes from the operating system, for the commands that write:
+// an identity, and the end of the process when the lease is lost.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <string>
 
-#include "berth/base/expected.h"
 #include "berth/core/config/types.h"
-#include "berth/shell/client/leader_elector.h"
 #include "berth/shell/client/rest_client.h"
-#include "berth/shell/net/http_client.h"
-#include "berth/shell/net/write_fence.h"
+#include "berth/shell/runner/leader_election.h"
 
 namespace berth::app {
 
-class LeaderElection {
- public:
-  // kInvalid, with client-go's message.
-  static Expected<void> Check(const config::LeaderElection& settings);
+// LeaderElection::Prepare() with an identity of its own. When the lease is lost the log says so and WaitForSignal
+// returns: the process must then end with EndWithLostLease(). On the main thread.
+void PrepareElection(runner::LeaderElection& election, const config::LeaderElection& settings,
+                     const std::string& component, std::uint64_t seed, client::RestClient& rest,
+                     std::function<void()> on_leading);
 
-  LeaderElection();
-  ~LeaderElection();
-  LeaderElection(const LeaderElection&) = delete;
-  LeaderElection& operator=(const LeaderElection&) = delete;
-
-  // The fence for all clients that write. It is closed until the lease is held.
-  const std::shared_ptr<net::WriteFence>& fence() const { return fence_; }
-  // Wraps a transport to extenders or to plugins' servers, so that the fence stops its requests too: a request to bind
-  // is a write. Any thread.
-  std::unique_ptr<net::Transport> Fenced(std::unique_ptr<net::Transport> transport) const;
-
-  // Call it once, with settings that Check() accepts. `rest` must have no fence, and live until End() has returned
-  // and its event loop has ended. `component` is the source named in events. `on_leading` is called once, on the loop's
-  // thread, when this process begins to lead.
-  void Prepare(const config::LeaderElection& settings, const std::string& component, std::uint64_t seed,
-               client::RestClient& rest, std::function<void()> on_leading);
-  // Once, after Prepare().
-  void Start() { elector_->Start(); }
-
-  // Whether the lease was lost. WaitForSignal returns then, and the process must end at once, with upstream's message
-  // and status 1. Any thread.
-  bool HasLost() const { return has_lost_; }
-  // Call it before the shell stops. Ends the candidacy of a process that does not lead. Waits for the loop, at most
-  // kEndMax.
-  void Withdraw();
-  // Call it after the shell has stopped. Gives the lease back if all that was sent is settled; else a write may still
-  // take effect, and the lease is left to run out. Waits for the loop, at most kEndMax.
-  void End(bool is_settled);
-
-  // For metrics and health checks, after Prepare(). Any thread.
-  const client::LeaderElector& elector() const { return *elector_; }
-
- private:
-  static constexpr Duration kEndMax = 2 * client::LeaderElector::kReleaseMax;
-
-  const net::BootClock clock_;
-  const std::shared_ptr<net::WriteFence> fence_;
-  std::atomic<bool> has_lost_{false};
-  std::unique_ptr<client::LeaderElector> elector_;
-};
-
-// Ends the process at once, the log having said why: writes that still wait in it must not be sent.
+// Ends the process at once with status 1, as upstream's does, the log having said why: writes that still wait in it
+// must not be sent.
 [[noreturn]] void EndWithLostLease();
 
 }  // namespace berth::app

@@ -72,7 +72,8 @@ class RebalanceRun {
   const config::KnownPlugins plugins_;
   const SystemClock clock_;
   const std::uint64_t seed_;
-  std::optional<LeaderElection> election_;
+  const net::BootClock boot_clock_;
+  std::optional<runner::LeaderElection> election_;
   metrics::PrometheusMetrics metrics_;
   std::unique_ptr<Connection> connection_;
   std::unique_ptr<RebalanceCluster> cluster_;
@@ -102,8 +103,8 @@ Expected<void> RebalanceRun::Prepare() {
   connection.metrics = &metrics_.registry();
   // Without --execute nothing is written, and so not even the lease.
   if (options_.election.leader_elect && options_.controller.executes) {
-    BERTH_RETURN_IF_ERROR(LeaderElection::Check(options_.election));
-    connection.fence = election_.emplace().fence();
+    BERTH_RETURN_IF_ERROR(runner::LeaderElection::Check(options_.election));
+    connection.fence = election_.emplace(boot_clock_).fence();
   }
   BERTH_ASSIGN_OR_RETURN(connection_, Connection::Make(connection, clock_, seed_));
   metrics::AddProcessMetrics(metrics_.registry());
@@ -113,10 +114,11 @@ Expected<void> RebalanceRun::Prepare() {
   if (election_) {
     const std::string& lease = options_.election.resource_name;
     metrics::SetLeader(metrics_.registry(), lease, false);
-    election_->Prepare(options_.election, RebalanceCluster::kComponent, seed_, connection_->election(), [this, &lease] {
-      metrics::SetLeader(metrics_.registry(), lease, true);
-      rounds_.Begin();
-    });
+    PrepareElection(*election_, options_.election, RebalanceCluster::kComponent, seed_, connection_->election(),
+                    [this, &lease] {
+                      metrics::SetLeader(metrics_.registry(), lease, true);
+                      rounds_.Begin();
+                    });
   }
   return {};
 }

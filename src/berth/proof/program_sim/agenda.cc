@@ -15,27 +15,44 @@ Agenda::Key Agenda::At(Time time, const void* owner, std::function<void()> work)
 void Agenda::Forget(const void* owner) {
   // What the work holds may put something here, or forget, as it goes.
   std::vector<Entry> dropped;
-  for (auto it = entries_.begin(); it != entries_.end();) {
-    if (it->second.owner == owner) {
-      dropped.push_back(std::move(it->second));
-      it = entries_.erase(it);
-    } else {
-      ++it;
+  for (auto* entries : {&entries_, &held_}) {
+    for (auto it = entries->begin(); it != entries->end();) {
+      if (it->second.owner == owner) {
+        dropped.push_back(std::move(it->second));
+        it = entries->erase(it);
+      } else {
+        ++it;
+      }
     }
+  }
+  held_owners_.erase(owner);
+}
+
+// Under the keys that they had, so that they can be cancelled by them.
+void Agenda::LetGo(const void* owner) {
+  held_owners_.erase(owner);
+  for (auto it = held_.begin(); it != held_.end();) {
+    const auto entry = it++;
+    if (entry->second.owner == owner) entries_.insert(held_.extract(entry));
   }
 }
 
 std::size_t Agenda::CountOf(const void* owner) const {
-  return static_cast<std::size_t>(std::count_if(entries_.begin(), entries_.end(),
-                                                [owner](const auto& entry) { return entry.second.owner == owner; }));
+  const auto is_owners = [owner](const auto& entry) { return entry.second.owner == owner; };
+  return static_cast<std::size_t>(std::count_if(entries_.begin(), entries_.end(), is_owners) +
+                                  std::count_if(held_.begin(), held_.end(), is_owners));
 }
 
 bool Agenda::RunUntil(Time end, const std::function<bool()>& goes_on) {
   int steps = 0;
   while (!entries_.empty() && entries_.begin()->first.first <= end && goes_on()) {
     auto entry = entries_.extract(entries_.begin());
+    if (held_owners_.contains(entry.mapped().owner)) {
+      held_.insert(std::move(entry));
+      continue;
+    }
     if (entry.key().first > now_) steps = 0;
-    now_ = entry.key().first;
+    now_ = std::max(now_, entry.key().first);  // What was held is of an earlier time.
     if (++steps > kStepsMax) return false;
     entry.mapped().work();
   }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "berth/base/time.h"
@@ -29,13 +30,21 @@ class Agenda final : public Clock {
   Key After(Duration delay, const void* owner, std::function<void()> work) {
     return At(now_ + delay, owner, std::move(work));
   }
-  void Cancel(const Key& key) { entries_.erase(key); }
-  // Drops all that this owner has put here.
+  void Cancel(const Key& key) {
+    entries_.erase(key);
+    held_.erase(key);
+  }
+  // Drops all that this owner has put here, and lets go of it.
   void Forget(const void* owner);
+  // What becomes due for this owner waits until LetGo(), and then comes at once, in its order: a stopped process.
+  void Hold(const void* owner) { held_owners_.insert(owner); }
+  void LetGo(const void* owner);
+  bool IsHeld(const void* owner) const { return held_owners_.contains(owner); }
   // How many entries the owner has.
   std::size_t CountOf(const void* owner) const;
 
-  // Runs what is due up to `end`, while `goes_on` says so. False: something runs in circles.
+  // Runs what is due up to `end`, while `goes_on` says so. False: something runs in circles. What runs may call it as
+  // well: whoever waits lets the others go on.
   bool RunUntil(Time end, const std::function<bool()>& goes_on);
 
  private:
@@ -47,18 +56,23 @@ class Agenda final : public Clock {
   Time now_ = kStart;
   std::uint64_t next_ = 0;
   std::map<Key, Entry> entries_;
+  std::set<const void*> held_owners_;
+  std::map<Key, Entry> held_;  // that were due, and whose owners are held
 };
 
 class ProcessLoop final : public client::EventLoop, public Clock {
  public:
-  // `wall_ahead` is the step of the machine's clock, which somebody may change. Both must outlive it.
-  ProcessLoop(Agenda& agenda, const Duration& wall_ahead) : agenda_(agenda), wall_ahead_(wall_ahead) {}
+  // `wall_ahead` is the step of the machine's clock, which somebody may change. Both must outlive it. `boot_ahead` is
+  // how far the machine's clock that does not jump is ahead of others' of that kind.
+  ProcessLoop(Agenda& agenda, const Duration& wall_ahead, Duration boot_ahead = Duration{0})
+      : agenda_(agenda), wall_ahead_(wall_ahead), boot_ahead_(boot_ahead) {}
   ~ProcessLoop() override { Close(); }
 
   void Post(std::function<void()> work) override;
   std::function<void()> PostAfter(Duration delay, std::function<void()> work) override;
-  bool IsCurrent() const override { return true; }
-  Time Now() const override { return agenda_.Now(); }
+  // A stopped process runs nothing: what is dispatched to it waits.
+  bool IsCurrent() const override { return !agenda_.IsHeld(this); }
+  Time Now() const override { return agenda_.Now() + boot_ahead_; }
   Time WallNow() const override { return agenda_.Now() + wall_ahead_; }
 
   // The process dies: nothing that was posted runs any more.
@@ -68,6 +82,7 @@ class ProcessLoop final : public client::EventLoop, public Clock {
  private:
   Agenda& agenda_;
   const Duration& wall_ahead_;
+  const Duration boot_ahead_;
   bool is_closed_ = false;
 };
 

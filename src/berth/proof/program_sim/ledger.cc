@@ -159,11 +159,44 @@ void Ledger::TakeEvent(std::string_view type, const json::object& object) {
   const std::string kind = Text(object, {"kind"});
   if (kind == "Node") return TakeNode(type, object);
   if (kind == "Pod") return TakePod(type, object);
+  if (kind == "Lease") return TakeLease(type, object);
   if (kind != "Event") return;
   std::string message = Text(object, {"message"});
   if (message.empty()) message = Text(object, {"note"});
   CheckBlame("event " + Text(object, {"metadata", "namespace"}) + "/" + Text(object, {"metadata", "name"}), message);
   TakeScheduledEvent(type, object);
+}
+
+// Of the elector's rules (client/leader_elector.h) nothing is taken on trust: the server knows when a renewal was sent
+// and stored.
+void Ledger::TakeLease(std::string_view type, const json::object& object) {
+  if (type == "DELETED" || author_.life == kOutsider) return;
+  const std::string holder = Text(object, {"spec", "holderIdentity"});
+  if (holder.empty()) {
+    terms_[author_.life].was_given_back = true;
+    return;
+  }
+  for (const auto& [life, term] : terms_) {
+    if (life != author_.life && MayWrite(life))
+      violate_("two leaders", "life " + std::to_string(author_.life) + " takes the lease while life " +
+                                  std::to_string(life) + " may still write");
+  }
+  const Duration duration = std::chrono::seconds(Number(object, {"spec", "leaseDurationSeconds"}));
+  LedgerTerm& term = terms_[author_.life];
+  if (term.was_given_back)
+    violate_("two leaders", "life " + std::to_string(author_.life) + " takes the lease that it had given back");
+  term.may_write_until = author_.sent_at + duration - duration / 10;
+  term.ends_at = clock_.Now() + duration;
+}
+
+bool Ledger::MayWrite(Life life) const {
+  const auto term = terms_.find(life);
+  return term != terms_.end() && !term->second.was_given_back && clock_.Now() < term->second.may_write_until;
+}
+
+bool Ledger::IsWithinTerm(Life life) const {
+  const auto term = terms_.find(life);
+  return term != terms_.end() && !term->second.was_given_back && clock_.Now() <= term->second.ends_at;
 }
 
 // Messages of RequestLanes' refusals (client/request_lanes.h).
@@ -243,6 +276,11 @@ void Ledger::TakePod(std::string_view type, const json::object& object) {
     const auto node = nodes_.find(pod.node);
     pod.binding.was_given_up = before != nullptr && node != nodes_.end() && author_.sent_at < node->second.created_at &&
                                before->told_at > author_.sent_at && before->condition.starts_with("False/");
+    pod.binding.was_late = has_election_ && author_.life != kOutsider && !author_.is_current;
+    const auto term = terms_.find(author_.life);
+    if (term != terms_.end() && term->second.was_given_back)
+      violate_("given back", pod.key + " is bound to " + pod.node + " by life " + std::to_string(author_.life) +
+                                 ", which had given the lease back");
   }
   const std::string key = pod.key;
   LedgerPod& kept = pods_[key] = std::move(pod);
@@ -260,7 +298,8 @@ void Ledger::CheckBinding(const LedgerPod& pod) {
   if (author_.life == kOutsider) {
     node.excuse = "an outsider bound a pod to it";
   } else if (!author_.is_current) {
-    node.excuse = "a scheduler that had died, or was not alone, bound a pod to it";
+    node.excuse = has_election_ ? "a binding to it was under way for longer than the lease"
+                                : "a scheduler that had died, or was not alone, bound a pod to it";
   } else if (author_.sent_at < node.created_at) {
     node.excuse = "the binding was under way when the node was made anew";
   }
@@ -294,6 +333,9 @@ void Ledger::TakeScheduledEvent(std::string_view type, const json::object& objec
   const auto [known, is_new] = bound->second.scheduled_events.emplace(reporter, name);
   if (!is_new && known->second != name)
     violate_("events once", bound->second.key + " has two Scheduled events of " + reporter + ", the second is " + name);
+  // Without an election two may take a binding for theirs; with one, only a binding that was late.
+  if (has_election_ && is_new && bound->second.scheduled_events.size() > 1 && !bound->second.binding.was_late)
+    violate_("events once", bound->second.key + " has Scheduled events of two schedulers, the second is " + name);
   const std::int64_t count = std::max(Number(object, {"count"}), Number(object, {"series", "count"}));
   if (count > 1) violate_("events once", bound->second.key + " was Scheduled " + std::to_string(count) + " times");
 }

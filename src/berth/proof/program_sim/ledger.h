@@ -41,6 +41,7 @@ struct LedgerBinding {
   Time at{};
   Life by = kOutsider;
   bool was_given_up = false;  // by the scheduler, when it took effect
+  bool was_late = false;      // with leader election: it was under way for longer than its author's lease
 };
 
 struct LedgerPod {
@@ -75,7 +76,15 @@ struct LedgerPod {
 struct Author {
   Life life = kOutsider;
   Time sent_at{};
-  bool is_current = true;  // of a scheduler: its process lives, and is the only one
+  // Of a scheduler: its process lives, and is the only one. With leader election: its lease has not run out.
+  bool is_current = true;
+};
+
+// What the leader election lease says of a life that has held it.
+struct LedgerTerm {
+  Time may_write_until{};  // nine tenths of the lease after its last renewal was sent
+  Time ends_at{};          // nobody else may lead before, unless it gave the lease back
+  bool was_given_back = false;
 };
 
 class Ledger {
@@ -89,6 +98,11 @@ class Ledger {
   void SetAuthor(const Author& author) { author_ = author; }
   // The schedulerName that a life serves.
   void NameLife(Life life, std::string name) { names_[life] = std::move(name); }
+  // Schedulers elect a leader.
+  void ExpectElection() { has_election_ = true; }
+  // With an election, at this moment: whether the life may send writes, and whether what it has sent may take effect.
+  bool MayWrite(Life life) const;
+  bool IsWithinTerm(Life life) const;
   // Nobody may be told that a binding was not sent, or that a webhook is to blame: the server is slow for all alike.
   void ForbidBlame() { forbids_blame_ = true; }
 
@@ -113,6 +127,7 @@ class Ledger {
   void TakeNode(std::string_view type, const codec::json::object& object);
   void TakePod(std::string_view type, const codec::json::object& object);
   void TakeScheduledEvent(std::string_view type, const codec::json::object& object);
+  void TakeLease(std::string_view type, const codec::json::object& object);
   void CheckBinding(const LedgerPod& pod);
   void CheckBlame(const std::string& who, std::string_view message);
 
@@ -125,6 +140,8 @@ class Ledger {
   std::map<std::string, LedgerPod> bound_;
   std::set<std::string> uids_;  // of pods that ever were
   std::map<Life, std::string> names_;
+  bool has_election_ = false;
+  std::map<Life, LedgerTerm> terms_;
   std::map<std::string, LedgerNode> gone_nodes_;  // as they were, by name
   std::int64_t evicted_ = 0;
 };

@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "berth/codec/json.h"
+#include "berth/proof/program_sim/canned_answers.h"
 #include "berth/shell/net/url.h"
+#include "berth/shell/net/write_fence.h"
 
 namespace berth::program_sim {
 namespace {
@@ -15,11 +17,12 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr Duration kWebhookTimeout = seconds(10);  // as of one that says nothing else
 // What a slow webhook takes, and the least that a slow server does.
 constexpr Duration kSlowWebhookMin = milliseconds(1500);
 constexpr Duration kSlowWebhookMax = seconds(8);
 constexpr Duration kSlowServerMin = milliseconds(300);
+constexpr Duration kHeldMin = milliseconds(500);
+constexpr Duration kHeldMax = seconds(25);
 constexpr Duration kBlankLines = seconds(5);
 // How long the transport believes in a connection on which nothing arrives: pings, below what is simulated, tell it.
 constexpr Duration kPingTimeout = seconds(30);
@@ -57,30 +60,12 @@ std::string_view PartAfter(std::string_view target, std::string_view folder) {
   return target.substr(0, target.find_first_of("/?"));
 }
 
-net::Response StatusAnswer(int code, std::string_view reason, std::string_view message, int retry_after = 0) {
-  net::Response response;
-  response.status = code;
-  response.headers.push_back({"Content-Type", "application/json"});
-  if (retry_after > 0) response.headers.push_back({"Retry-After", std::to_string(retry_after)});
-  codec::json::object status{{"kind", "Status"},
-                             {"apiVersion", "v1"},
-                             {"status", "Failure"},
-                             {"code", code},
-                             {"reason", codec::json::string_view(reason.data(), reason.size())},
-                             {"message", codec::json::string_view(message.data(), message.size())}};
-  response.body = codec::WriteJson(status);
-  return response;
-}
-
 Error Reset() { return {ErrorCode::kUnavailable, "the connection was reset", true, 0}; }
 
-// With a code that the webhook has chosen.
-net::Response Denial(Random& random) {
-  constexpr std::pair<int, const char*> kAnswers[] = {{400, "BadRequest"},      {403, "Forbidden"},
-                                                      {404, "NotFound"},        {409, "Conflict"},
-                                                      {429, "TooManyRequests"}, {503, "ServiceUnavailable"}};
-  const auto& [code, reason] = kAnswers[random.Below(std::size(kAnswers))];
-  return StatusAnswer(code, reason, "admission webhook \"guard.example\" denied the request: no");
+bool IsProtobuf(const net::Request& request) {
+  return std::any_of(request.headers.begin(), request.headers.end(), [](const net::Header& header) {
+    return header.name == "Accept" && Contains(header.value, "protobuf");
+  });
 }
 
 }  // namespace
@@ -88,6 +73,7 @@ net::Response Denial(Random& random) {
 struct Network::Connection {
   Life life = kOutsider;
   ProcessLoop* loop = nullptr;
+  Purpose purpose = Purpose::kOrdinary;
   bool is_dead = false;
   std::set<std::string> listed;  // paths
 };
@@ -179,13 +165,7 @@ class SimTransport final : public net::Transport {
  public:
   SimTransport(Network& network, std::shared_ptr<Network::Connection> connection)
       : network_(network), connection_(std::move(connection)) {}
-  ~SimTransport() override {
-    connection_->is_dead = true;
-    for (const auto& weak : network_.streams_) {
-      const auto stream = weak.lock();
-      if (stream && stream->connection == connection_) stream->Close();
-    }
-  }
+  ~SimTransport() override { network_.Disconnect(*connection_); }
 
   void Send(net::Request request, net::SendOptions options, Done done) override {
     network_.Send(connection_, std::move(request), options, std::move(done));
@@ -221,11 +201,50 @@ Network::Network(Agenda& agenda, SimServer& server, const Ledger& ledger, std::u
 
 Network::~Network() { agenda_.Forget(this); }
 
-std::unique_ptr<net::Transport> Network::Connect(Life life, ProcessLoop& loop) {
+std::unique_ptr<net::Transport> Network::Connect(Life life, ProcessLoop& loop, Purpose purpose) {
   auto connection = std::make_shared<Connection>();
   connection->life = life;
   connection->loop = &loop;
+  connection->purpose = purpose;
+  connections_.push_back(connection);
   return std::make_unique<SimTransport>(*this, std::move(connection));
+}
+
+void Network::Disconnect(Connection& connection) {
+  connection.is_dead = true;
+  for (const auto& weak : streams_) {
+    const auto stream = weak.lock();
+    if (stream && stream->connection.get() == &connection) stream->Close();
+  }
+}
+
+void Network::Disconnect(Life life) {
+  for (const auto& weak : connections_) {
+    const auto connection = weak.lock();
+    if (connection && connection->life == life) Disconnect(*connection);
+  }
+}
+
+void Network::Cut(Life life, CutOff how) {
+  cut_off_[life] = how;
+  const std::vector<std::weak_ptr<Stream>> streams = streams_;
+  for (const auto& weak : streams) {
+    const auto stream = weak.lock();
+    if (!stream || stream->connection->life != life || stream->is_cancelled) continue;
+    if (how == CutOff::kRefused) {
+      stream->connection->loop->Dispatch([this, stream] { EndStream(stream, Reset()); });
+    } else {
+      stream->is_silent = true;
+      stream->last_bytes = agenda_.Now();
+      if (stream->cancel_timer) std::exchange(stream->cancel_timer, nullptr)();
+      WatchIdle(stream);
+    }
+  }
+}
+
+bool Network::IsCutOff(const Connection& connection, CutOff how) const {
+  const auto found = cut_off_.find(connection.life);
+  return found != cut_off_.end() && found->second == how;
 }
 
 Time Network::EventsRefusedUntil(const std::string& namespace_name) const {
@@ -287,11 +306,13 @@ void Network::HitStreams(Fault* fault) {
     trace_(std::string(Name(fault->item.kind)) + ": " + stream->request.target);
     stream->last_bytes = agenda_.Now();
     switch (fault->item.kind) {
-      case ItemKind::kWatchEnds: EndStream(stream, {}); break;
-      case ItemKind::kWatchBreaks: EndStream(stream, Reset()); break;
+      case ItemKind::kWatchEnds: stream->connection->loop->Dispatch([this, stream] { EndStream(stream, {}); }); break;
+      case ItemKind::kWatchBreaks:
+        stream->connection->loop->Dispatch([this, stream] { EndStream(stream, Reset()); });
+        break;
       case ItemKind::kWatchBlank: {
         stream->is_silent = true;
-        SendBlanks(stream);
+        stream->connection->loop->Dispatch([this, stream] { SendBlanks(stream); });
         break;
       }
       default: stream->is_silent = true;
@@ -310,12 +331,6 @@ void Network::SendBlanks(const std::shared_ptr<Stream>& stream) {
   stream->last_bytes = agenda_.Now();
   if (stream->callbacks.on_bytes) stream->callbacks.on_bytes("\n");
   agenda_.After(kBlankLines, stream->connection->loop, [this, stream] { SendBlanks(stream); });
-}
-
-bool Network::IsProtobuf(const net::Request& request) {
-  return std::any_of(request.headers.begin(), request.headers.end(), [](const net::Header& header) {
-    return header.name == "Accept" && Contains(header.value, "protobuf");
-  });
 }
 
 Duration Network::Travel() {
@@ -353,12 +368,31 @@ void Network::SlowDown(Call& call) {
   if (slow > Duration{0}) trace_("takes " + std::to_string(slow / milliseconds(1)) + " ms: " + call.request.target);
 }
 
+Duration Network::Hold(const Call& call) {
+  Fault* fault = call.subject == Subject::kBinding ? Hit(ItemKind::kBindingHeld) : nullptr;
+  if (fault == nullptr) return Duration{0};
+  const Duration held = Between(fault->random, kHeldMin, kHeldMax);
+  trace_("held for " + std::to_string(held / milliseconds(1)) + " ms: " + call.request.target);
+  return held;
+}
+
+// Whatever the fence says: nothing may be sent once the lease that the server knows of may be another's.
+void Network::CheckFence(const Call& call) {
+  const Connection& connection = *call.connection;
+  if (!has_election_ || connection.purpose == Purpose::kElection || call.subject == Subject::kRead) return;
+  if (!ledger_.MayWrite(connection.life))
+    violate_("fence", "life " + std::to_string(connection.life) + " sends " + call.request.method + " " +
+                          call.request.target + " without the lease");
+}
+
 Author Network::AuthorOf(const Connection& connection, Time sent_at) const {
+  if (has_election_) return {connection.life, sent_at, ledger_.IsWithinTerm(connection.life)};
   return {connection.life, sent_at, lives_.size() == 1 && lives_.front() == connection.life};
 }
 
 net::Response Network::Refusal(const net::Request& request, Subject subject, const std::string& namespace_name,
                                Call* call) {
+  Duration* const held = call != nullptr ? &call->held : nullptr;
   const std::string wanted = "Bearer " + token_;
   const bool is_known = std::any_of(request.headers.begin(), request.headers.end(), [&](const net::Header& header) {
     return header.name == "Authorization" && header.value == wanted;
@@ -374,47 +408,24 @@ net::Response Network::Refusal(const net::Request& request, Subject subject, con
     return StatusAnswer(429, "TooManyRequests", "too many requests, please try again later", retry_after);
   }
   if (Fault* fault = Hit(ItemKind::kServerError); fault != nullptr && fault->random.Below(2) == 0)
-    return ServerError(*fault);
+    return ServerError(fault->random);
   if (subject != Subject::kRead) {
     if (Hit(ItemKind::kConflict) != nullptr)
       return StatusAnswer(409, "Conflict", "Operation cannot be fulfilled: the object has been modified");
     if (AsksWebhook(subject, namespace_name)) {
-      if (Fault* fault = Hit(WebhookOf(subject, ItemKind::kWebhookBindings))) return WebhookAnswer(*fault, call);
+      if (Fault* fault = Hit(WebhookOf(subject, ItemKind::kWebhookBindings)))
+        return WebhookAnswer(fault->mode, fault->random, held);
     }
-    if (call != nullptr && call->hangs) return Hang(random_, call);
+    if (call != nullptr && call->hangs) return Hang(random_, held);
   }
   return {};
-}
-
-net::Response Network::ServerError(Fault& fault) {
-  switch (fault.random.Below(4)) {
-    case 0: return StatusAnswer(500, "InternalError", "etcdserver: leader changed");
-    case 1: return {502, {{"Content-Type", "text/html"}}, "<html>bad gateway</html>"};
-    case 2: return StatusAnswer(503, "ServiceUnavailable", "the server is currently unable to handle the request");
-    default: return StatusAnswer(504, "Timeout", "the request did not complete within the allotted time");
-  }
-}
-
-net::Response Network::WebhookAnswer(Fault& fault, Call* call) {
-  switch (fault.mode) {
-    case 0: return Denial(fault.random);
-    case 1:
-      return StatusAnswer(500, "InternalError",
-                          "Internal error occurred: failed calling webhook \"guard.example\": connection refused");
-    default: return Hang(fault.random, call);
-  }
-}
-
-net::Response Network::Hang(Random& random, Call* call) {
-  if (call != nullptr) call->held = random.Below(4) == 0 ? 3 * kWebhookTimeout : kWebhookTimeout;
-  return StatusAnswer(500, "InternalError",
-                      "Internal error occurred: failed calling webhook \"guard.example\": context deadline exceeded");
 }
 
 // ---- Requests ----
 
 void Network::Send(const std::shared_ptr<Connection>& connection, net::Request request, net::SendOptions options,
                    net::Transport::Done done) {
+  if (connection->is_dead) return;
   ++counts_.requests;
   auto call = std::make_shared<Call>();
   call->connection = connection;
@@ -424,8 +435,13 @@ void Network::Send(const std::shared_ptr<Connection>& connection, net::Request r
   call->options = options;
   call->done = std::move(done);
   call->sent_at = agenda_.Now();
+  if (call->request.fence != nullptr && !call->request.fence->IsOpen()) {
+    connection->loop->Post([this, call] { Finish(call, net::FencedError("", false)); });
+    return;
+  }
   trace_(std::to_string(connection->life) + " sends " + call->request.method + " " + call->request.target);
-  if (Hit(ItemKind::kRefused) != nullptr) {
+  CheckFence(*call);
+  if (Hit(ItemKind::kRefused) != nullptr || IsCutOff(*connection, CutOff::kRefused)) {
     connection->loop->PostAfter(milliseconds(1), [this, call] {
       Finish(call, Error{ErrorCode::kUnavailable, "connection refused", false, 0});
     });
@@ -440,9 +456,10 @@ void Network::Send(const std::shared_ptr<Connection>& connection, net::Request r
       connection->loop->PostAfter(milliseconds(2 + random_.Below(500)), [this, call] { Finish(call, Reset()); });
     return;
   }
+  if (IsCutOff(*connection, CutOff::kSilent)) return;
   call->is_answer_lost = Hit(ItemKind::kAnswerLost) != nullptr;
   SlowDown(*call);
-  const Time arrives_at = agenda_.Now() + Travel() + call->slow_before;
+  const Time arrives_at = agenda_.Now() + Travel() + call->slow_before + Hold(*call);
   Time last_at = arrives_at;
   agenda_.At(arrives_at, this, [this, call] { Arrive(call); });
   if (call->subject != Subject::kRead && Hit(ItemKind::kDoubled) != nullptr) {
@@ -509,7 +526,7 @@ void Network::Arrive(const std::shared_ptr<Call>& call) {
       call->connection->listed.insert(call->request.target.substr(0, call->request.target.find('?')));
     // What went wrong after the write.
     if (Fault* fault = Hit(ItemKind::kServerError)) {
-      response = ServerError(*fault);
+      response = ServerError(fault->random);
       if (call->subject == Subject::kEvent) events_refused_[call->namespace_name] = agenda_.Now();
     }
   }
@@ -519,6 +536,11 @@ void Network::Arrive(const std::shared_ptr<Call>& call) {
 
 void Network::Answer(const std::shared_ptr<Call>& call, net::Response response) {
   if (call->connection->is_dead) return;
+  if (cut_off_.contains(call->connection->life)) {
+    if (IsCutOff(*call->connection, CutOff::kRefused))
+      call->connection->loop->PostAfter(milliseconds(1), [this, call] { Finish(call, Reset()); });
+    return;
+  }
   if (call->is_answer_lost) {
     if (random_.Below(2) == 0)
       call->connection->loop->PostAfter(milliseconds(2 + random_.Below(500)), [this, call] { Finish(call, Reset()); });
@@ -545,6 +567,8 @@ void Network::Finish(const std::shared_ptr<Call>& call, Expected<net::Response> 
 // Never what a process lists first: a cluster whose API server answers a consistent read with an old state cannot be
 // scheduled by anybody. What has been seen since must not be forgotten.
 bool Network::MayBeStale(const Connection& connection, const net::Request& request) {
+  // A process that begins to lead relies on a consistent read of what it has listed before.
+  if (has_election_ && !Contains(request.target, "resourceVersion=")) return false;
   const std::string path = request.target.substr(0, request.target.find('?'));
   const bool is_collection = !path.empty() && path.find("/namespaces/") == std::string::npos;
   return is_collection && connection.listed.contains(path) && Hit(ItemKind::kStaleReplica) != nullptr;
@@ -555,6 +579,8 @@ std::shared_ptr<Network::Stream> Network::Open(const std::shared_ptr<Connection>
   ++counts_.streams;
   auto stream = std::make_shared<Stream>();
   stream->connection = connection;
+  stream->is_cancelled = connection->is_dead;
+  if (stream->is_cancelled) return stream;
   stream->request = std::move(request);
   stream->options = options;
   stream->callbacks = std::move(callbacks);
@@ -562,11 +588,11 @@ std::shared_ptr<Network::Stream> Network::Open(const std::shared_ptr<Connection>
   streams_.push_back(stream);
   trace_(std::to_string(connection->life) + " opens " + stream->request.target);
   WatchIdle(stream);
-  if (Hit(ItemKind::kRefused) != nullptr) {
+  if (Hit(ItemKind::kRefused) != nullptr || IsCutOff(*connection, CutOff::kRefused)) {
     connection->loop->PostAfter(milliseconds(1), [this, stream] {
       EndStream(stream, Error{ErrorCode::kUnavailable, "connection refused", false, 0});
     });
-  } else if (Hit(ItemKind::kRequestLost) == nullptr) {
+  } else if (Hit(ItemKind::kRequestLost) == nullptr && !cut_off_.contains(connection->life)) {
     agenda_.After(SlowTravel(), this, [this, stream] { ArriveStream(stream); });
   }
   return stream;

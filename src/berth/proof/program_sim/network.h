@@ -26,6 +26,16 @@ namespace berth::program_sim {
 // What a request is about, by its path.
 enum class Subject : std::uint8_t { kRead, kBinding, kStatus, kEvent, kDelete, kOther };
 
+// Connections that carry the lease, which no fence stops, and others.
+enum class Purpose : std::uint8_t { kOrdinary, kElection };
+
+// How a process is cut off from its API server.
+enum class CutOff : std::uint8_t {
+  kRefused,  // connections are refused and break
+  kSilent,   // nothing arrives any more, and nobody says so
+  kDeaf,     // requests arrive, answers do not
+};
+
 class Network final {
  public:
   using Trace = std::function<void(const std::string& what)>;
@@ -49,12 +59,19 @@ class Network final {
 
   // The end of a process's connections. The process is the life's; `loop` must outlive what is returned, which ends
   // when it is destroyed: what is on its way goes on to the server, and nobody hears of it.
-  std::unique_ptr<net::Transport> Connect(Life life, ProcessLoop& loop);
+  std::unique_ptr<net::Transport> Connect(Life life, ProcessLoop& loop, Purpose purpose = Purpose::kOrdinary);
+  // The process dies while its connections are still held by somebody: they are dead from now on.
+  void Disconnect(Life life);
+  // From now on, until MendConnection().
+  void Cut(Life life, CutOff how);
+  void MendConnection(Life life) { cut_off_.erase(life); }
 
   // The bearer token that its file holds now.
   const std::string& token_file() const { return token_file_; }
   // Which lives are there; requests of others come from processes that have died.
   void SetLives(std::vector<Life> lives) { lives_ = std::move(lives); }
+  // Schedulers elect a leader: the ledger knows who may write.
+  void ExpectElection() { has_election_ = true; }
 
   const Counts& counts() const { return counts_; }
   // Requests about events were refused for good in this namespace until then.
@@ -75,6 +92,7 @@ class Network final {
   struct Call;
   struct Stream;
 
+  void Disconnect(Connection& connection);
   void Send(const std::shared_ptr<Connection>& connection, net::Request request, net::SendOptions options,
             net::Transport::Done done);
   std::shared_ptr<Stream> Open(const std::shared_ptr<Connection>& connection, net::Request request,
@@ -94,14 +112,13 @@ class Network final {
   bool MayBeStale(const Connection& connection, const net::Request& request);
   // An answer instead of the server's, or status 0. `call` null: a stream.
   net::Response Refusal(const net::Request& request, Subject subject, const std::string& namespace_name, Call* call);
-  static net::Response ServerError(Fault& fault);
-  static net::Response WebhookAnswer(Fault& fault, Call* call);
-  static net::Response Hang(Random& random, Call* call);
-  static bool IsProtobuf(const net::Request& request);
   Duration Travel();
   // The same with what a server that is slow for all takes beside it.
   Duration SlowTravel();
   void SlowDown(Call& call);
+  Duration Hold(const Call& call);
+  void CheckFence(const Call& call);
+  bool IsCutOff(const Connection& connection, CutOff how) const;
   Author AuthorOf(const Connection& connection, Time sent_at) const;
   void CheckPromise(Call& call);
   void EndPromise(const Call& call);
@@ -121,7 +138,10 @@ class Network final {
   Random random_;
   std::list<Fault> faults_;
   std::vector<std::weak_ptr<Stream>> streams_;
+  std::vector<std::weak_ptr<Connection>> connections_;
   std::vector<Life> lives_;
+  bool has_election_ = false;
+  std::map<Life, CutOff> cut_off_;
   std::string token_ = "token-0";
   std::string token_file_ = "token-0";
   int tokens_ = 0;

@@ -37,16 +37,19 @@ constexpr std::array<Weighted, 17> kActions{{{ItemKind::kAddNode, 6},
                                              {ItemKind::kRestart, 1},
                                              {ItemKind::kCompact, 1}}};
 
-ItemKind AnyAction(Random& random) {
+template <std::size_t kCount>
+ItemKind AnyOf(const std::array<Weighted, kCount>& kinds, Random& random) {
   int sum = 0;
-  for (const Weighted& action : kActions) sum += action.weight;
+  for (const Weighted& each : kinds) sum += each.weight;
   int at = static_cast<int>(random.Below(static_cast<std::uint64_t>(sum)));
-  for (const Weighted& action : kActions) {
-    at -= action.weight;
-    if (at < 0) return action.kind;
+  for (const Weighted& each : kinds) {
+    at -= each.weight;
+    if (at < 0) return each.kind;
   }
-  return ItemKind::kAddPods;
+  return kinds.front().kind;
 }
+
+ItemKind AnyAction(Random& random) { return AnyOf(kActions, random); }
 
 Duration Within(Random& random, Duration from, Duration to) {
   return from + Duration(static_cast<std::int64_t>(random.Below(static_cast<std::uint64_t>((to - from).count()))));
@@ -173,6 +176,50 @@ Plan MakeStormPlan(std::uint64_t seed) {
   return maker.Take();
 }
 
+// What happens to the leader, with pods just before, some of whose bindings are held.
+void AddChangeOfLeader(PlanMaker& maker, Random& random) {
+  constexpr std::array<Weighted, 4> kChanges{{{ItemKind::kReplicaEnds, 4},
+                                              {ItemKind::kReplicaDies, 2},
+                                              {ItemKind::kReplicaStops, 2},
+                                              {ItemKind::kReplicaCutOff, 2}}};
+  const Duration storm_end = maker.plan().storm_end;
+  const ItemKind kind = AnyOf(kChanges, random);
+  const Duration at = Within(random, seconds(4), storm_end - seconds(2));
+  const bool is_for_a_time = kind == ItemKind::kReplicaStops || kind == ItemKind::kReplicaCutOff;
+  const Duration until = at + Within(random, milliseconds(500), seconds(25));
+  maker.Add(kind, at, is_for_a_time ? std::min(storm_end, until) : Duration{0});
+  for (std::uint64_t i = 1 + random.Below(3); i > 0; --i)
+    maker.Add(ItemKind::kAddPods, at - Within(random, Duration{0}, seconds(3)));
+  if (random.Below(3) != 0) maker.Add(ItemKind::kBindingHeld, at - seconds(3), std::min(storm_end, at + seconds(1)));
+}
+
+// The items of a plan without an election, without what starts and ends processes in those; or no faults at all.
+Plan MakeElectionPlan(std::uint64_t seed, Random& random) {
+  Plan storm = MakeStormPlan(seed);
+  if (storm.is_tenant_storm) return storm;
+  PlanMaker maker(seed, random);
+  Plan& plan = maker.plan();
+  plan.has_election = true;
+  plan.has_short_lease = random.Below(2) == 0;
+  plan.lists_when_leading = random.Below(4) == 0;
+  if (random.Below(2) == 0) {
+    plan.storm_end = storm.storm_end;
+    for (const Item& item : storm.items) {
+      if (item.kind != ItemKind::kRestart && item.kind != ItemKind::kSecondInstance) plan.items.push_back(item);
+    }
+  } else {
+    plan.storm_end = Within(random, seconds(30), seconds(90));
+    maker.AddStart();
+    for (std::uint64_t i = 20 + random.Below(30); i > 0; --i) {
+      const ItemKind action = AnyAction(random);
+      const Duration at = Within(random, milliseconds(50), plan.storm_end);
+      if (action != ItemKind::kRestart) maker.Add(action, at);
+    }
+  }
+  for (std::uint64_t i = 1 + random.Below(4); i > 0; --i) AddChangeOfLeader(maker, random);
+  return maker.Take();
+}
+
 }  // namespace
 
 std::string_view Name(ItemKind kind) {
@@ -220,6 +267,11 @@ std::string_view Name(ItemKind kind) {
     case ItemKind::kSlowBindings: return "slow webhook on bindings";
     case ItemKind::kSlowStatuses: return "slow webhook on statuses";
     case ItemKind::kSlowEvents: return "slow webhook on events";
+    case ItemKind::kBindingHeld: return "bindings held";
+    case ItemKind::kReplicaEnds: return "a process ends";
+    case ItemKind::kReplicaDies: return "a process dies";
+    case ItemKind::kReplicaStops: return "a process is stopped";
+    case ItemKind::kReplicaCutOff: return "a process is cut off";
   }
   return "";
 }
@@ -227,7 +279,7 @@ std::string_view Name(ItemKind kind) {
 std::string Item::Text() const {
   std::array<char, 96> text{};
   const double from = static_cast<double>(at.count()) / 1e6;
-  if (kind < kFirstFault) {
+  if (until == Duration{0}) {
     std::snprintf(text.data(), text.size(), "%.3fs ", from);
   } else {
     std::snprintf(text.data(), text.size(), "%.3fs..%.3fs ", from, static_cast<double>(until.count()) / 1e6);
@@ -241,6 +293,9 @@ Plan MakePlan(std::uint64_t seed) {
   switch (random.Below(16)) {
     case 0: return MakeSlowServerPlan(seed, random);
     case 1: return MakeSlowTenantPlan(seed, random);
+    case 2:
+    case 3:
+    case 4: return MakeElectionPlan(seed, random);
     default: return MakeStormPlan(seed);
   }
 }

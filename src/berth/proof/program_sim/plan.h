@@ -60,10 +60,17 @@ enum class ItemKind : std::uint8_t {
   kSlowBindings,  // of one namespace: a webhook takes 1.5 to 8 s and allows the request; some hang now and then
   kSlowStatuses,
   kSlowEvents,
+  // Only in plans with an election.
+  kBindingHeld,  // by the network, for up to 25 s; others overtake it
+  // What happens to one of the two processes, mostly to the leader.
+  kReplicaEnds,  // it is told to
+  kReplicaDies,
+  kReplicaStops,   // as by SIGSTOP, and goes on later with its old view
+  kReplicaCutOff,  // from the API server: refused, silent, or only answers do not arrive
 };
 inline constexpr ItemKind kFirstFault = ItemKind::kRefused;
 inline constexpr ItemKind kLastStormFault = ItemKind::kWebhookEvents;
-inline constexpr ItemKind kLastFault = ItemKind::kSlowEvents;
+inline constexpr ItemKind kLastFault = ItemKind::kBindingHeld;
 
 std::string_view Name(ItemKind kind);
 
@@ -78,16 +85,20 @@ struct Item {
 
 struct Plan {
   std::uint64_t seed = 0;
-  bool takes_protobuf = false;   // the scheduler's client
-  bool is_tenant_storm = false;  // nothing fails, or is slow, but one namespace's webhooks
-  bool is_server_slow = false;   // nothing fails; the server is slow for all, for a while
-  int roomy_cpu = 0;             // of each node, where there is room for all pods; 0: nodes are small
-  bool same_name = false;        // a second instance has the same schedulerName
-  Duration storm_end{0};         // from then on nothing fails
-  std::vector<Item> items;       // by time
+  bool takes_protobuf = false;      // the scheduler's client
+  bool is_tenant_storm = false;     // nothing fails, or is slow, but one namespace's webhooks
+  bool is_server_slow = false;      // nothing fails; the server is slow for all, for a while
+  int roomy_cpu = 0;                // of each node, where there is room for all pods; 0: nodes are small
+  bool same_name = false;           // a second instance has the same schedulerName
+  bool has_election = false;        // two processes, of which the holder of the lease schedules
+  bool has_short_lease = false;     // of 6 s, instead of 15
+  bool lists_when_leading = false;  // delayCacheUntilActive
+  Duration storm_end{0};            // from then on nothing fails
+  std::vector<Item> items;          // by time
 };
 
-// One plan in 16 has a server that is slow for all, another one in 16 slow webhooks of one namespace.
+// One plan in 16 has a server that is slow for all, another one in 16 slow webhooks of one namespace. Three in 16, less
+// those in which only webhooks fail, have an election.
 Plan MakePlan(std::uint64_t seed);
 
 }  // namespace berth::program_sim

@@ -7,9 +7,13 @@
 #include "berth/core/config/default.h"
 #include "berth/core/scheduler/profile_set.h"
 #include "berth/shell/recording/recorder.h"
+#include "berth/shell/runner/orderly_end.h"
 
 namespace berth::program_sim {
 namespace {
+
+// From the loss of the lease until the main thread ends the process.
+constexpr Duration kExitDelay = std::chrono::milliseconds(1);
 
 // As those of a token in a file, without a file: read again when a minute has passed or after a 401.
 class TokenCredentials final : public client::Credentials {
@@ -40,12 +44,16 @@ class TokenCredentials final : public client::Credentials {
 }  // namespace
 
 Process::Process(Agenda& agenda, Network& network, const Duration& wall_ahead, ProcessOptions options)
-    : options_(std::move(options)), loop_(agenda, wall_ahead) {
+    : options_(std::move(options)), network_(network), loop_(agenda, wall_ahead, options_.boot_ahead) {
   transport_ = network.Connect(options_.life, loop_);
   const auto credentials = std::make_shared<TokenCredentials>(network, loop_);
   client::RestClientOptions rest;
   rest.sends_protobuf = options_.takes_protobuf;
   rest.takes_protobuf = options_.takes_protobuf;
+  if (options_.election) {
+    MakeElection(credentials);
+    rest.fence = election_->fence();
+  }
   rest_ = std::make_unique<client::RestClient>(loop_, *transport_, credentials, options_.seed, rest);
   events_rest_ = std::make_unique<client::RestClient>(loop_, *transport_, credentials, options_.seed + 1, rest);
 
@@ -55,6 +63,11 @@ Process::Process(Agenda& agenda, Network& network, const Duration& wall_ahead, P
   shell.seed = options_.seed;
   shell.hostname = "host" + std::to_string(options_.life);
   shell.long_turns = runner::LongTurns::kOnLoop;
+  shell.await = options_.await;
+  if (election_) {
+    shell.is_leading = [fence = election_->fence()] { return fence->IsOpen(); };
+    shell.lists_when_leading = options_.lists_when_leading;
+  }
   if (!options_.recordings.empty()) {
     shell.make_recorder = [this, configuration](scheduler::ProfilesInMaking profiles) {
       recording::RecordingHeader header = recording::MakeHeader(configuration, {}, {});
@@ -69,12 +82,40 @@ Process::Process(Agenda& agenda, Network& network, const Duration& wall_ahead, P
   BERTH_CHECK(made.ok(), made.ok() ? "" : made.error().message);
   shell_ = std::move(*made);
   shell_->Start();
+  if (election_) election_->Start();
+}
+
+void Process::MakeElection(const std::shared_ptr<client::Credentials>& credentials) {
+  election_transport_ = network_.Connect(options_.life, loop_, Purpose::kElection);
+  election_rest_ = std::make_unique<client::RestClient>(loop_, *election_transport_, credentials, options_.seed + 2);
+  election_ = std::make_unique<runner::LeaderElection>(loop_, options_.await);
+  election_->Prepare(
+      {*options_.election, "life-" + std::to_string(options_.life), options_.scheduler_name, options_.seed},
+      *election_rest_,
+      {.on_leading =
+           [this] {
+             shell_->Lead();
+             options_.on_leading();
+           },
+       // It must not be a part of the process, which it ends.
+       .on_lost =
+           [this](const std::string&) { loop_.PostAfter(kExitDelay, [on_lost = options_.on_lost] { on_lost(); }); }});
+}
+
+void Process::End() { runner::EndInOrder({*shell_, election_.get()}); }
+
+void Process::Die() {
+  loop_.Close();
+  network_.Disconnect(options_.life);
 }
 
 Process::~Process() {
   loop_.Close();
   // In the order in which `berth run` lets go of them.
   shell_.reset();
+  election_.reset();
+  election_rest_.reset();
+  election_transport_.reset();
   events_rest_.reset();
   rest_.reset();
   transport_.reset();

@@ -5,13 +5,18 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "berth/base/time.h"
+#include "berth/core/config/types.h"
 #include "berth/proof/program_sim/agenda.h"
 #include "berth/proof/program_sim/network.h"
 #include "berth/shell/client/rest_client.h"
+#include "berth/shell/runner/await.h"
+#include "berth/shell/runner/leader_election.h"
 #include "berth/shell/runner/scheduler_shell.h"
 
 namespace berth::program_sim {
@@ -22,6 +27,14 @@ struct ProcessOptions {
   bool takes_protobuf = false;
   std::string scheduler_name;
   std::string recordings{};  // the directory that this life is recorded into; empty: it is not
+  // With leader election.
+  std::optional<config::LeaderElection> election = std::nullopt;
+  bool lists_when_leading = false;
+  Duration boot_ahead{0};  // see ProcessLoop
+  runner::Await await = {};
+  std::function<void()> on_leading = {};
+  // The lease is lost, and the main thread has heard of it: it ends the process, which may be destroyed here.
+  std::function<void()> on_lost = {};
 };
 
 class Process final {
@@ -34,14 +47,28 @@ class Process final {
 
   Life life() const { return options_.life; }
   const std::string& scheduler_name() const { return options_.scheduler_name; }
+  const ProcessLoop& loop() const { return loop_; }
   runner::SchedulerShell& shell() { return *shell_; }
   // Timers and what was posted: what the process would do later.
   std::size_t pending() const { return loop_.pending(); }
 
+  // These with leader election alone.
+  bool IsLeading() const { return election_->elector().IsLeader() && election_->fence()->IsOpen(); }
+  // As `berth run` on SIGTERM, with ProcessOptions::await; destroy it then.
+  void End();
+  // The process dies while End() is still on the stack: nothing of it runs any more, and nothing that it sends arrives.
+  void Die();
+
  private:
+  void MakeElection(const std::shared_ptr<client::Credentials>& credentials);
+
   const ProcessOptions options_;
+  Network& network_;
   ProcessLoop loop_;
   std::unique_ptr<net::Transport> transport_;
+  std::unique_ptr<net::Transport> election_transport_;  // this and the next two: null without an election
+  std::unique_ptr<client::RestClient> election_rest_;
+  std::unique_ptr<runner::LeaderElection> election_;
   std::unique_ptr<client::RestClient> rest_;
   std::unique_ptr<client::RestClient> events_rest_;
   std::unique_ptr<runner::SchedulerShell> shell_;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/proof/program_sim/sim_server.h"
 
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "berth/base/check.h"
 #include "berth/devcluster/objects/resource.h"
@@ -46,6 +48,7 @@ SimServer::SimServer(Agenda& agenda, Ledger& ledger, SimServerOptions options) :
   apiserver::ApiServerOptions server;
   server.seed = options.seed;
   server.namespaces = {"a", "b", "tenant"};
+  if (options.has_leases) server.namespaces.emplace_back("kube-system");
   server_ = std::make_unique<apiserver::ApiServer>(objects::ResourceTypes(), agenda_, server);
   handler_ = server_->handler();
   if (options.has_replica) {
@@ -53,10 +56,12 @@ SimServer::SimServer(Agenda& agenda, Ledger& ledger, SimServerOptions options) :
     replica_ = std::make_unique<apiserver::ApiServer>(objects::ResourceTypes(), *replica_clock_, server);
     replica_handler_ = replica_->handler();
   }
-  for (const char* path : {"/api/v1/nodes?watch=true", "/api/v1/pods?watch=true", "/api/v1/events?watch=true"}) {
+  std::vector<std::string> paths = {"/api/v1/nodes", "/api/v1/pods", "/api/v1/events"};
+  if (options.has_leases) paths.emplace_back("/apis/coordination.k8s.io/v1/leases");
+  for (const std::string& path : paths) {
     net::Request request;
     // Beyond the end of every simulation.
-    request.target = path + std::string("&timeoutSeconds=86400");
+    request.target = path + "?watch=true&timeoutSeconds=86400";
     handler_(std::move(request), std::make_shared<LedgerWriter>(ledger_));
   }
   Tick();

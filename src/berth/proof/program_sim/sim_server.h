@@ -28,6 +28,7 @@ namespace berth::program_sim {
 struct SimServerOptions {
   std::uint64_t seed = 0;
   bool has_replica = false;
+  bool has_leases = false;  // the ledger hears of them
 };
 
 class SimServer final {

@@ -14,6 +14,7 @@
 #include "berth/proof/program_sim/network.h"
 #include "berth/proof/program_sim/outsiders.h"
 #include "berth/proof/program_sim/process.h"
+#include "berth/proof/program_sim/replicas.h"
 #include "berth/proof/program_sim/sim_server.h"
 
 namespace berth::program_sim {
@@ -40,20 +41,30 @@ class Simulation {
         prints_trace_(prints_trace),
         recordings_(recordings),
         ledger_(agenda_, [this](std::string_view check, const std::string& what) { Violate(check, what); }),
-        server_(agenda_, ledger_, {plan.seed, HasReplica(plan)}),
+        server_(agenda_, ledger_, {plan.seed, HasReplica(plan), plan.has_election}),
         network_(
             agenda_, server_, ledger_, plan.seed * 3 + 1, [this](const std::string& what) { Trace(what); },
             [this](std::string_view check, const std::string& what) { Violate(check, what); }),
-        outsiders_(agenda_, server_, ledger_, plan.roomy_cpu) {
+        outsiders_(agenda_, server_, ledger_, plan.roomy_cpu),
+        replicas_(agenda_, network_, ledger_, plan, recordings_,
+                  {[this](const std::string& what) { Trace(what); }, [this] { return IsFine(); }, [this] { Spin(); }}) {
     if (plan.is_server_slow) ledger_.ForbidBlame();
+    if (plan.has_election) {
+      ledger_.ExpectElection();
+      network_.ExpectElection();
+    }
   }
 
   Report Run() {
     for (const Item& item : plan_.items) agenda_.At(Agenda::kStart + item.at, this, [this, &item] { Do(item); });
-    agenda_.After(milliseconds(100), this, [this] { StartMain(); });
+    agenda_.After(milliseconds(100), this, [this] {
+      if (plan_.has_election) return replicas_.Start();
+      StartMain();
+    });
     RunFor(plan_.storm_end);
     const Time healed = agenda_.Now();
     Trace("calm");
+    if (plan_.has_election) replicas_.Calm();
     // Room for some more, so that less is excused for being full.
     Random random(plan_.seed);
     for (int i = 0; i < 3; ++i) outsiders_.AddNode(random);
@@ -73,7 +84,8 @@ class Simulation {
     report_.evicted = ledger_.evicted();
     report_.requests = static_cast<std::int64_t>(network_.counts().requests + network_.counts().streams);
     for (const std::uint64_t hits : network_.counts().hits) report_.faults += static_cast<std::int64_t>(hits);
-    report_.lives = lives_;
+    report_.lives = plan_.has_election ? replicas_.lives() : lives_;
+    report_.leaders = replicas_.leaders();
     for (const auto& [uid, pod] : ledger_.bound()) report_.bound += pod.binding.by == kOutsider ? 0 : 1;
     main_.reset();
     second_.reset();
@@ -83,10 +95,10 @@ class Simulation {
  private:
   // Lets time pass until all has been done that should be, for a while. Returns what has not.
   std::string Settle(Time healed) {
-    std::string left = main_ ? WhatIsLeft() : "the scheduler does not run";
+    std::string left = WhatIsLeft();
     while (IsFine() && (!left.empty() || network_.IsAnyFault()) && agenda_.Now() - healed < kSettleMax) {
       RunFor(seconds(1));
-      if (main_) left = WhatIsLeft();
+      left = WhatIsLeft();
     }
     return left;
   }
@@ -101,8 +113,15 @@ class Simulation {
   bool IsFine() const { return report_.check.empty(); }
 
   void RunFor(Duration time) {
-    if (!agenda_.RunUntil(agenda_.Now() + time, [this] { return IsFine(); }))
-      Violate("spins", "the time stands still: something runs in circles");
+    if (!agenda_.RunUntil(agenda_.Now() + time, [this] { return IsFine(); })) Spin();
+  }
+
+  void Spin() { Violate("spins", "the time stands still: something runs in circles"); }
+
+  // Who schedules; null: nobody.
+  Process* Main() {
+    if (plan_.has_election) return replicas_.Leading();
+    return main_ ? &*main_ : nullptr;
   }
 
   void Trace(std::string_view what) {
@@ -131,6 +150,8 @@ class Simulation {
   void Do(const Item& item) {
     if (item.kind == ItemKind::kSecondInstance) {
       StartSecond(item);
+    } else if (item.kind > kLastFault) {
+      replicas_.Do(item);
     } else if (item.kind >= kFirstFault) {
       network_.Begin(item);
     } else {
@@ -146,6 +167,7 @@ class Simulation {
   }
 
   void StepClock(const Item& item) {
+    if (plan_.has_election) return replicas_.Do(item);
     Random random(item.dice);
     const Duration step = seconds(1 + random.Below(7200));
     wall_ahead_ += random.Below(2) == 0 ? step : -step;
@@ -229,6 +251,8 @@ class Simulation {
 
   // What should have been done by now; empty: nothing.
   std::string WhatIsLeft() {
+    Process* const process = Main();
+    if (process == nullptr) return "the scheduler does not run, or does not lead";
     std::int64_t waiting = 0;
     for (const auto& [key, pod] : ledger_.pods()) {
       if (!IsOurs(pod)) continue;
@@ -242,14 +266,15 @@ class Simulation {
     }
     report_.waiting = waiting;
     for (const auto& [uid, pod] : ledger_.bound()) {
-      if (NeedsEvent(uid, pod) && pod.scheduled_events.empty()) return pod.key + " is bound without its event";
+      if (NeedsEvent(process->life(), uid, pod) && pod.scheduled_events.empty())
+        return pod.key + " is bound without its event";
     }
-    return main_->shell().HasSynced() ? "" : "not all objects have been listed";
+    return process->shell().HasSynced() ? "" : "not all objects have been listed";
   }
 
   // Bound by the process that is there, and nobody has refused its event for good.
-  bool NeedsEvent(const std::string& uid, const LedgerPod& pod) const {
-    if (pod.binding.by != main_->life()) return false;
+  bool NeedsEvent(Life life, const std::string& uid, const LedgerPod& pod) const {
+    if (pod.binding.by != life) return false;
     const auto now = ledger_.pods().find(pod.key);
     // One that has finished before the answer was found out about goes without.
     if (now == ledger_.pods().end() || now->second.uid != uid || now->second.is_finished) return false;
@@ -259,11 +284,19 @@ class Simulation {
 
   void CheckNothingLeft() {
     if (!IsFine()) return;
-    if (const auto unbound = main_->shell().Unbound(); !unbound.empty())
+    Process* const process = Main();
+    if (process == nullptr) return Violate("liveness", "nobody leads, although nothing fails any more");
+    CheckForgotten(*process);
+    if (!process->shell().IsIdle()) Violate("memory", "all pods are gone and something is still to be done");
+    // A standby knows the cluster as well.
+    for (Process* const standby : replicas_.All()) CheckForgotten(*standby);
+  }
+
+  void CheckForgotten(Process& process) {
+    if (const auto unbound = process.shell().Unbound(); !unbound.empty())
       Violate("memory", unbound.front().key + " is gone and still known: " + unbound.front().why);
-    if (!main_->shell().IsIdle()) Violate("memory", "all pods are gone and something is still to be done");
-    if (main_->pending() > kPendingMax)
-      Violate("memory", "all pods are gone and " + std::to_string(main_->pending()) + " timers are left");
+    if (process.pending() > kPendingMax)
+      Violate("memory", "all pods are gone and " + std::to_string(process.pending()) + " timers are left");
   }
 
   const Plan& plan_;
@@ -279,6 +312,7 @@ class Simulation {
   Life lives_ = kOutsider;
   std::optional<Process> main_;
   std::optional<Process> second_;
+  Replicas replicas_;  // with an election, instead of these two
 };
 
 }  // namespace

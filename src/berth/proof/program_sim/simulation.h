@@ -22,6 +22,7 @@ struct Report {
   std::int64_t requests = 0;
   std::int64_t faults = 0;
   std::int64_t lives = 0;
+  std::int64_t leaders = 0;  // how often a process began to lead
   std::int64_t waiting = 0;  // pods that were told why at the end
 };
 

@@ -4,6 +4,7 @@
 #include "berth/proof/program_sim/simulation.h"
 
 #include <cstddef>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -58,6 +59,65 @@ TEST(ProgramSimulation, SomePlansAreOnlySlow) {
     EXPECT_EQ(one.hash, Simulate(plan).hash) << seed;
     EXPECT_GT(one.faults, 10) << seed;
   }
+}
+
+// The first seeds with an election, until each change of leaders has been.
+TEST(ProgramSimulation, SomePlansHaveAnElection) {
+  log::SetLevel(log::Level::kError);
+  std::set<ItemKind> kinds;
+  Report sum;
+  int plans = 0;
+  for (std::uint64_t seed = 1; plans < 4 || kinds.size() < 5; ++seed) {
+    ASSERT_LT(seed, 200u);
+    const Plan plan = MakePlan(seed);
+    for (const Item& item : plan.items) {
+      if (item.kind < ItemKind::kBindingHeld) continue;
+      EXPECT_TRUE(plan.has_election) << seed;
+      kinds.insert(item.kind);
+    }
+    if (!plan.has_election) continue;
+    ++plans;
+    const Report one = Simulate(plan);
+    EXPECT_EQ(one.violation, "") << "replay with: ./dev sim --trace --seed " << seed;
+    EXPECT_EQ(one.hash, Simulate(plan).hash) << seed;
+    sum.lives += one.lives;
+    sum.leaders += one.leaders;
+    sum.bound += one.bound;
+  }
+  EXPECT_GT(sum.leaders, plans);
+  EXPECT_GT(sum.lives, 2 * plans);
+  EXPECT_GT(sum.bound, 5 * plans);
+}
+
+TEST(Agenda, WhatIsHeldComesLaterInItsOrder) {
+  Agenda agenda;
+  const int owner = 0;
+  std::vector<std::string> seen;
+  const auto put = [&](int at_ms, const void* whose, const std::string& what) {
+    return agenda.After(std::chrono::milliseconds(at_ms), whose, [&seen, what] { seen.push_back(what); });
+  };
+  const auto goes_on = [] { return true; };
+  put(1, &owner, "before");
+  put(20, &owner, "second");
+  put(10, &owner, "first");
+  const Agenda::Key cancelled = put(15, &owner, "cancelled");
+  put(12, nullptr, "another's");
+  agenda.After(std::chrono::milliseconds(5), nullptr, [&] { agenda.Hold(&owner); });
+  EXPECT_TRUE(agenda.RunUntil(Agenda::kStart + std::chrono::milliseconds(30), goes_on));
+  EXPECT_EQ(seen, (std::vector<std::string>{"before", "another's"}));
+  EXPECT_EQ(agenda.CountOf(&owner), 3u);
+  agenda.Cancel(cancelled);
+  put(0, &owner, "third");
+  agenda.LetGo(&owner);
+  EXPECT_TRUE(agenda.RunUntil(Agenda::kStart + std::chrono::milliseconds(40), goes_on));
+  EXPECT_EQ(seen, (std::vector<std::string>{"before", "another's", "first", "second", "third"}));
+  EXPECT_EQ(agenda.Elapsed(), std::chrono::milliseconds(40)) << "time does not go back";
+  agenda.Hold(&owner);
+  put(0, &owner, "never");
+  EXPECT_TRUE(agenda.RunUntil(Agenda::kStart + std::chrono::milliseconds(50), goes_on));
+  agenda.Forget(&owner);
+  EXPECT_FALSE(agenda.IsHeld(&owner));
+  EXPECT_EQ(agenda.CountOf(&owner), 0u);
 }
 
 class LedgerTest : public ::testing::Test {
@@ -136,6 +196,82 @@ TEST_F(LedgerTest, SeesPortsMovesAndEventsOfNothing) {
   EXPECT_EQ(violations.size(), 3u);
   ledger.TakeLines(event + R"(p.2","namespace":"a"},"involvedObject":{"uid":"u-p"}}})");
   EXPECT_EQ(violations.back(), "events once");
+}
+
+class ElectionLedgerTest : public LedgerTest {
+ protected:
+  ElectionLedgerTest() {
+    ledger.ExpectElection();
+    Node("n", 4);
+  }
+  void Lease(Life life, const std::string& holder, Time sent_at) {
+    ledger.SetAuthor({life, sent_at, true});
+    ledger.TakeLines(R"({"type":"MODIFIED","object":{"kind":"Lease","spec":{"holderIdentity":")" + holder +
+                     R"(","leaseDurationSeconds":10}}})");
+    ledger.SetAuthor({});
+  }
+  void BoundBy(Life life, const std::string& name) {
+    Pod("ADDED", name, "");
+    ledger.SetAuthor({life, agenda.Now(), ledger.IsWithinTerm(life)});
+    Pod("MODIFIED", name, "n");
+    ledger.SetAuthor({});
+  }
+  void Pass(int time_s) {
+    EXPECT_TRUE(agenda.RunUntil(agenda.Now() + std::chrono::seconds(time_s), [] { return true; }));
+  }
+};
+
+TEST_F(ElectionLedgerTest, KnowsForHowLongALeaseIsGood) {
+  EXPECT_FALSE(ledger.MayWrite(1));
+  EXPECT_FALSE(ledger.IsWithinTerm(1));
+  const Time sent_at = agenda.Now();
+  Pass(1);
+  Lease(1, "one", sent_at);
+  Pass(7);
+  EXPECT_TRUE(ledger.MayWrite(1));
+  Pass(1);
+  EXPECT_FALSE(ledger.MayWrite(1)) << "nine tenths after it was sent";
+  Pass(2);
+  EXPECT_TRUE(ledger.IsWithinTerm(1)) << "all of it after it was stored";
+  Pass(1);
+  EXPECT_FALSE(ledger.IsWithinTerm(1));
+  EXPECT_TRUE(violations.empty());
+}
+
+TEST_F(ElectionLedgerTest, SeesTwoLeaders) {
+  Lease(1, "one", agenda.Now());
+  Pass(8);
+  Lease(2, "two", agenda.Now());
+  EXPECT_EQ(violations, std::vector<std::string>{"two leaders"});
+  Pass(11);
+  Lease(3, "three", agenda.Now());
+  Lease(3, "", agenda.Now());
+  Lease(4, "four", agenda.Now());
+  EXPECT_EQ(violations.size(), 1u) << "after a lease that has run out, or was given back";
+  Lease(3, "three", agenda.Now());
+  EXPECT_EQ(violations.size(), 3u);
+}
+
+TEST_F(ElectionLedgerTest, ExcusesOnlyABindingThatTakesLongerThanTheLease) {
+  Lease(1, "one", agenda.Now());
+  BoundBy(1, "p");
+  BoundBy(1, "q");
+  Pass(10);
+  BoundBy(1, "r");
+  EXPECT_EQ(violations, std::vector<std::string>{"over capacity"});
+  Pass(1);
+  BoundBy(1, "s");
+  EXPECT_EQ(violations.size(), 1u);
+  EXPECT_NE(ledger.nodes().at("n").excuse, "");
+}
+
+TEST_F(ElectionLedgerTest, SeesABindingAfterTheLeaseWasGivenBack) {
+  Lease(1, "one", agenda.Now());
+  BoundBy(1, "p");
+  Lease(1, "", agenda.Now());
+  EXPECT_TRUE(violations.empty());
+  BoundBy(1, "q");
+  EXPECT_EQ(violations, std::vector<std::string>{"given back"});
 }
 
 TEST_F(LedgerTest, SeesBlameWhereNobodyIsToBlame) {
