@@ -207,9 +207,8 @@ void OfflineCluster::Perform(scheduler::Write&& write) {
   } else if (const auto* removal = std::get_if<framework::ObjectDelete>(&write.write);
              removal != nullptr && removal->object.resource == "pods") {
     core_->Handle(scheduler::WriteDone{write.operation, std::nullopt, "{}"}, now_);
-    // A pod that makes room for another one goes at once.
-    if (const auto at = pods_.find(removal->uid); at != pods_.end()) evictions_.push_back({at->second, {}});
-    RemovePod(removal->uid);
+    const auto at = pods_.find(removal->uid);
+    if (at != pods_.end()) Evict(std::shared_ptr<const api::Pod>(at->second));
   } else if (const auto* status = std::get_if<framework::PodStatusWrite>(&write.write)) {
     if (status->has_condition) refused_[status->pod.uid] = status->condition_message;
     if (!status->has_condition || pod_groups() == nullptr) return;
@@ -223,6 +222,15 @@ void OfflineCluster::Perform(scheduler::Write&& write) {
       core_->Handle(scheduler::WriteDone{write.operation, answer.error()}, now_);
     }
   }
+}
+
+void OfflineCluster::Evict(const std::shared_ptr<const api::Pod>& pod) {
+  evictions_.push_back({pod, {}});
+  if (!options_.evicted_pods_stay) return RemovePod(pod->metadata.uid);
+  api::Pod leaving = *pod;
+  leaving.metadata.deletion_time = now_;
+  leaving.status.conditions.push_back({"DisruptionTarget", "True", "PreemptionByScheduler", {}});
+  SetPod(std::move(leaving));
 }
 
 void OfflineCluster::Note(const scheduler::EmitEvent& event) {

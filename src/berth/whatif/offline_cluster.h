@@ -34,6 +34,8 @@ struct OfflineOptions {
   Time now{};  // the time of day at the beginning
   std::uint64_t seed = 1;
   scheduler::PodChoice pods{};
+  // Pods that make room for others are being deleted until RemovePod(); otherwise they go at once.
+  bool evicted_pods_stay = false;
 };
 
 class OfflineCluster {
@@ -115,6 +117,7 @@ class OfflineCluster {
   void Perform(scheduler::Write&& write);
   bool HasGroupsToRetry();
   void RecordChange() { is_retry_due_ |= has_refused_groups_; }
+  void Evict(const std::shared_ptr<const api::Pod>& pod);
   void Note(const scheduler::EmitEvent& event);
 
   const OfflineOptions options_;

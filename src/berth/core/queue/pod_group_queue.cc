@@ -196,7 +196,7 @@ void PodGroupQueue::ObjectAdded(const PodGroupKey& group, Time now) {
   }
 }
 
-void PodGroupQueue::ObjectGone(const PodGroupKey& old_root) {
+void PodGroupQueue::ObjectGone(const PodGroupKey& old_root, Time now) {
   const auto found = waiting_.find(old_root);
   std::vector<Entry*> members = found != waiting_.end()                ? found->second->members
                                 : popped_ && popped_->root == old_root ? pending_
@@ -206,6 +206,7 @@ void PodGroupQueue::ObjectGone(const PodGroupKey& old_root) {
     Leave(member);
     AddIncomplete(member);
   }
+  if (const auto left = waiting_.find(old_root); left != waiting_.end()) places_.Reconsider(*left->second, now);
 }
 
 void PodGroupQueue::AddSizes(instruments::QueueSizes& sizes) const {

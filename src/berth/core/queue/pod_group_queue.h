@@ -48,6 +48,8 @@ class EntityPlaces {
   virtual void EnterPlace(Entry* entry, Strategy strategy, Time now, Cause cause) = 0;
   // A waiting group has got another member. One that has passed its gate is gated if a PreEnqueue plugin refuses that.
   virtual void AdmitMember(PodGroupEntity& group, Entry* member) = 0;
+  // A waiting group has lost members. Where one of them kept it gated, it is so no longer.
+  virtual void Reconsider(PodGroupEntity& group, Time now) = 0;
 };
 
 class PodGroupQueue {
@@ -69,7 +71,7 @@ class PodGroupQueue {
   // A group's object, or one above it, has come: pods that waited for it join their groups.
   void ObjectAdded(const framework::PodGroupKey& group, Time now);
   // The object of a group in `old_root` is gone: members that have lost their root are incomplete.
-  void ObjectGone(const framework::PodGroupKey& old_root);
+  void ObjectGone(const framework::PodGroupKey& old_root, Time now);
 
   // The waiting group that the pod or the group with that key belongs to; null: none.
   PodGroupEntity* FindWaiting(const framework::PodGroupKey& group) const;

@@ -138,8 +138,41 @@ TEST_F(PodGroupQueueTest, OneGatedMemberGatesTheGroup) {
   EXPECT_TRUE(Pop().members.empty());
   queue_->Move(events::kNodeAdd, {.new_node = MakeNode("n")}, now_);
   EXPECT_EQ(PlaceOf("a"), Place::kGated) << "asked again, and held again";
-  queue_->Delete("uid-held");
+  queue_->Delete("uid-held", now_);
   queue_->Move(events::kNodeAdd, {.new_node = MakeNode("n")}, now_);
+  EXPECT_EQ(NamesOf(Pop()), Names{"a"});
+}
+
+TEST_F(PodGroupQueueTest, AGroupIsReadyWhenTheMemberThatGatedItGoes) {
+  Add({.name = "a"});
+  Add({.name = "b"});
+  Add({.name = "held", .gates = {"Gate"}});
+  queue_->Delete("uid-b", now_);
+  EXPECT_EQ(PlaceOf("a"), Place::kGated);
+  queue_->Delete("uid-held", now_);
+  EXPECT_EQ(PlaceOf("a"), Place::kActive);
+  EXPECT_EQ(NamesOf(Pop()), Names{"a"});
+}
+
+TEST_F(PodGroupQueueTest, AGroupStaysGatedWhileAnotherMemberIsHeld) {
+  Add({.name = "a"});
+  Add({.name = "held", .gates = {"Gate"}});
+  Add({.name = "too", .gates = {"Gate"}});
+  queue_->Delete("uid-held", now_);
+  EXPECT_EQ(PlaceOf("a"), Place::kGated);
+  // One of the same name comes in its place, and is not held.
+  Add({.name = "too", .uid = "another"});
+  EXPECT_EQ(PlaceOf("a"), Place::kActive);
+  EXPECT_EQ(NamesOf(Pop()), (Names{"a", "too"}));
+}
+
+TEST_F(PodGroupQueueTest, ATreeIsReadyWhenTheGroupThatGatedItGoes) {
+  groups_.parents = {{"g", "top"}, {"h", "top"}, {"top", ""}};
+  Add({.name = "a"}, "g");
+  Add({.name = "held", .gates = {"Gate"}}, "h");
+  EXPECT_EQ(PlaceOf("a"), Place::kGated);
+  groups_.parents = {{"g", "top"}, {"top", ""}};
+  queue_->PodGroupGone({"default", "top", true}, now_);
   EXPECT_EQ(NamesOf(Pop()), Names{"a"});
 }
 
@@ -161,14 +194,14 @@ TEST_F(PodGroupQueueTest, PodsOutliveTheirGroup) {
   Add({.name = "b"}, "h");
   EXPECT_EQ(queue_->active_count(), 1u);
   groups_.parents = {{"h", "top"}, {"top", ""}};
-  queue_->PodGroupGone({"default", "top", true});
+  queue_->PodGroupGone({"default", "top", true}, now_);
   EXPECT_TRUE(queue_->Find("uid-a")->lacks_pod_group);
   EXPECT_EQ(NamesOf(Pop()), Names{"b"});
 }
 
 TEST_F(PodGroupQueueTest, AGroupEndsWithItsLastMember) {
   Add({.name = "a"});
-  queue_->Delete("uid-a");
+  queue_->Delete("uid-a", now_);
   EXPECT_EQ(queue_->active_count(), 0u);
   EXPECT_TRUE(Pop().members.empty());
 }

@@ -82,8 +82,16 @@ void PodGroupIntake::AfterObject(const AnyObject& before, const AnyObject& after
   const auto then = ViewOf(before);
   state_.pod_groups->RecordGroup(then ? &*then : nullptr, &*now);
   // One of the same name that is another group, whose deletion was missed.
-  if (then && then->parent_name != now->parent_name && old_root_) state_.queue.PodGroupGone(*old_root_);
+  if (then && then->parent_name != now->parent_name && old_root_) state_.queue.PodGroupGone(*old_root_, state_.now);
   if (!then || then->parent_name != now->parent_name) state_.queue.PodGroupAdded(now->key, state_.now);
+}
+
+bool PodGroupIntake::IsAnotherGroup(const AnyObject& before, const AnyObject& after) {
+  const auto uid_of = [](const AnyObject& object) {
+    return std::visit([](const auto& each) { return std::string_view(each->metadata.uid); }, object);
+  };
+  const auto then = ViewOf(before), now = ViewOf(after);
+  return then && now && (uid_of(before) != uid_of(after) || then->parent_name != now->parent_name);
 }
 
 void PodGroupIntake::BeforeGone(framework::ObjectKind kind, std::string_view key) {
@@ -97,7 +105,7 @@ void PodGroupIntake::AfterGone(const AnyObject& before) {
   const auto then = ViewOf(before);
   if (!then) return;
   state_.pod_groups->RecordGroup(&*then, nullptr);
-  if (old_root_) state_.queue.PodGroupGone(*old_root_);
+  if (old_root_) state_.queue.PodGroupGone(*old_root_, state_.now);
 }
 
 }  // namespace berth::scheduler

@@ -38,6 +38,9 @@ class PodGroupIntake {
   // Around the change of an object of any kind.
   void BeforeObject(const framework::AnyObject& object);
   void AfterObject(const framework::AnyObject& before, const framework::AnyObject& after);
+  // Whether a group has been deleted, and made again under its name: an informer that missed the deletion shows it as
+  // an update.
+  static bool IsAnotherGroup(const framework::AnyObject& before, const framework::AnyObject& after);
   void BeforeGone(framework::ObjectKind kind, std::string_view key);
   void AfterGone(const framework::AnyObject& before);
 

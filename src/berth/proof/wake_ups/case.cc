@@ -6,6 +6,8 @@
 namespace berth::wake_ups {
 namespace {
 
+constexpr std::size_t kMembersMax = 7;
+
 struct Share {
   Kind kind;
   int count_max;
@@ -15,6 +17,10 @@ struct Share {
 std::vector<Share> SharesOf(Family family) {
   std::vector<Share> shares = {{Kind::kNode, 4}, {Kind::kPod, 5}};
   const auto add = [&](std::initializer_list<Share> more) { shares.insert(shares.end(), more); };
+  const auto add_devices = [&] {
+    add({{Kind::kDeviceClass, 2}, {Kind::kResourceSlice, 2}, {Kind::kResourceClaim, 3}, {Kind::kDeviceTaintRule, 1}});
+  };
+  constexpr Share kMembers = {Kind::kMember, 5};
   switch (family) {
     case Family::kRoom: break;
     case Family::kSpread: break;
@@ -28,11 +34,20 @@ std::vector<Share> SharesOf(Family family) {
            {Kind::kCsiStorageCapacity, 2},
            {Kind::kVolumeAttachment, 2}});
       break;
-    case Family::kDevices:
-      add({{Kind::kDeviceClass, 2}, {Kind::kResourceSlice, 2}, {Kind::kResourceClaim, 3}, {Kind::kDeviceTaintRule, 1}});
-      break;
+    case Family::kDevices: add_devices(); break;
     case Family::kDefaultSpread: add({{Kind::kService, 2}, {Kind::kReplicaSet, 2}}); break;
     case Family::kPolicies: add({{Kind::kReplicaSet, 2}}); break;
+    case Family::kAnnotatedGangs:
+    case Family::kReservedGangs: add({kMembers}); break;
+    case Family::kGangs:
+    case Family::kTopologyGangs: add({kMembers, {Kind::kPodGroup, 2}}); break;
+    case Family::kCompositeGangs: add({kMembers, {Kind::kPodGroup, 3}, {Kind::kCompositePodGroup, 2}}); break;
+    case Family::kSharedClaims:
+    case Family::kGroupClaims:
+      add({kMembers, {Kind::kPodGroup, 2}});
+      add_devices();
+      break;
+    case Family::kPreemptingGangs: add({kMembers, {Kind::kPodGroup, 3}}); break;
   }
   return shares;
 }
@@ -54,7 +69,23 @@ Item Changed(const Item& item, Family family, Random& random) {
   const std::string text = ManifestOf(item, family);
   Item changed = item;
   for (int roll = 0; roll < 4 && ManifestOf(changed, family) == text; ++roll) Roll(changed, die, random);
-  return changed;
+  return MayBecome(item, changed, family) ? changed : item;
+}
+
+bool IsGroup(Kind kind) { return kind == Kind::kPodGroup || kind == Kind::kCompositePodGroup; }
+
+// Names of members are not used again: the later ones are behind the earlier ones by name, too.
+Change ChangeOfMember(const Case& test, Random& random) {
+  std::vector<const Item*> members;
+  for (const Item& item : test.items) {
+    if (item.kind == Kind::kMember) members.push_back(&item);
+  }
+  const std::uint64_t way = random.Below(4);
+  if (members.empty() || (way == 0 && members.size() < kMembersMax))
+    return {std::nullopt, RollAll(Kind::kMember, test.members_made, random)};
+  const Item& member = *members[random.Below(members.size())];
+  if (way == 1) return {member, std::nullopt};
+  return {member, Changed(member, test.family, random)};
 }
 
 }  // namespace
@@ -65,7 +96,17 @@ void Case::Apply(const Change& change) {
     return;
   }
   if (change.before) std::erase(items, *change.before);
-  if (change.after) items.push_back(*change.after);
+  if (!change.after) return;
+  items.push_back(*change.after);
+  if (change.after->kind == Kind::kMember)
+    members_made = std::max(members_made, static_cast<std::uint8_t>(change.after->index + 1));
+}
+
+void Case::RecordEvicted(const std::string& uid) {
+  for (Item& item : items) {
+    if ((item.kind == Kind::kPod || item.kind == Kind::kMember) && UidOf(item, family) == uid)
+      item = BeingDeleted(item);
+  }
 }
 
 std::string Case::Describe() const {
@@ -74,7 +115,7 @@ std::string Case::Describe() const {
     text += std::string("  ") + NameOf(item.kind) + " " + ManifestOf(item, family) + "\n";
   };
   for (const Item& item : items) add(item);
-  add(waiting);
+  if (waiting) add(*waiting);
   return text;
 }
 
@@ -88,26 +129,33 @@ std::string Case::Describe(const Change& change) const {
 Case MakeCase(Random& random, int release_minor) {
   Case made;
   made.release_minor = release_minor;
-  made.family = static_cast<Family>(random.Below(kFamilyCount));
+  made.family = static_cast<Family>(random.Below(FamilyCountOf(release_minor)));
   for (const Share& share : SharesOf(made.family)) {
     for (int index = 0; index < share.count_max; ++index) {
       const bool is_there = random.Below(4) != 0 || (share.kind == Kind::kNode && index == 0);
       if (is_there) made.items.push_back(RollAll(share.kind, static_cast<std::uint8_t>(index), random));
     }
   }
-  made.waiting = RollAll(Kind::kWaitingPod, 0, random);
+  for (const Item& item : made.items) {
+    if (item.kind == Kind::kMember)
+      made.members_made = std::max(made.members_made, static_cast<std::uint8_t>(item.index + 1));
+  }
+  if (!HasGroups(made.family) || random.Below(2) == 0) made.waiting = RollAll(Kind::kWaitingPod, 0, random);
   return made;
 }
 
 Change MakeChange(const Case& test, Random& random) {
-  if (random.Below(12) == 0) return {test.waiting, Changed(test.waiting, test.family, random)};
+  if (test.waiting && random.Below(12) == 0) return {test.waiting, Changed(*test.waiting, test.family, random)};
   const std::vector<Share> shares = SharesOf(test.family);
   const Share& share = shares[random.Below(shares.size())];
+  if (share.kind == Kind::kMember) return ChangeOfMember(test, random);
   const auto index = static_cast<std::uint8_t>(random.Below(static_cast<std::uint64_t>(share.count_max)));
   const auto found = std::find_if(test.items.begin(), test.items.end(),
                                   [&](const Item& item) { return item.kind == share.kind && item.index == index; });
   if (found == test.items.end()) return {std::nullopt, RollAll(share.kind, index, random)};
   if (random.Below(4) == 0) return {*found, std::nullopt};
+  // Another group of the same name, and nobody has seen that the first one was deleted.
+  if (IsGroup(share.kind) && random.Below(4) == 0) return {*found, RollAll(share.kind, index, random)};
   return {*found, Changed(*found, test.family, random)};
 }
 

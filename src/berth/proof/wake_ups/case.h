@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A case: a small cluster, a pod that waits in it, and what changes then. Pure functions.
+// A case: a small cluster, a pod or groups of pods that wait in it, and what changes then. Pure functions.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,10 +21,13 @@ struct Change {
 struct Case {
   Family family = Family::kRoom;
   int release_minor = 0;
-  std::vector<Item> items;  // without the waiting pod
-  Item waiting;
+  std::vector<Item> items;      // without the waiting pod
+  std::optional<Item> waiting;  // always there without groups
+  std::uint8_t members_made = 0;
 
   void Apply(const Change& change);
+  // The scheduler has begun to delete the pod of that uid, to make room.
+  void RecordEvicted(const std::string& uid);
   // For people: the manifests, a line each.
   std::string Describe() const;
   std::string Describe(const Change& change) const;

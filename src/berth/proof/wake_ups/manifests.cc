@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/proof/wake_ups/manifests.h"
 
-#include <string_view>
 #include <utility>
 
 #include "berth/base/check.h"
 #include "berth/codec/json.h"
+#include "berth/proof/wake_ups/group_manifests.h"
+#include "berth/proof/wake_ups/manifest_parts.h"
 
 namespace berth::wake_ups {
 namespace {
@@ -13,10 +14,7 @@ namespace {
 namespace json = codec::json;
 using json::array;
 using json::object;
-using json::value;
 
-constexpr const char* kZone = "topology.kubernetes.io/zone";
-constexpr const char* kHostname = "kubernetes.io/hostname";
 constexpr const char* kDriver = "d.example.com";
 
 struct Shape {
@@ -27,64 +25,28 @@ struct Shape {
 
 const Shape& ShapeOf(Kind kind) {
   // In the order of Kind.
-  static constexpr std::array<Shape, 17> kShapes = {{{"Node", 0, 8},
-                                                     {"Pod", 8, 13},
-                                                     {"Pod", 18, 21},
-                                                     {"Namespace", 0, 1},
-                                                     {"StorageClass", 2, 3},
-                                                     {"PersistentVolume", 3, 7},
-                                                     {"PersistentVolumeClaim", 3, 5},
-                                                     {"CSINode", 0, 3},
-                                                     {"CSIDriver", 0, 2},
-                                                     {"CSIStorageCapacity", 2, 4},
-                                                     {"VolumeAttachment", 3, 3},
-                                                     {"DeviceClass", 0, 2},
-                                                     {"ResourceSlice", 2, 8},
-                                                     {"ResourceClaim", 5, 7},
-                                                     {"DeviceTaintRule", 0, 3},
-                                                     {"Service", 0, 1},
-                                                     {"ReplicaSet", 1, 2}}};
+  static constexpr std::array<Shape, kKindCount> kShapes = {{{"Node", 0, 8},
+                                                             {"Pod", 8, 13},
+                                                             {"Pod", 18, 21},
+                                                             {"Namespace", 0, 1},
+                                                             {"StorageClass", 2, 3},
+                                                             {"PersistentVolume", 3, 7},
+                                                             {"PersistentVolumeClaim", 3, 5},
+                                                             {"CSINode", 0, 3},
+                                                             {"CSIDriver", 0, 2},
+                                                             {"CSIStorageCapacity", 2, 4},
+                                                             {"VolumeAttachment", 3, 3},
+                                                             {"DeviceClass", 0, 2},
+                                                             {"ResourceSlice", 2, 8},
+                                                             {"ResourceClaim", 5, 7},
+                                                             {"DeviceTaintRule", 0, 3},
+                                                             {"Service", 0, 1},
+                                                             {"ReplicaSet", 1, 2},
+                                                             {"Pod", 10, 16},
+                                                             {"PodGroup", 6, 7},
+                                                             {"CompositePodGroup", 6, 6}}};
   return kShapes.at(static_cast<std::size_t>(kind));
 }
-
-// Reads the dice of an item.
-class Dice {
- public:
-  explicit Dice(const Item& item) : item_(item) {}
-  // A number below `sides`.
-  int At(std::size_t die, int sides) const { return item_.dice.at(die) % sides; }
-  // True on one of `sides`.
-  bool Is(std::size_t die, int sides) const { return At(die, sides) == 0; }
-  // The text that the die shows; null: the field is absent.
-  template <std::size_t kSides>
-  const char* Of(std::size_t die, const char* const (&texts)[kSides]) const {
-    return texts[static_cast<std::size_t>(At(die, kSides))];
-  }
-  std::string Name(const char* prefix, std::size_t die, int sides) const {
-    return prefix + std::to_string(At(die, sides));
-  }
-
- private:
-  const Item& item_;
-};
-
-void Put(object& into, std::string_view key, const char* text) {
-  if (text != nullptr) into[key] = text;
-}
-
-object Metadata(std::string name, const char* namespace_name = nullptr) {
-  object metadata{{"uid", "u-" + name}, {"name", name}};
-  Put(metadata, "namespace", namespace_name);
-  return metadata;
-}
-
-object Requirement(const char* key, const char* op, array values = {}) {
-  object requirement{{"key", key}, {"operator", op}};
-  if (!values.empty()) requirement["values"] = std::move(values);
-  return requirement;
-}
-
-object Matching(object requirement) { return {{"matchExpressions", array{std::move(requirement)}}}; }
 
 object ZoneTerms(const char* zone) {
   return {{"nodeSelectorTerms", array{Matching(Requirement(kZone, "In", {zone}))}}};
@@ -153,8 +115,6 @@ object Term(const Dice& dice, std::size_t first) {
   return term;
 }
 
-object Required(array terms) { return {{"requiredDuringSchedulingIgnoredDuringExecution", std::move(terms)}}; }
-
 object Spread(const Dice& dice, std::size_t first) {
   object constraint{{"topologyKey", dice.Of(first, {kZone, kZone, kHostname, "pool"})},
                     {"maxSkew", 1 + (dice.Is(first, 5) ? 1 : 0)},
@@ -167,34 +127,11 @@ object Spread(const Dice& dice, std::size_t first) {
   return constraint;
 }
 
-void AddPort(object& container) {
-  container["ports"] = array{object{{"containerPort", 80}, {"hostPort", 8080}, {"protocol", "TCP"}}};
-}
-
-object Container(const char* cpu, const char* gpu) {
-  object requests{{"cpu", cpu}};
-  Put(requests, "example.com/gpu", gpu);
-  object container{{"name", "c"}, {"image", "i"}};
-  container["resources"] = object{{"requests", requests}};
-  return container;
-}
-
 void AddVolume(object& spec, const std::string& claim) {
   if (!spec.contains("volumes")) spec["volumes"] = array{};
   array& volumes = spec["volumes"].as_array();
   volumes.push_back(
       object{{"name", "v" + std::to_string(volumes.size())}, {"persistentVolumeClaim", object{{"claimName", claim}}}});
-}
-
-void AddResourceClaim(object& spec, const std::string& claim) {
-  spec["resourceClaims"] = array{object{{"name", "r"}, {"resourceClaimName", claim}}};
-}
-
-object Labels(const char* app, const char* role) {
-  object labels;
-  Put(labels, "app", app);
-  Put(labels, "role", role);
-  return labels;
 }
 
 // Families whose pods may be of a ReplicaSet.
@@ -208,24 +145,26 @@ void AddOwner(object& metadata, const std::string& replica_set) {
                                              {"controller", true}}};
 }
 
+constexpr std::size_t kPodDeletionDie = 11;
+bool IsPodBeingDeleted(const Dice& dice) { return dice.Is(kPodDeletionDie, 8); }
+
 object Pod(const Dice& dice, int index, Family family) {
   const char* namespace_name = dice.Of(1, {"default", "default", "red", "blue"});
   object metadata = Metadata("o" + std::to_string(index), namespace_name);
   metadata["labels"] = Labels(dice.Of(9, {"x", "x", "y", nullptr}), dice.Of(10, {nullptr, nullptr, "r"}));
-  if (dice.Is(11, 8)) {
-    metadata["deletionTimestamp"] = "2029-12-31T23:59:50Z";
-    metadata["deletionGracePeriodSeconds"] = 3600;
-  }
+  if (IsPodBeingDeleted(dice)) AddDeletion(metadata);
   if (HasOwners(family) && !dice.Is(5, 3)) AddOwner(metadata, dice.Name("rs", 6, 2));
   object container = Container(dice.Of(8, {"100m", "500m", "1", "2"}), dice.Of(2, {nullptr, nullptr, nullptr, "1"}));
   if (dice.Is(3, family == Family::kRoom ? 3 : 12)) AddPort(container);
   object spec{{"nodeName", dice.Name("n", 0, 4)}, {"containers", array{std::move(container)}}};
-  if (dice.Is(4, family == Family::kAffinity ? 3 : 20))
+  if (dice.Is(4, family == Family::kAffinity ? 3 : 20) && !HasGroups(family))
     spec["affinity"] = object{{"podAntiAffinity", Required({Term(dice, 5)})}};
   if (family == Family::kVolumes && dice.At(4, 3) != 0) AddVolume(spec, dice.Name("c", 5, 3));
   if (family == Family::kDevices && dice.Is(4, 4)) AddResourceClaim(spec, dice.Name("m", 5, 3));
   const char* phase = dice.Is(12, 8) ? "Succeeded" : "Running";
-  return {{"metadata", std::move(metadata)}, {"spec", std::move(spec)}, {"status", object{{"phase", phase}}}};
+  object pod{{"metadata", std::move(metadata)}, {"spec", std::move(spec)}, {"status", object{{"phase", phase}}}};
+  if (HasGroups(family)) JoinGroup(pod, dice, index, family);
+  return pod;
 }
 
 object NodeAffinity(const Dice& dice, std::size_t die) {
@@ -503,9 +442,17 @@ object ObjectOf(const Item& item, Family family) {
     case Kind::kDeviceTaintRule: return DeviceTaintRule(dice, index);
     case Kind::kService: return Service(dice, index);
     case Kind::kReplicaSet: return ReplicaSet(dice, index);
+    case Kind::kMember: return Member(dice, index, family);
+    case Kind::kPodGroup: return PodGroup(dice, index, family);
+    case Kind::kCompositePodGroup: return CompositePodGroup(dice, index, family);
   }
   BERTH_CHECK(false, static_cast<int>(item.kind));
   return {};
+}
+
+// The API server lets nobody change the volume that a claim has once got.
+bool KeepsItsVolume(const Dice& before, const Dice& after) {
+  return before.At(3, 3) == 0 || (after.At(3, 3) != 0 && after.At(4, 3) == before.At(4, 3));
 }
 
 }  // namespace
@@ -515,7 +462,40 @@ std::size_t DiceUsed(Kind kind, Family family) {
   // The waiting pod's annotations.
   return kind == Kind::kWaitingPod && family == Family::kPolicies ? kDiceCount : ShapeOf(kind).dice;
 }
+bool MayBecome(const Item& before, const Item& after, Family family) {
+  if (before.kind == Kind::kPersistentVolumeClaim) return KeepsItsVolume(Dice(before), Dice(after));
+  if (before.kind == Kind::kMember) return MayMemberBecome(Dice(before), Dice(after), family);
+  const bool begins_again =
+      before.kind == Kind::kPod && IsPodBeingDeleted(Dice(before)) && !IsPodBeingDeleted(Dice(after));
+  return !HasGroups(family) || !begins_again;
+}
+Item BeingDeleted(const Item& pod) {
+  Item deleted = pod;
+  deleted.dice.at(pod.kind == Kind::kMember ? kMemberDeletionDie : kPodDeletionDie) = 0;
+  return deleted;
+}
 const char* NameOf(Kind kind) { return ShapeOf(kind).name; }
+const char* NameOf(Family family) {
+  static constexpr std::array<const char*, kFamilyCount> kNames = {
+      "room",          "spread",         "affinity",       "volumes",       "devices",
+      "defaultSpread", "policies",       "annotatedGangs", "reservedGangs", "gangs",
+      "topologyGangs", "compositeGangs", "sharedClaims",   "groupClaims",   "preemptingGangs"};
+  return kNames.at(static_cast<std::size_t>(family));
+}
+
+std::size_t FamilyCountOf(int release_minor) {
+  return release_minor < 37 ? static_cast<std::size_t>(Family::kGangs) : kFamilyCount;
+}
+
+std::vector<std::string> GatesOf(Family family) {
+  if (!HasPodGroups(family)) return {};
+  std::vector<std::string> gates = {"GenericWorkload=true"};
+  const auto add = [&](const char* gate) { gates.push_back(gate + std::string("=true")); };
+  if (family == Family::kTopologyGangs || family == Family::kCompositeGangs) add("TopologyAwareWorkloadScheduling");
+  if (family == Family::kCompositeGangs) add("CompositePodGroup");
+  if (family == Family::kGroupClaims) add("DRAWorkloadResourceClaims");
+  return gates;
+}
 
 std::string ConfigurationOf(Family family) {
   std::string text = R"(apiVersion: kubescheduler.config.k8s.io/v1
@@ -541,9 +521,25 @@ kind: KubeSchedulerConfiguration
   - {name: BestPrice, args: {unpricedNodes: refused}}
 )";
   }
+  if (family == Family::kAnnotatedGangs) {
+    text += R"(profiles:
+- plugins: {multiPoint: {enabled: [{name: GangScheduling}, {name: PodGroupAnnotations}]}}
+)";
+  }
+  if (family == Family::kReservedGangs) {
+    text += R"(profiles:
+- plugins: {multiPoint: {enabled: [{name: GangScheduling}, {name: PodGroupAnnotations}, {name: PodGroupReservation}]}}
+  pluginConfig: [{name: PodGroupReservation, args: {after: 5s}}]
+)";
+  }
   return text;
 }
 
 std::string ManifestOf(const Item& item, Family family) { return codec::WriteJson(ObjectOf(item, family)); }
+std::string UidOf(const Item& item, Family family) {
+  object made = ObjectOf(item, family);
+  return std::string(made["metadata"].as_object()["uid"].as_string());
+}
+int GroupOf(const Item& member, Family family) { return GroupOf(Dice(member), family); }
 
 }  // namespace berth::wake_ups

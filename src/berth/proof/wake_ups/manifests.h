@@ -7,10 +7,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace berth::wake_ups {
 
-// What the waiting pod asks for, and with it what else is in the cluster.
+// What the waiting pods ask for, and with it what else is in the cluster.
 enum class Family : std::uint8_t {
   kRoom,
   kSpread,
@@ -19,13 +20,31 @@ enum class Family : std::uint8_t {
   kDevices,
   kDefaultSpread,  // nothing: the profile has constraints that must hold, by Services and ReplicaSets
   kPolicies,       // what berth's own filters refuse: labels, prices, spot nodes and shares of them
+  // Groups of pods, and a single pod beside them.
+  kAnnotatedGangs,  // by annotation
+  kReservedGangs,   // the same, with room kept for the one that waits longest
+  // PodGroups, which Kubernetes 1.36 has not.
+  kGangs,
+  kTopologyGangs,    // within one domain
+  kCompositeGangs,   // groups of groups, and the same
+  kSharedClaims,     // members that share ResourceClaims
+  kGroupClaims,      // ResourceClaims that are reserved for a group
+  kPreemptingGangs,  // whose victims take their time
 };
-inline constexpr std::size_t kFamilyCount = 7;
+inline constexpr std::size_t kFamilyCount = 15;
+
+const char* NameOf(Family family);
+// Of Kubernetes 1.x; the first so many of them.
+std::size_t FamilyCountOf(int release_minor);
+
+inline bool HasGroups(Family family) { return family >= Family::kAnnotatedGangs; }
+// Groups are objects, not annotations.
+inline bool HasPodGroups(Family family) { return family >= Family::kGangs; }
 
 enum class Kind : std::uint8_t {
   kNode,
   kPod,         // on a node
-  kWaitingPod,  // one in each case
+  kWaitingPod,  // one in each case without groups, none or one beside groups
   kNamespace,
   kStorageClass,
   kPersistentVolume,
@@ -40,7 +59,11 @@ enum class Kind : std::uint8_t {
   kDeviceTaintRule,
   kService,
   kReplicaSet,
+  kMember,  // a pod of a group, which waits until it is placed; later ones have higher indexes
+  kPodGroup,
+  kCompositePodGroup,
 };
+inline constexpr std::size_t kKindCount = 20;
 
 inline constexpr std::size_t kDiceCount = 24;
 
@@ -55,12 +78,22 @@ struct Item {
 std::size_t FirstMutableDie(Kind kind);
 // The dice that the kind uses.
 std::size_t DiceUsed(Kind kind, Family family);
+// False: the item does not change so. What ends does not begin again, and the like.
+bool MayBecome(const Item& before, const Item& after, Family family);
+// The same pod while it is being deleted.
+Item BeingDeleted(const Item& pod);
 
 // The kind as the API spells it.
 const char* NameOf(Kind kind);
+// Kubernetes' feature gates that the family is about, as --feature-gates has them.
+std::vector<std::string> GatesOf(Family family);
 // The profile by which the family's pods are scheduled: a KubeSchedulerConfiguration.
 std::string ConfigurationOf(Family family);
 // The object as JSON.
 std::string ManifestOf(const Item& item, Family family);
+// The uid in it.
+std::string UidOf(const Item& item, Family family);
+// The number of the group that a member names.
+int GroupOf(const Item& member, Family family);
 
 }  // namespace berth::wake_ups
