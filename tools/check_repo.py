@@ -50,7 +50,7 @@ MAY_INCLUDE = {
     "serving": ["base", "codec", "api", "net", "client"],
     "outside": CORE + ["config", "scheduler", "net", "client"],
     "recording": CORE + ["config", "scheduler"],
-    "runner": CORE + ["config", "instruments", "plugins", "runtime", "scheduler", "client", "outside", "plugin_files",
+    "runner": CORE + ["config", "instruments", "plugins", "runtime", "scheduler", "net", "client", "outside", "plugin_files",
                       "recording"],
     "prices": ["base", "codec", "api", "plugins", "client", "cli"],
     # Questions about a cluster: the core on a state that the client reads.

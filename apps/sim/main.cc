@@ -99,10 +99,13 @@ std::optional<Options> Parse(int argc, char** argv) {
 }
 
 void PrintPlan(const Plan& plan, const std::vector<std::size_t>* positions) {
+  const char* const instances = plan.has_short_lease ? "two processes elect a leader with a lease of 6 s"
+                                : plan.has_election  ? "two processes elect a leader"
+                                : plan.same_name     ? "a second instance has the same name"
+                                                     : "a second instance has another name";
   std::printf("  %s, %s%s%s, calm from %.3fs\n", plan.takes_protobuf ? "protobuf" : "JSON",
               plan.is_tenant_storm ? "only one namespace's webhooks fail or are slow, " : "",
-              plan.is_server_slow ? "nothing fails and the server is slow for all, " : "",
-              plan.same_name ? "a second instance has the same name" : "a second instance has another name",
+              plan.is_server_slow ? "nothing fails and the server is slow for all, " : "", instances,
               static_cast<double>(plan.storm_end.count()) / 1e6);
   for (std::size_t i = 0; i < plan.items.size(); ++i) {
     const std::size_t position = positions == nullptr ? i : (*positions)[i];
@@ -142,12 +145,14 @@ int RunOne(const Options& options) {
   if (options.traces) PrintPlan(plan, options.only ? &positions : nullptr);
   const Report report = berth::program_sim::Simulate(plan, options.traces);
   std::printf(
-      "seed %llu: %s (%lld bound, %lld evicted, %lld requests, %lld faults, %lld lives, settled in %.1fs, %016llx)\n",
+      "seed %llu: %s (%lld bound, %lld evicted, %lld requests, %lld faults, %lld lives, %lld leaders, settled in "
+      "%.1fs, "
+      "%016llx)\n",
       static_cast<unsigned long long>(*options.seed), report.check.empty() ? "all held" : report.violation.c_str(),
       static_cast<long long>(report.bound), static_cast<long long>(report.evicted),
       static_cast<long long>(report.requests), static_cast<long long>(report.faults),
-      static_cast<long long>(report.lives), static_cast<double>(report.settled.count()) / 1e6,
-      static_cast<unsigned long long>(report.hash));
+      static_cast<long long>(report.lives), static_cast<long long>(report.leaders),
+      static_cast<double>(report.settled.count()) / 1e6, static_cast<unsigned long long>(report.hash));
   return report.check.empty() ? 0 : 1;
 }
 
@@ -162,6 +167,7 @@ int RunMany(const Options& options) {
     sum.requests += report.requests;
     sum.faults += report.faults;
     sum.lives += report.lives;
+    sum.leaders += report.leaders;
     sum.waiting += report.waiting;
     sum.settled = std::max(sum.settled, report.settled);
     // Independent of the order in which the seeds came.
@@ -184,10 +190,10 @@ int RunMany(const Options& options) {
   }
   std::printf(
       "%llu seeds, %zu failed: %lld bound, %lld evicted, %lld told why they wait, %lld requests, %lld faults, "
-      "%lld lives, settled in %.1fs at most, %016llx\n",
+      "%lld lives, %lld leaders, settled in %.1fs at most, %016llx\n",
       static_cast<unsigned long long>(count), failed.size(), static_cast<long long>(sum.bound),
       static_cast<long long>(sum.evicted), static_cast<long long>(sum.waiting), static_cast<long long>(sum.requests),
-      static_cast<long long>(sum.faults), static_cast<long long>(sum.lives),
+      static_cast<long long>(sum.faults), static_cast<long long>(sum.lives), static_cast<long long>(sum.leaders),
       static_cast<double>(sum.settled.count()) / 1e6, static_cast<unsigned long long>(sum.hash));
   return failed.empty() ? 0 : 1;
 }

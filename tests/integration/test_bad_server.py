@@ -6,11 +6,12 @@ import collections
 import json
 import re
 import ssl
+import subprocess
 import time
 import unittest
 
 from fake_server import FakeApiServer, FakeServer, fixed, http, listed, one_pod_and_room, status
-from support import Api, BerthTest, Certificates, Process, free_port, pod, wait_until
+from support import Api, BerthTest, Certificates, Process, berth_binary, clean_environment, free_port, pod, wait_until
 
 # A watch that fails backs off from 1 s or so: more lines of one than this in the first seconds means no back-off.
 WATCHED_S = 4.0
@@ -74,7 +75,6 @@ class BadServer(BerthTest):
             ("a number", fixed(http("200 OK", b"42"), True), ["list"]),
             ("500", fixed(http("500 Internal Server Error", status(500, "InternalError", "etcd is on fire")), True), ["etcd is on fire"]),
             ("500 without a body", fixed(http("500 Internal Server Error", b""), True), ["500"]),
-            ("401", fixed(http("401 Unauthorized", status(401, "Unauthorized", "Unauthorized")), True), ["Unauthorized|401"]),
             ("403", fixed(http("403 Forbidden", status(403, "Forbidden", 'nodes is forbidden: User "x" cannot list')), True),
              ["forbidden"]),
             ("429", fixed(http("429 Too Many Requests", status(429, "TooManyRequests", "slow down")), True), ["slow down|429"]),
@@ -82,6 +82,45 @@ class BadServer(BerthTest):
         ]
         # Side by side: each takes its seconds.
         self.watch_all([(name, self.run_against(FakeServer(self, answer).url), patterns) for name, answer, patterns in cases])
+
+    def test_a_credential_that_is_refused(self):
+        """One line says whose it is and what to do, whoever meets the 401."""
+        folder = self.folder()
+        certificates = Certificates(folder)
+        certificates.sign("server", "IP:127.0.0.1")
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(folder / "server.crt", folder / "server.key")
+        refused = fixed(http("401 Unauthorized", status(401, "Unauthorized", "Unauthorized")), True)
+        server = FakeServer(self, refused, context)
+        kubeconfig = folder / "kubeconfig"
+        kubeconfig.write_text(json.dumps({
+            "apiVersion": "v1", "kind": "Config", "current-context": "c",
+            "clusters": [{"name": "k", "cluster": {"server": server.url, "certificate-authority": str(folder / "ca.crt")}}],
+            "users": [{"name": "jane", "user": {"token": "old"}}],
+            "contexts": [{"name": "c", "context": {"cluster": "k", "user": "jane"}}]}))
+        # In a line of the log quotes have backslashes.
+        whose = (rf"401 Unauthorized: the token of user .{{1,2}}jane.{{1,2}} \(kubeconfig {kubeconfig}\) is wrong or has "
+                 r"expired; put a new one")
+        running = [(name, Process(self, "run", "--kubeconfig", str(kubeconfig), "--seed", "1", *flags)) for name, flags in (
+            ("its version is asked for", []),
+            ("its objects are listed", ["--kubernetes-version=1.36", "--leader-elect=false"]),
+            ("a lease is wanted, too", ["--kubernetes-version=1.36"]))]
+        begin = time.monotonic()
+        for name, berth in running:
+            with self.subTest(name):
+                wait_until(f"berth complains: {berth.lines('err')}", lambda: self.warnings(berth))
+                self.assertRegex(self.warnings(berth)[0], whose)
+        for command in (["explain", "pod", "p"], ["capacity", "--cpu", "1"], ["snapshot", "-o", str(folder / "s")]):
+            asking = subprocess.run([berth_binary(), *command, "--kubeconfig", str(kubeconfig)], capture_output=True,
+                                    text=True, timeout=60, env=clean_environment(), check=False)
+            self.assertNotEqual(asking.returncode, 0, command)
+            self.assertEqual(len(asking.stderr.strip().splitlines()), 1, f"{command}: {asking.stderr}")
+            self.assertRegex(asking.stderr, whose, command)
+        wait_until("some seconds passed", lambda: time.monotonic() > begin + WATCHED_S)
+        for name, berth in running:
+            with self.subTest(name):
+                self.assertEqual(len(self.warnings(berth)), 1, berth.lines("err"))
+                self.assertEqual(berth.end(), 0, berth.lines("err"))
 
     def test_a_server_that_never_answers(self):
         server = FakeServer(self, lambda *_: True)

@@ -35,6 +35,13 @@ class Demo(BerthTest):
             self.assertRegex(match.group(2), r"^node-[1-5]$")
             self.assertRegex(match.group(3), r"feasible")
         self.assertTrue([line for line in lines if re.match(r"^nginx-\S+\s+Pending\s+<none>", line)], "pods wait first")
+        header = next(i for i, line in enumerate(lines) if line.startswith("POD "))
+        self.assertRegex(lines[header + 1], r"^nginx-", "no table without pods")
+        # The first pod finds five equal nodes, the others a node that is less free.
+        whys = {match.group(3) for match in last}
+        self.assertIn("best of 5 feasible nodes: equal to 4 others, chosen by chance", whys)
+        self.assertGreaterEqual(len(whys), 2, whys)
+        self.assertTrue(any(re.search(r"; \w+ scores \d+ here, \d+ on node-\d$", why) for why in whys), whys)
 
     def test_flags(self):
         demo = Process(self, "demo", "--nodes", "2", "--replicas", "4", "--seed", "9")

@@ -4,6 +4,7 @@ by kube-scheduler's messages, and --vmodule by its sources."""
 
 import json
 import re
+import signal
 import subprocess
 import unittest
 
@@ -75,18 +76,46 @@ class Log(BerthTest):
         cases = [
             ([], {"Starting Kubernetes"}),
             (["-v=2"], {"Starting Kubernetes", "Successfully bound", "no fit; waiting"}),
-            (["-v=3"], {"Starting Kubernetes", "Successfully bound", "no fit; waiting", "Attempting to schedule pod"}),
-            (["--vmodule=scheduler=3"],
-             {"Starting Kubernetes", "Successfully bound", "no fit; waiting", "Attempting to schedule pod"}),
+            (["-v=3"], {"Starting Kubernetes", "Successfully bound", "no fit; waiting", "Attempting to schedule pod",
+                        "Add event for unscheduled pod", 'event="ScheduleAttemptFailure" queue="Unschedulable"'}),
+            (["--vmodule=scheduler=3"], {"Starting Kubernetes", "Successfully bound", "no fit; waiting",
+                                         "Attempting to schedule pod", "Add event for unscheduled pod"}),
             (["--vmodule=schedule_one=3"],
              {"Starting Kubernetes", "Successfully bound", "no fit; waiting", "Attempting to schedule pod"}),
             (["--vmodule=schedule_*=1,schedule_one=9"], {"Starting Kubernetes"}),
+            (["--vmodule=scheduler=4"], {"Starting Kubernetes", "Successfully bound", "no fit; waiting",
+                                         "Attempting to schedule pod", '"Placed"', '"Not placed"', "Add event for unscheduled pod"}),
+            (["--vmodule=eventhandlers=3"], {"Starting Kubernetes", "Add event for unscheduled pod"}),
+            (["--vmodule=scheduling_queue=3"], {"Starting Kubernetes", 'event="ScheduleAttemptFailure" queue="Unschedulable"'}),
+            (["--vmodule=active_queue=5"], {"Starting Kubernetes", 'queue="Active"'}),
         ]
         known = set().union(*(wanted for _, wanted in cases)) | {"Plugin scored node"}
         for arguments, wanted in cases:
             with self.subTest(arguments=arguments):
                 text = "\n".join(self.placed_and_refused(*arguments).lines("err"))
                 self.assertEqual({message for message in known if message in text}, wanted, text)
+
+    def test_a_log_that_nobody_reads_stops_nothing(self):
+        """All pods are bound while the pipe is full; then everything is there, up to the last line."""
+        _, api = self.api_server(4)
+        berth = subprocess.Popen([berth_binary(), "run", "--master", api.url, "--leader-elect=false", "-v=10"],
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                 env=clean_environment())
+        self.addCleanup(berth.stderr.close)
+        self.addCleanup(lambda: berth.poll() is None and berth.kill())
+        # A pipe holds 64 KiB; the scores of one pod on four nodes take 5.
+        names = [f"p{number}" for number in range(80)]
+        for name in names:
+            create_pod(api, pod(name, cpu="10m"))
+        for name in names:
+            placed(api, name)
+        berth.send_signal(signal.SIGTERM)
+        text = berth.stderr.read()
+        self.assertEqual(berth.wait(30), 0)
+        self.assertGreater(len(text), 3 * 65536)
+        for name in names:
+            self.assertIn(f'"Successfully bound pod to node" pod="default/{name}"', text)
+        self.assertRegex(text.splitlines()[-1], '"Ended"')
 
     def test_json(self):
         berth = self.placed_and_refused("-v=3", "--logging-format=json")

@@ -79,7 +79,7 @@ class PluginCommand(BerthTest):
         self.assertIn("3 checks passed, 4 cases or files are broken", done.stdout)
         lines = done.stderr.splitlines()
         self.assertEqual(len(lines), 4, lines)
-        self.assertIn("a.yaml: pod.colour: unknown field; known here:", lines[0])
+        self.assertIn("a.yaml:3: pod.colour: unknown field; known here:", lines[0])
         self.assertIn("b.yaml: ", lines[1])
         self.assertIn("NodeLabelMach", lines[2])
         self.assertIn("args.keys[0].kee: unknown field", lines[3])

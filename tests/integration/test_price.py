@@ -115,8 +115,8 @@ class Price(BerthTest):
             (2, "no selector", ["list", "-l", "a near b"], "--selector"),
             (2, "no seed", ["random", "--seed", "lucky"], "--seed"),
             (2, "no file", ["import", "/nowhere/prices.csv"], "/nowhere/prices.csv"),
-            (2, "a missing column", ["import", self.file("p.csv", "instance_type,cost\na,1\n")], "p.csv: line 1: no column price"),
-            (2, "a bad price", ["import", self.file("p.csv", header + "a,1\nb,1 EUR\n")], 'p.csv: line 3: price: "1 EUR" is no price'),
+            (2, "a missing column", ["import", self.file("p.csv", "instance_type,cost\na,1\n")], "p.csv:1: no column price"),
+            (2, "a bad price", ["import", self.file("p.csv", header + "a,1\nb,1 EUR\n")], 'p.csv:3: price: "1 EUR" is no price'),
             (2, "an empty file", ["import", self.file("p.csv", "")], "p.csv: it is empty"),
             (1, "no such node", ["set", "node-9", "1"], "node-9.* not found"),
         ]

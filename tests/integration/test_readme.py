@@ -48,7 +48,7 @@ class Documents(BerthTest):
     @classmethod
     def setUpClass(cls):
         usage = output("./dev", "help")
-        cls.dev = {name for line in usage.splitlines() for name in re.findall(r"(?:^\./dev|\|) ([a-z0-9-]+)", line)} | {"help"}
+        cls.dev = {name for line in usage.splitlines() for name in re.findall(r"(?:^ *\./dev|\|) ([a-z0-9-]+)", line)} | {"help"}
         cls.flags = {}
 
     def flags_of(self, *subcommand: str) -> set[str]:

@@ -231,7 +231,7 @@ class Simulate(BerthTest):
             (["-f", self.folder()], 2, r"no \.yaml, \.yml or \.json file in it"),
             (["-f", self.file("a.yaml", "a: [\n")], 2, r"a\.yaml: .*line \d"),
             (["-f", self.file("b.yaml", "\n---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: x}\nspec: {replicaz: 1}\n")], 2,
-             r'b\.yaml:3: Deployment default/x: unknown field "spec\.replicaz"'),
+             r'b\.yaml:6: Deployment default/x: unknown field "spec\.replicaz"'),
             (["-f", self.file("c.yaml", json.dumps(pod("p", priorityClassName="none")))], 2,
              r"c\.yaml:1: Pod default/p: spec\.priorityClassName: no PriorityClass with name none was found"),
             (["--remove-node", "node-9"], 2, r'there is no node "node-9"; the nearest name is "node-1"'),

@@ -20,7 +20,6 @@ constexpr Wide kNanosCap = static_cast<Wide>(kInt64Max) * 1'000'000'000U;
 constexpr int kNanoDigits = 9;
 // 10^29 nanos are above the cap, and 10^29 fits 128 bits with room for the next digit.
 constexpr int kIntegerDigitsMax = 29;
-constexpr std::size_t kShownTextMax = 64;
 
 struct Suffix {
   int decimal_exponent = 0;  // of 10

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "berth/base/fixed_text.h"
+#include "berth/base/log_writer.h"
 #include "berth/base/subject.h"
 #include "berth/shell/recording/recorder.h"
 
@@ -124,6 +125,7 @@ std::set<std::string, std::less<>> BeginAnewOnFailure() {
 Error BeginAgain() {
   if (next == nullptr) return {ErrorCode::kInternal, "/proc/self/cmdline cannot be read"};
   next->variable.Add((std::string(kVariable) + "=" + std::to_string(next->failed_at) + next->subjects).c_str());
+  log::Flush(log::AsyncWriter::kEndMax);
   ReplaceProgram();
   return {ErrorCode::kInternal, strerrorname_np(errno)};
 }

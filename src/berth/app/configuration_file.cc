@@ -9,6 +9,7 @@
 #include "berth/base/edit_distance.h"
 #include "berth/base/log.h"
 #include "berth/codec/yaml.h"
+#include "berth/codec/yaml_lines.h"
 #include "berth/core/config/load.h"
 #include "berth/core/config/validate.h"
 #include "berth/shell/client/file.h"
@@ -23,7 +24,7 @@ Expected<config::KubeSchedulerConfiguration> ReadConfigurationFile(const std::st
   if (!loaded.ok()) {
     if (const auto hint = ConfigMapHint(*text, "KubeSchedulerConfiguration"))
       return InvalidError("--config " + path + ": " + *hint);
-    return loaded.error().Wrap("--config " + path);
+    return codec::InFile("--config " + path, *text, loaded.error());
   }
   if (const auto documents = codec::ParseYamlStream(*text); documents.ok() && documents->size() > 1)
     log::Warning("app", "Of several documents in a file the first counts alone, as in kube-scheduler",
@@ -35,8 +36,13 @@ Expected<config::KubeSchedulerConfiguration> LoadConfigurationFile(const std::st
                                                                    const config::FeatureGates& gates) {
   BERTH_ASSIGN_OR_RETURN(config::KubeSchedulerConfiguration loaded, ReadConfigurationFile(path, gates));
   if (const auto valid = config::ValidateConfiguration(loaded); !valid.ok())
-    return valid.error().Wrap("--config " + path);
+    return InConfigurationFile(path, valid.error());
   return loaded;
+}
+
+Error InConfigurationFile(const std::string& path, const Error& error) {
+  const auto text = client::ReadSmallFile(path);
+  return codec::InFile("--config " + path, text.ok() ? *text : std::string(), error);
 }
 
 std::vector<std::string> FieldsWithoutEffect(const config::KubeSchedulerConfiguration& configuration,

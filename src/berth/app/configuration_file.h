@@ -21,6 +21,10 @@ Expected<config::KubeSchedulerConfiguration> LoadConfigurationFile(const std::st
 Expected<config::KubeSchedulerConfiguration> ReadConfigurationFile(const std::string& path,
                                                                    const config::FeatureGates& gates);
 
+// An error about what is in that file: "--config PATH:LINE: profiles[0].schedulerName: ...", the line being that of the
+// first field that it names.
+Error InConfigurationFile(const std::string& path, const Error& error);
+
 // One line with the reason for each field that is set but has no effect in berth. If the configuration is not from a
 // file, fields that a flag sets are left out: the flag's own warning has named them.
 std::vector<std::string> FieldsWithoutEffect(const config::KubeSchedulerConfiguration& configuration,

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "berth/core/config/load.h"
+#include "berth/plugins/registry.h"
 
 namespace berth::app {
 namespace {

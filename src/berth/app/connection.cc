@@ -80,6 +80,8 @@ Expected<std::unique_ptr<Connection>> Connection::Make(const ConnectionOptions& 
   rest.burst = options.burst.value_or(static_cast<int>(rest.qps * 2));
   client::SetContentTypes(rest, options.content_type, options.accept_content_types);
   rest.fence = options.fence;
+  rest.when_refused = config.when_refused;
+  rest.refusals = client::MakeRefusals();
   connection->rest_ =
       std::make_unique<client::RestClient>(connection->loop_, *connection->transport_, config.credentials, seed, rest);
   connection->events_ = std::make_unique<client::RestClient>(connection->loop_, *connection->transport_,
@@ -89,6 +91,8 @@ Expected<std::unique_ptr<Connection>> Connection::Make(const ConnectionOptions& 
                          client::MakeTransport(connection->io_, config, kElectionConnectionsMax));
   client::RestClientOptions election;
   election.headers = config.headers;
+  election.when_refused = rest.when_refused;
+  election.refusals = rest.refusals;
   election.user_agent += "/leader-election";  // as upstream's
   connection->election_ = std::make_unique<client::RestClient>(connection->loop_, *connection->election_transport_,
                                                                config.credentials, seed + 2, std::move(election));

@@ -36,6 +36,7 @@ namespace {
 constexpr auto kTimeLimit = std::chrono::seconds(120);
 constexpr int kNodesPerSecondMin = 1'000;  // that come, on a busy machine
 constexpr auto kFrame = std::chrono::milliseconds(100);
+constexpr int kReasonNodesMax = 10'000;  // of more it takes long to say why it is this one
 
 // What the screen shows, filled from the event loop and the core's thread.
 class Board {
@@ -53,8 +54,10 @@ class Board {
     why_[uid] = std::move(why);
   }
 
+  // Nothing while there are no pods.
   std::vector<std::string> Lines(const cli::Table::Style& style) const {
     const std::lock_guard lock(mutex_);
+    if (pods_.empty()) return {};
     cli::Table table({{"POD"}, {"STATUS"}, {"NODE"}, {"WHY THERE"}});
     for (const auto& [name, pod] : pods_) {
       const auto why = why_.find(pod.uid);
@@ -140,6 +143,7 @@ int RunDemo(const DemoOptions& options, config::KnownPlugins plugins) {
 
   Board board;
   runner::ShellOptions shell_options = OwnClusterShellOptions(cluster, options.config, options.seed, plugins);
+  shell_options.tells_reasons = node_count <= kReasonNodesMax;
   shell_options.on_decision = [&board](const scheduler::Decision& decision) {
     board.SetWhy(decision.pod_uid, decision.Why());
   };

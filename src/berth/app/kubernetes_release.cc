@@ -16,7 +16,8 @@ namespace {
 
 constexpr Duration kAnswerTimeout = std::chrono::seconds(3);
 constexpr auto kAskEvery = std::chrono::seconds(1);
-constexpr auto kTellEvery = std::chrono::minutes(1);
+constexpr auto kTellAgain = std::chrono::minutes(1);
+constexpr auto kTellAgainMax = std::chrono::minutes(30);
 constexpr auto kLook = std::chrono::milliseconds(20);
 constexpr std::string_view kAuto = "auto";
 
@@ -95,20 +96,18 @@ Expected<std::string> AskServerVersion(client::RestClient& rest) {
 }
 
 bool IsForLater(const Error& error) {
-  return error.code != ErrorCode::kUnauthorized && error.code != ErrorCode::kForbidden &&
-         error.code != ErrorCode::kNotFound && error.code != ErrorCode::kInvalid;
+  return error.code != ErrorCode::kForbidden && error.code != ErrorCode::kNotFound && error.code != ErrorCode::kInvalid;
 }
 
 Expected<std::string> AwaitServerVersion(client::RestClient& rest, const std::function<bool()>& is_interrupted) {
   using SteadyClock = std::chrono::steady_clock;
-  for (auto tell_at = SteadyClock::now();;) {
+  for (client::Reminder reminder(kTellAgain, kTellAgainMax);;) {
     auto version = AskServerVersion(rest);
     if (version.ok() || !IsForLater(version.error())) return version;
     const auto asked = SteadyClock::now();
-    if (asked >= tell_at) {
+    if (const auto times = reminder.Note(rest.loop().Now())) {
       log::Warning("app", "Waiting for the API server's version, which says which kube-scheduler to follow",
-                   {{"err", version.error().message}});
-      tell_at = asked + kTellEvery;
+                   {{"err", version.error().message}, {"times", *times}});
     }
     while (SteadyClock::now() < asked + kAskEvery) {
       if (is_interrupted()) return Error{ErrorCode::kCancelled, "ended before the API server told its version"};

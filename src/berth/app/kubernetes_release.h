@@ -39,7 +39,8 @@ std::string VersionIn(const std::string& body);
 
 // gitVersion of GET /version, asked once. Blocks for some seconds at most.
 Expected<std::string> AskServerVersion(client::RestClient& rest);
-// Whether it is worth asking again: there was no answer, or one that says to come back.
+// Whether it is worth asking again: there was no answer, or one that says to come back, or the
+// credential was refused, without which nothing else is answered either.
 bool IsForLater(const Error& error);
 // Asks once a second for as long as it is; kCancelled when `is_interrupted` ends that.
 Expected<std::string> AwaitServerVersion(client::RestClient& rest, const std::function<bool()>& is_interrupted);

@@ -51,11 +51,10 @@ TEST(KubernetesRelease, FollowsTheServer) {
 }
 
 TEST(KubernetesRelease, AServerThatRefusesToTellIsNotAskedAgain) {
-  for (const ErrorCode code :
-       {ErrorCode::kUnauthorized, ErrorCode::kForbidden, ErrorCode::kNotFound, ErrorCode::kInvalid})
+  for (const ErrorCode code : {ErrorCode::kForbidden, ErrorCode::kNotFound, ErrorCode::kInvalid})
     EXPECT_FALSE(IsForLater({code, "no"}));
-  for (const ErrorCode code :
-       {ErrorCode::kUnavailable, ErrorCode::kTimeout, ErrorCode::kTooManyRequests, ErrorCode::kInternal})
+  for (const ErrorCode code : {ErrorCode::kUnavailable, ErrorCode::kTimeout, ErrorCode::kTooManyRequests,
+                               ErrorCode::kInternal, ErrorCode::kUnauthorized})
     EXPECT_TRUE(IsForLater({code, "later"}));
   EXPECT_EQ(TellReleaseWithoutVersion({ErrorCode::kForbidden, "GET /version: 403 Forbidden"}, 36),
             "Deciding as kube-scheduler 1.36 does, because the API server does not tell its version (GET /version: 403 "

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "berth/codec/yaml_lines.h"
 #include "berth/devcluster/kubelet/nodes_file.h"
 #include "berth/shell/cli/flag_set.h"
 #include "berth/shell/client/file.h"
@@ -25,7 +26,7 @@ Expected<std::vector<kubelet::NodeShape>> ReadNodesFile(const std::string& path)
   auto text = client::ReadSmallFile(path, kBytesMax);
   if (!text.ok()) return text.error().Wrap("--nodes-file");
   auto shapes = kubelet::ParseNodesFile(*text);
-  if (!shapes.ok()) return shapes.error().Wrap("--nodes-file " + path);
+  if (!shapes.ok()) return codec::InFile("--nodes-file " + path, *text, shapes.error());
   return shapes;
 }
 

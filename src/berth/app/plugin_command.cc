@@ -16,6 +16,7 @@
 #include "berth/authoring/plugin_case.h"
 #include "berth/base/log.h"
 #include "berth/codec/json.h"
+#include "berth/codec/yaml_lines.h"
 #include "berth/shell/cli/exit_codes.h"
 #include "berth/shell/cli/table.h"
 #include "berth/shell/cli/terminal.h"
@@ -53,7 +54,7 @@ class TestRun {
     const std::string folder = file.has_parent_path() ? file.parent_path().string() : ".";
     const auto cases = authoring::ParsePluginCases(
         *text, folder, file.stem().string(), [](const std::string& config) { return client::ReadSmallFile(config); });
-    if (!cases.ok()) return Broken(path + ": " + cases.error().message);
+    if (!cases.ok()) return Broken(codec::InFile(path, *text, cases.error()).message);
     for (const authoring::PluginCase& test : *cases) {
       PluginCrash::SetCase(path, test.name);
       const auto checks = authoring::RunPluginCase(test, plugins_);

@@ -61,8 +61,11 @@ Expected<void> CheckOptions(const PriceOptions& options) {
 Expected<prices::TypePrices> ReadFile(const std::string& path) {
   BERTH_ASSIGN_OR_RETURN(const std::string text, client::ReadSmallFile(path, kFileBytesMax));
   auto prices = prices::ParseTypePrices(text);
-  if (!prices.ok()) return InvalidError(path + ": " + prices.error().message);
-  return prices;
+  if (prices.ok()) return prices;
+  // "prices.csv:3: price: ...", as of other files.
+  constexpr std::string_view kLine = "line ";
+  const std::string& message = prices.error().message;
+  return InvalidError(message.starts_with(kLine) ? path + ':' + message.substr(kLine.size()) : path + ": " + message);
 }
 
 // Those nodes keep what they have.

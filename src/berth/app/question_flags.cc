@@ -155,7 +155,7 @@ Expected<std::string> NamespaceIn(const QuestionOptions& options, std::string& n
   return namespace_name;
 }
 
-Expected<whatif::ClusterState> ReadClusterFor(const QuestionOptions& options) {
+Expected<whatif::ClusterState> ReadClusterFor(const QuestionOptions& options, whatif::SnapshotContents* contents) {
   if (options.snapshot.empty()) {
     return ReadServer(options.connection, {.keeps_pod_details = options.reads_pod_details,
                                            .reads_pod_groups = MayHavePodGroups(options.release),
@@ -164,6 +164,7 @@ Expected<whatif::ClusterState> ReadClusterFor(const QuestionOptions& options) {
   std::optional<cli::ProgressLine> line(std::in_place);
   whatif::SnapshotReadOptions how;
   how.keeps_pod_details = options.reads_pod_details;
+  how.contents = contents;
   how.progress = [&](std::string_view what, std::size_t count) {
     line->Show("reading " + cli::Printable(options.snapshot) + ": " + std::to_string(count) + ' ' + std::string(what));
   };

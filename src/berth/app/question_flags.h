@@ -18,6 +18,10 @@ namespace CLI {
 class App;
 }
 
+namespace berth::whatif {
+struct SnapshotContents;
+}
+
 namespace berth::app {
 
 enum class QuestionOutput : std::uint8_t { kTable, kWide, kJson, kYaml };
@@ -56,7 +60,9 @@ Expected<std::string> NamespaceOf(const QuestionOptions& options);
 Expected<std::string> NamespaceIn(const QuestionOptions& options, std::string& name);
 
 // Reads the cluster or the snapshot, with a progress line on a terminal; says on standard error what was left out.
-Expected<whatif::ClusterState> ReadClusterFor(const QuestionOptions& options);
+// `contents` is what is in the snapshot's file; null: nobody asks.
+Expected<whatif::ClusterState> ReadClusterFor(const QuestionOptions& options,
+                                              whatif::SnapshotContents* contents = nullptr);
 
 struct ServerReading {
   whatif::ObjectSink* sink = nullptr;  // objects go there and are not kept

@@ -8,6 +8,7 @@
 #include "berth/app/process.h"
 #include "berth/app/question_output.h"
 #include "berth/app/rebalance_metrics.h"
+#include "berth/codec/yaml_lines.h"
 #include "berth/rebalance/plan.h"
 #include "berth/rebalance/plan_answer.h"
 #include "berth/rebalance/policy_reader.h"
@@ -32,7 +33,7 @@ Expected<rebalance::Policy> LoadPolicy(const std::string& flag, const std::strin
   if (!policy.ok()) {
     if (const auto hint = ConfigMapHint(*text, "DeschedulerPolicy"))
       return InvalidError(flag + " " + path + ": " + *hint);
-    return policy.error().Wrap(flag + " " + path);
+    return codec::InFile(flag + " " + path, *text, policy.error());
   }
   return policy;
 }

@@ -36,6 +36,7 @@
 #include "berth/base/go_text.h"
 #include "berth/base/log.h"
 #include "berth/base/log_settings.h"
+#include "berth/base/log_writer.h"
 #include "berth/base/tick_clock.h"
 #include "berth/codec/json.h"
 #include "berth/codec/yaml.h"
@@ -44,12 +45,15 @@
 #include "berth/core/config/validate.h"
 #include "berth/core/config/write.h"
 #include "berth/core/instruments/scheduler_metrics.h"
+#include "berth/core/scheduler/attempt_log.h"
 #include "berth/demo/policy_configurations.h"
 #include "berth/shell/cli/exit_codes.h"
 #include "berth/shell/cli/signals.h"
 #include "berth/shell/cli/text.h"
 #include "berth/shell/metrics/process_metrics.h"
 #include "berth/shell/metrics/prometheus_metrics.h"
+#include "berth/shell/runner/leader_election.h"
+#include "berth/shell/runner/orderly_end.h"
 #include "berth/shell/runner/scheduler_shell.h"
 
 namespace berth::app {
@@ -78,7 +82,7 @@ Expected<config::KubeSchedulerConfiguration> Configuration(const RunOptions& opt
                         "\" is the lease's name too, which should have lower-case letters, digits, '-' and '.' alone; "
                         "--leader-elect-resource-name gives it another one");
   if (const auto valid = config::ValidateConfiguration(configuration); !valid.ok())
-    return path.empty() ? valid.error() : valid.error().Wrap("--config " + path);
+    return path.empty() ? valid.error() : InConfigurationFile(path, valid.error());
   return configuration;
 }
 
@@ -126,18 +130,6 @@ Expected<std::set<std::string, std::less<>>> ParseNamespaces(const std::optional
     begin = end + 1;
   }
   return names;
-}
-
-// Only with --v 4 and above: a line costs more than the decision.
-void LogDecision(const scheduler::Decision& decision) {
-  if (!log::Enabled({4, "schedule_one"})) return;
-  log::Info({4, "schedule_one"}, "scheduler", decision.node_name.empty() ? "Not placed" : "Placed",
-            {{"pod", decision.PodKey()},
-             {"node", decision.node_name},
-             {"why", decision.Why()},
-             {"attempt", decision.attempt},
-             {"cycle", decision.cycle},
-             {"seed", decision.seed}});
 }
 
 // Until nothing is left to do, for so long no pod was placed or the cluster's objects have not been listed, or a signal
@@ -245,7 +237,7 @@ class ClusterRun {
   Expected<void> FollowServer();
   Expected<void> MakeShell(runner::ShellOptions shell_options);
   recording::RecordingHeader Header(const scheduler::PodChoice& pods) const;
-  void PrepareElection();
+  void PrepareToLead();
   Expected<void> PrepareRebalancing();
   SecurePortSources Sources();
   std::optional<std::string> WhyNothingIsDecided(const std::function<bool()>& is_leader) const;
@@ -261,7 +253,8 @@ class ClusterRun {
   const std::uint64_t seed_;
   ConnectionOptions connection_options_;
   bool is_release_known_ = true;
-  std::optional<LeaderElection> election_;
+  const net::BootClock boot_clock_;
+  std::optional<runner::LeaderElection> election_;
   metrics::PrometheusMetrics metrics_;
   std::optional<instruments::SchedulerMetrics> scheduler_metrics_;  // once the release is known
   std::unique_ptr<Connection> connection_;
@@ -284,6 +277,7 @@ Expected<void> ClusterRun::Prepare(std::set<std::string, std::less<>> set_aside)
   if (options_.release.IsAuto() && options_.flags.write_config_to.empty()) BERTH_RETURN_IF_ERROR(FollowServer());
   scheduler_metrics_.emplace(metrics_.registry(), gates_.FollowedRelease());
   metrics::AddProcessMetrics(metrics_.registry());
+  metrics::AddLogMetrics(metrics_.registry());
   // Alerts compare the beginning of the version among a cluster's parts.
   const int minor = gates_.release_minor();
   metrics::AddBuildMetrics(metrics_.registry(),
@@ -296,7 +290,7 @@ Expected<void> ClusterRun::Prepare(std::set<std::string, std::less<>> set_aside)
   metrics_.SetView(ViewOf(options_.flags.metrics));
   BERTH_RETURN_IF_ERROR(MakeShell(std::move(shell_options)));
   BERTH_RETURN_IF_ERROR(PrepareRebalancing());
-  if (election_) PrepareElection();
+  if (election_) PrepareToLead();
   return {};
 }
 
@@ -304,8 +298,8 @@ Expected<void> ClusterRun::Connect() {
   connection_options_ = ConnectionOf(options_, configuration_.client_connection);
   connection_options_.metrics = &metrics_.registry();
   if (configuration_.leader_election.leader_elect && !options_.once) {
-    BERTH_RETURN_IF_ERROR(LeaderElection::Check(configuration_.leader_election));
-    connection_options_.fence = election_.emplace().fence();
+    BERTH_RETURN_IF_ERROR(runner::LeaderElection::Check(configuration_.leader_election));
+    connection_options_.fence = election_.emplace(boot_clock_).fence();
   }
   BERTH_ASSIGN_OR_RETURN(connection_, Connection::Make(connection_options_, clock_, seed_));
   return {};
@@ -391,7 +385,7 @@ Expected<void> ClusterRun::MakeShell(runner::ShellOptions shell_options) {
   if (!options_.record.directory.empty()) {
     AddRecording(options_.record, Header(shell_options.pods), shell_options);
   }
-  shell_options.on_decision = LogDecision;
+  shell_options.on_decision = scheduler::LogDecision;
   auto shell = runner::SchedulerShell::Make(configuration_, connection_->rest(), connection_->events(), clock_,
                                             std::move(shell_options));
   const std::string& path = options_.flags.config;
@@ -413,15 +407,15 @@ recording::RecordingHeader ClusterRun::Header(const scheduler::PodChoice& pods) 
   return header;
 }
 
-void ClusterRun::PrepareElection() {
+void ClusterRun::PrepareToLead() {
   const std::string& lease = configuration_.leader_election.resource_name;
   metrics::SetLeader(metrics_.registry(), lease, false);
-  election_->Prepare(configuration_.leader_election, configuration_.profiles.front().scheduler_name, seed_,
-                     connection_->election(), [this, &lease] {
-                       metrics::SetLeader(metrics_.registry(), lease, true);
-                       shell_->Lead();
-                       rebalance_loop_.Begin();
-                     });
+  PrepareElection(*election_, configuration_.leader_election, configuration_.profiles.front().scheduler_name, seed_,
+                  connection_->election(), [this, &lease] {
+                    metrics::SetLeader(metrics_.registry(), lease, true);
+                    shell_->Lead();
+                    rebalance_loop_.Begin();
+                  });
   metrics::AddSlowRenewals(metrics_.registry(), lease,
                            [&elector = election_->elector()] { return elector.slow_path_count(); });
 }
@@ -496,6 +490,7 @@ SecurePortSources ClusterRun::Sources() {
   sources.config_json = [this] { return ConfigurationJson(configuration_, gates_); };
   if (gates_.Enabled("ComponentFlagz")) sources.flags = [this] { return options_.flags.shown; };
   sources.has_status_page = gates_.Enabled("ComponentStatusz");
+  sources.ends_anonymous_http2 = gates_.Enabled("UnauthenticatedHTTP2DOSMitigation");
   sources.is_profiling_enabled = configuration_.enable_profiling;
   return sources;
 }
@@ -550,7 +545,7 @@ WorkReport::Sources ClusterRun::ReportSources() {
 int ClusterRun::PlaceOnce() {
   if (is_release_known_) WaitUntilPlaced(*shell_, std::chrono::seconds(options_.once_patience_s));
   const int status = ReportUnbound(*shell_);
-  shell_->FlushStatuses(std::chrono::seconds(kShutdownGraceSeconds));
+  shell_->FlushStatuses(std::chrono::seconds(runner::kShutdownGraceSeconds));
   return status;
 }
 
@@ -565,19 +560,21 @@ int ClusterRun::WaitForTheEnd() {
     });
     if (election_ && election_->HasLost()) EndWithLostLease();
     is_ending_ = true;
-    log::Info("app", "Ending", {{"signal", signal}, {"graceSeconds", kShutdownGraceSeconds}});
+    log::Info("app", "Ending", {{"signal", signal}, {"graceSeconds", runner::kShutdownGraceSeconds}});
   }
   const EndGuard guard(EndGuard::kPatience, [] {
     log::ErrorLine("app", "The process ends although a turn of the core has not: a plugin keeps it",
                    {{"seconds", std::chrono::duration_cast<std::chrono::seconds>(EndGuard::kPatience).count()}});
+    log::Flush(log::AsyncWriter::kEndMax);
     ::_exit(cli::kExitFailed);
   });
-  if (election_) election_->Withdraw();
-  rebalance_loop_.End();
-  if (rebalance_cluster_) rebalance_cluster_->Flush(std::chrono::seconds(kShutdownGraceSeconds));
-  const bool is_settled = shell_->Stop(std::chrono::seconds(kShutdownGraceSeconds));
-  const bool has_open_eviction = rebalance_cluster_ && rebalance_cluster_->HasOpenEviction();
-  if (election_) election_->End(is_settled && !has_open_eviction);
+  runner::EndInOrder({*shell_, election_ ? &*election_ : nullptr,
+                      [this] {
+                        rebalance_loop_.End();
+                        if (rebalance_cluster_)
+                          rebalance_cluster_->Flush(std::chrono::seconds(runner::kShutdownGraceSeconds));
+                      },
+                      [this] { return !rebalance_cluster_ || !rebalance_cluster_->HasOpenEviction(); }});
   connection_->Stop();
   const scheduler::Counts counts = shell_->counts();
   log::Info("app", "Ended",
@@ -601,6 +598,8 @@ int RunOnCluster(const RunOptions& options, config::KnownPlugins plugins) {
     const bool is_usage = code == ErrorCode::kInvalid || code == ErrorCode::kNotFound;
     return FailRun(options, served.error(), is_usage ? cli::kExitUsage : cli::kExitFailed);
   }
+  // From here on there are turns, which must not wait for whoever reads the log.
+  const log::AsyncWriter writer;
   if (run.AwaitRelease()) {
     run.Start();
   } else {

@@ -17,9 +17,6 @@
 
 namespace berth::app {
 
-// When it is told to end, `berth run` waits so many seconds for bindings under way, and as long again for events.
-inline constexpr int kShutdownGraceSeconds = 5;
-
 struct RunOptions {
   KubeSchedulerOptions flags;  // kube-scheduler's own
   config::FeatureGates gates;  // of the same flags; with an automatic release those of one for which they are right

@@ -21,6 +21,7 @@
 #include "berth/shell/cli/exit_codes.h"
 #include "berth/shell/cli/text.h"
 #include "berth/shell/client/file.h"
+#include "berth/shell/runner/orderly_end.h"
 
 namespace berth::app {
 namespace {
@@ -48,7 +49,7 @@ int PrintHelp(const RunOptions& options, const cli::FlagSet& flags) {
       "Usage: %s [flags]\n\n%s\n"
       "SIGINT and SIGTERM end it: bindings under way get %d s to end, and their events what is left of these, at\n"
       "least one. SIGUSR2 writes cache and queue into its log, and goes on.\n",
-      options.program.c_str(), flags.Help(kColumns).c_str(), kShutdownGraceSeconds);
+      options.program.c_str(), flags.Help(kColumns).c_str(), runner::kShutdownGraceSeconds);
   return cli::kExitOk;
 }
 

@@ -14,23 +14,19 @@
 namespace berth::app {
 namespace {
 
-std::string Size(std::uint64_t bytes) {
-  constexpr std::uint64_t kKibi = 1024;
-  if (bytes < kKibi * kKibi) return std::to_string((bytes + kKibi - 1) / kKibi) + " KiB";
-  const std::uint64_t tenths = bytes * 10 / (kKibi * kKibi);
-  return std::to_string(tenths / 10) + '.' + std::to_string(tenths % 10) + " MiB";
+// In the same words, whether the file was written or read.
+void Tell(const std::string& path, const whatif::SnapshotContents& contents) {
+  std::printf("%s: %s\n", cli::Printable(path).c_str(), cli::Printable(whatif::ToText(contents)).c_str());
 }
 
 // Reads a file to its end and says what is in it.
 int Check(const std::string& path) {
   QuestionOptions from;
   from.snapshot = path;
-  const auto state = ReadClusterFor(from);
+  whatif::SnapshotContents contents;
+  const auto state = ReadClusterFor(from, &contents);
   if (!state.ok()) return cli::FailWith(state.error());
-  std::printf("%s: %zu nodes, %zu pods, %zu other objects, Kubernetes %s, read %s\n", cli::Printable(path).c_str(),
-              state->nodes.size(), state->pods.size(), state->objects.size(),
-              state->kubernetes_version.empty() ? "unknown" : cli::Printable(state->kubernetes_version).c_str(),
-              FormatRfc3339(state->read_at).c_str());
+  Tell(path, contents);
   return cli::kExitOk;
 }
 
@@ -65,11 +61,7 @@ int RunSnapshot(const SnapshotOptions& options) {
                                 {.sink = writer->get(), .reads_pod_groups = true, .reads_composite_pod_groups = true});
   if (!state.ok()) return cli::FailWith(state.error());
   if (const auto written = (*writer)->Finish(*state); !written.ok()) return cli::FailWith(written.error());
-  std::size_t others = 0;
-  for (std::size_t kind = 2; kind < whatif::kKindCount; ++kind) others += (*writer)->count(kind);
-  std::printf("%s: %zu nodes, %zu pods, %zu other objects, %s%s\n", cli::Printable(options.output).c_str(),
-              (*writer)->count(whatif::kNodes), (*writer)->count(whatif::kPods), others,
-              Size((*writer)->bytes_written()).c_str(), options.anonymize ? ", anonymous" : "");
+  Tell(options.output, (*writer)->contents());
   return cli::kExitOk;
 }
 

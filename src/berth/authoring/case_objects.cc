@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "berth/api/decode.h"
+#include "berth/api/quantity.h"
 #include "berth/core/config/reader.h"
 #include "berth/framework/object_kinds.h"
 
@@ -66,13 +67,17 @@ json::object Amounts(ObjectReader& reader, std::string_view key,
   }
   for (const auto& member : *map) {
     const json::value& amount = member.value();
-    if (amount.is_string()) {
-      out[member.key()] = amount;
-    } else if (amount.is_number()) {
-      out[member.key()] = codec::WriteJson(amount);
+    const std::string path = reader.PathOf(key) + '.' + std::string(member.key());
+    if (!amount.is_string() && !amount.is_number()) {
+      reader.errors().Add(path, "must be an amount, for example 500m or 2Gi");
+      continue;
+    }
+    const std::string text = amount.is_string() ? std::string(amount.get_string()) : codec::WriteJson(amount);
+    const auto quantity = api::Quantity::Parse(text);
+    if (quantity.ok()) {
+      out[member.key()] = text;
     } else {
-      reader.errors().Add(reader.PathOf(key) + '.' + std::string(member.key()),
-                          "must be an amount, for example 500m or 2Gi");
+      reader.errors().Add(path, quantity.error().message);
     }
   }
   return out;

@@ -6,6 +6,7 @@
 #include "berth/authoring/case_run.h"
 #include "berth/base/check.h"
 #include "berth/base/log.h"
+#include "berth/plugins/registry.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace berth;

@@ -336,6 +336,10 @@ TEST(PluginTest, BrokenFiles) {
       {"a node with a slip", "plugin: Parrot\nnodes: [{name: a, image: x}]\npod: {name: p}\nfilter: {a: pass}\n",
        "nodes[0].image: unknown field; known here: allocatable, annotations, conditions, images, labels, name, taints, "
        "unschedulable; the nearest is images"},
+      {"an amount that is none",
+       "plugin: Parrot\nnodes: [{name: a, allocatable: {cpu: four}}]\npod: {name: p}\nfilter: {a: pass}\n",
+       "nodes[0].allocatable.cpu: \"four\" is no quantity: it must be a number and a suffix (such as 500m, 2, 1.5Gi or "
+       "1e3)"},
       {"an object of an unknown kind", head + "objects: [{kind: Ingress}]\npod: {name: p}\nplaced: a\n",
        "objects[0].kind: Invalid value: \"Ingress\": no plugin reads objects of this kind; nodes and pods have lists "
        "of "

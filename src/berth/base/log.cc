@@ -8,14 +8,18 @@
 #include <cstdio>
 #include <ctime>
 #include <memory>
+#include <mutex>
+#include <utility>
 
 #include <unistd.h>
 
 #include <spdlog/pattern_formatter.h>
-#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>
 
+#include "berth/base/line_queue.h"
 #include "berth/base/log_settings.h"
+#include "berth/base/log_writer.h"
 #include "berth/base/utf8.h"
 
 namespace berth::log {
@@ -36,6 +40,9 @@ class EpochMillis final : public spdlog::custom_flag_formatter {
   std::unique_ptr<spdlog::custom_flag_formatter> clone() const override { return std::make_unique<EpochMillis>(); }
 };
 
+// Of information that --v asks for; klog shows it as other information.
+constexpr spdlog::level::level_enum kDetailLevel = spdlog::level::debug;
+
 // As the settings of the moment say.
 class LineFormatter final : public spdlog::formatter {
  public:
@@ -44,7 +51,9 @@ class LineFormatter final : public spdlog::formatter {
     json_.add_flag<EpochMillis>('*').set_pattern("{\"ts\":%*,%v}");
   }
   void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& out) override {
-    (CurrentSettings().format == Format::kJson ? json_ : text_).format(message, out);
+    spdlog::details::log_msg shown = message;
+    if (shown.level == kDetailLevel) shown.level = spdlog::level::info;
+    (CurrentSettings().format == Format::kJson ? json_ : text_).format(shown, out);
   }
   std::unique_ptr<spdlog::formatter> clone() const override { return std::make_unique<LineFormatter>(); }
 
@@ -54,21 +63,46 @@ class LineFormatter final : public spdlog::formatter {
 
 std::atomic<Level> g_level{Level::kInfo};
 
-std::shared_ptr<spdlog::logger> MakeLogger(spdlog::sink_ptr sink) {
-  auto made = std::make_shared<spdlog::logger>("berth", std::move(sink));
+// Standard output or standard error: by the queue if there is one, else at once.
+class StreamSink final : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  explicit StreamSink(std::FILE* file) : file_(file) {}
+
+ protected:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    spdlog::memory_buf_t line;
+    formatter_->format(message, line);
+    if (const auto queue = WaitingLines()) {
+      using Rank = LineQueue::Rank;
+      const Rank rank = message.level == kDetailLevel          ? Rank::kDetail
+                        : message.level == spdlog::level::info ? Rank::kInfo
+                                                               : Rank::kProblem;
+      queue->Push(rank, ::fileno(file_), std::string(line.data(), line.size()));
+      return;
+    }
+    std::fwrite(line.data(), 1, line.size(), file_);
+    std::fflush(file_);
+  }
+  void flush_() override {}
+
+ private:
+  std::FILE* const file_;
+};
+
+std::shared_ptr<spdlog::logger> MakeLogger(std::FILE* file) {
+  auto made = std::make_shared<spdlog::logger>("berth", std::make_shared<StreamSink>(file));
   made->set_formatter(std::make_unique<LineFormatter>());
   made->set_level(spdlog::level::trace);
-  made->flush_on(spdlog::level::trace);
   return made;
 }
 
 spdlog::logger& ErrorStream() {
-  static const std::shared_ptr<spdlog::logger> logger = MakeLogger(std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  static const std::shared_ptr<spdlog::logger> logger = MakeLogger(stderr);
   return *logger;
 }
 
 spdlog::logger& InfoStream() {
-  static const std::shared_ptr<spdlog::logger> logger = MakeLogger(std::make_shared<spdlog::sinks::stdout_sink_mt>());
+  static const std::shared_ptr<spdlog::logger> logger = MakeLogger(stdout);
   return *logger;
 }
 
@@ -219,9 +253,11 @@ void WriteLine(const Line& line) {
   if (line.level < g_level.load(std::memory_order_relaxed)) return;
   const Settings& settings = CurrentSettings();
   const std::string text = settings.format == Format::kJson ? JsonOf(line) : TextOf(line);
-  static constexpr spdlog::level::level_enum kLevels[] = {spdlog::level::info, spdlog::level::info, spdlog::level::warn,
+  static constexpr spdlog::level::level_enum kLevels[] = {kDetailLevel, spdlog::level::info, spdlog::level::warn,
                                                           spdlog::level::err};
-  StreamFor(line.level, settings).log(kLevels[static_cast<std::size_t>(line.level)], "{}", text);
+  const bool is_detail = line.level == Level::kInfo && line.verbosity > 0;
+  const auto level = is_detail ? kDetailLevel : kLevels[static_cast<std::size_t>(line.level)];
+  StreamFor(line.level, settings).log(level, "{}", text);
 }
 
 // Without an area that of the caller's folder counts, which is found out where it matters alone.

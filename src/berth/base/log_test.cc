@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/base/log.h"
 
+#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "berth/base/log_settings.h"
+#include "berth/base/log_writer.h"
 
 namespace berth::log {
 namespace {
@@ -139,6 +141,29 @@ TEST(Log, VerbosityCanChange) {
   EXPECT_EQ(LineWith({Format::kText, 9, {}}, [] { Debug("area", "m"); }), "");
   EXPECT_EQ(LineWith({Format::kText, 9, {}}, [] { Warning("area", "m"); }), "");
   SetLevel(Level::kInfo);
+}
+
+TEST(Log, AWriterWritesTheSameLines) {
+  const std::uint64_t dropped = DroppedLines();
+  ::testing::internal::CaptureStderr();
+  {
+    const AsyncWriter writer;
+    for (int i = 0; i < 1000; ++i) Info("area", "m", {{"i", i}});
+    Flush(std::chrono::seconds(60));  // its end waits for two
+  }
+  const std::string text = ::testing::internal::GetCapturedStderr();
+  std::size_t at = 0;
+  for (int i = 0; i < 1000 && at != std::string::npos; ++i) at = text.find("\"m\" i=" + std::to_string(i) + "\n", at);
+  EXPECT_NE(at, std::string::npos) << "in their order, and all of them";
+  EXPECT_EQ(DroppedLines(), dropped);
+}
+
+TEST(Log, FlushWaitsForTheWriter) {
+  ::testing::internal::CaptureStderr();
+  const AsyncWriter writer;
+  Warning("area", "at last");
+  Flush(std::chrono::seconds(60));
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), ::testing::HasSubstr("\"at last\""));
 }
 
 TEST(Log, StreamsAreSplit) {

@@ -9,7 +9,6 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <streambuf>
 #include <string>
 #include <utility>
 
@@ -19,6 +18,7 @@
 #include <yaml-cpp/parser.h>
 
 #include "berth/base/utf8.h"
+#include "berth/codec/view_buffer.h"
 
 namespace berth::codec {
 namespace {
@@ -42,15 +42,6 @@ struct Refusal {
   }
   throw Refusal{InvalidError(text + std::string(message))};
 }
-
-// Reads a string_view without copying it.
-class ViewBuffer final : public std::streambuf {
- public:
-  explicit ViewBuffer(std::string_view text) {
-    char* begin = const_cast<char*>(text.data());  // NOLINT: a get area is only read
-    setg(begin, begin, begin + text.size());
-  }
-};
 
 bool IsOneOf(std::string_view text, std::initializer_list<std::string_view> words) {
   return std::find(words.begin(), words.end(), text) != words.end();

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "berth/core/config/args_reader.h"
+#include "berth/plugins/registry.h"
 
 namespace berth::plugins {
 namespace {

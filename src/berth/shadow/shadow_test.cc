@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "berth/core/config/default.h"
+#include "berth/plugins/registry.h"
 #include "berth/shadow/shadow_testing.h"
 
 namespace berth::shadow {

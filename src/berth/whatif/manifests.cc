@@ -8,6 +8,7 @@
 
 #include "berth/base/go_text.h"
 #include "berth/codec/yaml.h"
+#include "berth/codec/yaml_lines.h"
 #include "berth/devcluster/objects/metadata_validation.h"
 #include "berth/devcluster/objects/resource.h"
 #include "berth/devcluster/objects/schema.h"
@@ -68,8 +69,9 @@ Expected<void> ToError(const std::vector<FieldError>& errors, std::string_view p
 }
 
 // What must be right before anything else can be read of it.
-Expected<void> CheckShape(const ResourceType& type, json::object& object) {
-  if (const auto wrong = objects::WrongType(type, object)) return InvalidError(*wrong);
+Expected<void> CheckShape(const ResourceType& type, json::object& object, std::string_view path_prefix) {
+  if (const auto wrong = objects::FindWrongField(type, object))
+    return InvalidError(std::string(path_prefix) + wrong->field + ": " + wrong->message);
   const std::vector<std::string> unknown = objects::UnknownFields(type, object);
   if (!unknown.empty()) return InvalidError(GoAggregate(unknown));
   objects::DropNulls(object);
@@ -92,6 +94,9 @@ Expected<void> CheckJob(const json::object& job) {
   const json::object* spec = ObjectOf(job, "spec");
   const json::object* pod_template = spec == nullptr ? nullptr : ObjectOf(*spec, "template");
   if (pod_template == nullptr) return InvalidError("spec.template: Required value");
+  static const ResourceType* const pods = objects::FindResource("", "v1", "pods");
+  if (const auto wrong = objects::FindWrongField(*pods, *pod_template))
+    return InvalidError("spec.template." + wrong->field + ": " + wrong->message);
   std::vector<std::string> errors;
   for (const char* field : {"parallelism", "completions"}) {
     const json::value* value = spec->if_contains(field);
@@ -103,7 +108,7 @@ Expected<void> CheckJob(const json::object& job) {
   const std::string_view restart = pod == nullptr ? std::string_view() : TextOf(*pod, "restartPolicy");
   if (restart != "Never" && restart != "OnFailure")
     errors.emplace_back(R"(spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never")");
-  if (!errors.empty()) return InvalidError(Joined(errors));
+  if (!errors.empty()) return InvalidError(GoAggregate(errors));
   return {};
 }
 
@@ -135,6 +140,30 @@ std::vector<std::size_t> DocumentLines(std::string_view text) {
   return lines;
 }
 
+// Where a manifest is.
+struct Place {
+  const ManifestFile& file;
+  std::size_t document;             // of the file, from 0
+  std::optional<std::size_t> line;  // on which the document begins
+  std::string item = {};            // "items[2]" of a list
+
+  // "web.yaml:14", "web.yaml:14: items[2]".
+  std::string Text() const { return At(line); }
+  // The same with the line of what the error is about, where it can be told.
+  std::string TextFor(const Error& error) const {
+    const std::string field(codec::FieldPathOf(error.message));
+    const std::string path = item.empty() || field.empty() ? field : item + '.' + field;
+    const auto found = path.empty() ? std::nullopt : codec::LineOfField(file.text, path, document);
+    return At(found ? found : line);
+  }
+
+ private:
+  std::string At(std::optional<std::size_t> at) const {
+    return file.name + (at ? ':' + std::to_string(*at) : ": document " + std::to_string(document + 1)) +
+           (item.empty() ? "" : ": " + item);
+  }
+};
+
 class Reader {
  public:
   explicit Reader(const std::string& default_namespace) : default_namespace_(default_namespace) {}
@@ -147,9 +176,8 @@ class Reader {
     const std::vector<std::size_t> lines = DocumentLines(file.text);
     for (std::size_t i = 0; i < parsed->size(); ++i) {
       const bool has_line = lines.size() == parsed->size();
-      BERTH_RETURN_IF_ERROR(ReadDocument(
-          std::move((*parsed)[i]),
-          file.name + (has_line ? ':' + std::to_string(lines[i]) : ": document " + std::to_string(i + 1))));
+      BERTH_RETURN_IF_ERROR(
+          ReadDocument(std::move((*parsed)[i]), {file, i, has_line ? std::optional(lines[i]) : std::nullopt}));
     }
     return {};
   }
@@ -157,38 +185,39 @@ class Reader {
   Manifests Take() && { return std::move(out_); }
 
  private:
-  Expected<void> ReadDocument(json::value document, const std::string& place) {
+  Expected<void> ReadDocument(json::value document, const Place& place) {
     if (document.is_null()) return {};
-    if (!document.is_object()) return InvalidError(place + ": a manifest is an object with a kind");
+    if (!document.is_object()) return InvalidError(place.Text() + ": a manifest is an object with a kind");
     json::object& object = document.get_object();
     const std::string kind(TextOf(object, "kind"));
     const std::string version(TextOf(object, "apiVersion"));
-    if (kind.empty()) return InvalidError(place + ": kind: Required value");
-    if (version.empty()) return InvalidError(place + ": apiVersion: Required value");
+    if (kind.empty()) return InvalidError(place.Text() + ": kind: Required value");
+    if (version.empty()) return InvalidError(place.Text() + ": apiVersion: Required value");
     const json::value* items = object.if_contains("items");
     if (kind.ends_with("List") && items != nullptr && items->is_array()) return ReadList(object, place);
     return ReadObject(std::move(object), kind, version, place);
   }
 
   // Lists within lists are not read: depth is bounded so.
-  Expected<void> ReadList(json::object& list, const std::string& place) {
+  Expected<void> ReadList(json::object& list, const Place& place) {
     json::array& items = list["items"].get_array();
     for (std::size_t i = 0; i < items.size(); ++i) {
-      const std::string item_place = place + ": items[" + std::to_string(i) + ']';
+      Place item_place = place;
+      item_place.item = "items[" + std::to_string(i) + ']';
       json::object* item = items[i].if_object();
-      if (item == nullptr) return InvalidError(item_place + ": a manifest is an object with a kind");
+      if (item == nullptr) return InvalidError(item_place.Text() + ": a manifest is an object with a kind");
       const std::string kind(TextOf(*item, "kind"));
       const std::string version(TextOf(*item, "apiVersion"));
-      if (kind.empty()) return InvalidError(item_place + ".kind: Required value");
+      if (kind.empty()) return InvalidError(item_place.Text() + ".kind: Required value");
       BERTH_RETURN_IF_ERROR(ReadObject(std::move(*item), kind, version, item_place));
     }
     return {};
   }
 
   Expected<void> ReadObject(json::object object, const std::string& kind, const std::string& version,
-                            const std::string& place) {
+                            const Place& place) {
     if (out_.documents.size() + out_.left_out.size() >= kManifestsMax)
-      return Error{ErrorCode::kTooLarge, place + ": more than " + std::to_string(kManifestsMax) + " manifests"};
+      return Error{ErrorCode::kTooLarge, place.Text() + ": more than " + std::to_string(kManifestsMax) + " manifests"};
     const bool is_job = kind == kJob && version == kJobVersion;
     const ResourceType* type = is_job ? nullptr : FindType(version, kind);
     Manifest out;
@@ -203,14 +232,15 @@ class Reader {
     } else if (type != nullptr) {
       out.namespace_name.clear();
     }
-    out.where = place + ": " + kind + (out.where.empty() ? "" : " ") +
-                (out.namespace_name.empty() ? "" : out.namespace_name + '/') + out.where;
+    const std::string what = ": " + kind + (out.where.empty() ? "" : " ") +
+                             (out.namespace_name.empty() ? "" : out.namespace_name + '/') + out.where;
+    out.where = place.Text() + what;
     if (!is_job && type == nullptr) {
       out_.left_out.push_back(out.where + ": " + version + " " + kind + " is not simulated");
       return {};
     }
     if (const auto checked = Check(type, out.namespace_name, object); !checked.ok())
-      return Error{checked.error().code, out.where + ": " + checked.error().message};
+      return checked.error().Wrap(place.TextFor(checked.error()) + what);
     out.object = std::move(object);
     out_.documents.push_back(std::move(out));
     return {};
@@ -218,7 +248,7 @@ class Reader {
 
   static Expected<void> Check(const ResourceType* type, const std::string& namespace_name, json::object& object) {
     if (type == nullptr) return CheckJob(object);
-    BERTH_RETURN_IF_ERROR(CheckShape(*type, object));
+    BERTH_RETURN_IF_ERROR(CheckShape(*type, object, ""));
     json::object& metadata = MutableObjectOf(object, "metadata");
     if (type->namespaced) {
       metadata["namespace"] = namespace_name;
@@ -244,7 +274,7 @@ Expected<Manifests> ReadManifests(const std::vector<ManifestFile>& files, const 
 
 Expected<void> PreparePod(json::object& pod, std::string_view path_prefix, const AdmissionRules& rules) {
   static const ResourceType* const type = objects::FindResource("", "v1", "pods");
-  BERTH_RETURN_IF_ERROR(CheckShape(*type, pod));
+  BERTH_RETURN_IF_ERROR(CheckShape(*type, pod, path_prefix));
   BERTH_RETURN_IF_ERROR(rules.Admit(pod, path_prefix));
   return Prepare(*type, pod, path_prefix);
 }

@@ -58,18 +58,33 @@ TEST(ManifestsTest, BadInputNamesFileLineAndField) {
       {"no kind", "\n---\napiVersion: v1\n", "m.yaml:3: kind: Required value"},
       {"no version", "kind: Pod\n", "m.yaml:1: apiVersion: Required value"},
       {"unknown field", replaced("replicas: 3", "replicaz: 3"),
-       "m.yaml:1: Deployment default/web: unknown field \"spec.replicaz\""},
+       "m.yaml:5: Deployment default/web: unknown field \"spec.replicaz\""},
       {"wrong type", replaced("replicas: 3", "replicas: many"),
-       "m.yaml:1: Deployment default/web: json: cannot unmarshal string into Go struct field "
+       "m.yaml:5: Deployment default/web: spec.replicas: json: cannot unmarshal string into Go struct field "
        "DeploymentSpec.spec.replicas of type int32"},
       {"wrong value", replaced("replicas: 3", "replicas: -1"),
-       "m.yaml:1: Deployment default/web: spec.replicas: Invalid value: -1: must be greater than or equal to 0"},
+       "m.yaml:5: Deployment default/web: spec.replicas: Invalid value: -1: must be greater than or equal to 0"},
       {"a job without template", "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec: {}\n",
-       "m.yaml:1: Job default/j: spec.template: Required value"},
+       "m.yaml:4: Job default/j: spec.template: Required value"},
       {"a job that restarts",
        "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec: {parallelism: -1, template: {spec: {}}}\n",
-       "m.yaml:1: Job default/j: [spec.parallelism: Invalid value: -1: must be a whole number, 0 or more, "
+       "m.yaml:4: Job default/j: [spec.parallelism: Invalid value: -1: must be a whole number, 0 or more, "
        "spec.template.spec.restartPolicy: Required value: valid values: \"OnFailure\", \"Never\"]"},
+      {"no quantity", "---\n---\n" + replaced("cpu: 500m", "cpu: 1..5"),
+       "m.yaml:12: Deployment default/web: spec.template.spec.containers[0].resources.requests[cpu]: \"1..5\" is no "
+       "quantity: it must be a number and a suffix (such as 500m, 2, 1.5Gi or 1e3)"},
+      {"no quantity in a job",
+       "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec:\n  template:\n    spec:\n      restartPolicy: "
+       "Never\n"
+       "      containers:\n      - name: c\n        resources:\n          limits:\n            memory: lots\n",
+       "m.yaml:12: Job default/j: spec.template.spec.containers[0].resources.limits[memory]: \"lots\" is no quantity: "
+       "it must be a number and a suffix (such as 500m, 2, 1.5Gi or 1e3)"},
+      {"no quantity in a list",
+       "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Node\n  metadata: {name: node}\n  status:\n"
+       "    allocatable:\n      cpu: 4\n      nvidia.com/gpu: 1 pc\n",
+       "m.yaml:10: items[0]: Node node: status.allocatable[nvidia.com/gpu]: \"1 pc\" is no quantity: it must be a "
+       "number "
+       "and a suffix (such as 500m, 2, 1.5Gi or 1e3)"},
       {"an item without kind", "apiVersion: v1\nkind: List\nitems: [{}]\n", "m.yaml:1: items[0].kind: Required value"},
   };
   for (const BadCase& test : cases) {

@@ -327,7 +327,7 @@ TEST_F(SimulatedGroupsTest, WhatIsWrongWithAGroupIsNamed) {
   EXPECT_EQ(error(Group("g", "schedulingPolicy: {gang: {minCount: 0}}")),
             "m.yaml:1: PodGroup default/g: spec.schedulingPolicy.gang.minCount: Required value");
   EXPECT_EQ(error("---\n\n" + Group("g", "schedulingPolicy: {gang: {minimum: 1}}")),
-            "m.yaml:3: PodGroup default/g: unknown field \"spec.schedulingPolicy.gang.minimum\"");
+            "m.yaml:6: PodGroup default/g: unknown field \"spec.schedulingPolicy.gang.minimum\"");
   EXPECT_EQ(error(Group("g", "schedulingPolicy: {basic: {}}, priorityClassName: none")),
             "m.yaml:1: PodGroup default/g: spec.priorityClassName: no PriorityClass with name none was found");
   EXPECT_EQ(error(Composite("t", "schedulingPolicy: {gang: {minGroupCount: 0}}")),

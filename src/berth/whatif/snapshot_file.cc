@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/whatif/snapshot_file.h"
 
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "berth/codec/json.h"
@@ -21,7 +23,25 @@ std::string BerthVersion() {
   return agent.substr(agent.find('/') + 1);
 }
 
+std::string Size(std::uint64_t bytes) {
+  constexpr std::uint64_t kKibi = 1024;
+  if (bytes < kKibi * kKibi) return std::to_string((bytes + kKibi - 1) / kKibi) + " KiB";
+  const std::uint64_t tenths = bytes * 10 / (kKibi * kKibi);
+  return std::to_string(tenths / 10) + '.' + std::to_string(tenths % 10) + " MiB";
+}
+
 }  // namespace
+
+std::string ToText(const SnapshotContents& contents) {
+  std::size_t others = 0;
+  for (std::size_t kind = 0; kind < kKindCount; ++kind)
+    others += kind == kNodes || kind == kPods ? 0 : contents.counts.at(kind);
+  const std::string& version = contents.kubernetes_version;
+  return std::to_string(contents.counts.at(kNodes)) + " nodes, " + std::to_string(contents.counts.at(kPods)) +
+         " pods, " + std::to_string(others) + " other objects, Kubernetes " + (version.empty() ? "unknown" : version) +
+         ", read " + FormatRfc3339(contents.read_at) + ", " + Size(contents.bytes) +
+         (contents.is_anonymous ? ", anonymous" : "");
+}
 
 std::vector<std::string> AnnotationsThatPluginsRead() {
   return {"berth.dev/*",
@@ -75,19 +95,19 @@ Expected<void> SnapshotWriter::Take(std::size_t kind, const element& object) {
   line_.assign(R"({"kind":")").append(KindInfo(kind).name).append(R"(","object":)");
   pruners_.at(kind).Append(object, line_);
   line_ += '}';
-  ++counts_.at(kind);
+  ++contents_.counts.at(kind);
   return WriteLine();
 }
 
 Expected<void> SnapshotWriter::BeginAnew(std::size_t kind) {
-  counts_.at(kind) = 0;
+  contents_.counts.at(kind) = 0;
   line_.assign(R"({"anew":")").append(KindInfo(kind).name).append(R"("})");
   return WriteLine();
 }
 
 Expected<void> SnapshotWriter::Finish(const ClusterState& state) {
   json::object counts;
-  for (std::size_t kind = 0; kind < kKindCount; ++kind) counts[KindInfo(kind).name] = counts_[kind];
+  for (std::size_t kind = 0; kind < kKindCount; ++kind) counts[KindInfo(kind).name] = contents_.counts[kind];
   json::array left_out;
   for (const std::string& line : state.left_out)
     left_out.emplace_back(options_.anonymizer == nullptr ? line : options_.anonymizer->LeftOut(line));
@@ -99,10 +119,13 @@ Expected<void> SnapshotWriter::Finish(const ClusterState& state) {
   end["counts"] = std::move(counts);
   line_ = codec::WriteJson(json::object{{"end", std::move(end)}});
   BERTH_RETURN_IF_ERROR(WriteLine());
-  return file_->Finish();
+  BERTH_RETURN_IF_ERROR(file_->Finish());
+  contents_.kubernetes_version = state.kubernetes_version;
+  contents_.read_at = state.read_at;
+  contents_.bytes = file_->bytes_written();
+  contents_.is_anonymous = options_.anonymizer != nullptr;
+  return {};
 }
-
-std::uint64_t SnapshotWriter::bytes_written() const { return file_->bytes_written(); }
 
 // --- Reading ---------------------------------------------------------------------------------------------------------
 
@@ -174,9 +197,16 @@ std::string SnapshotParser::Told() const {
          " pods";
 }
 
-Expected<ClusterState> SnapshotParser::Finish() && {
+Expected<ClusterState> SnapshotParser::Finish(SnapshotContents* contents) && {
   if (!has_header_) return InvalidError("is no snapshot of berth: it is empty");
   if (!has_end_) return InvalidError("is cut off" + Told());
+  if (contents != nullptr) {
+    for (std::size_t kind = 0; kind < kKindCount; ++kind)
+      contents->counts[kind] = builder_.count(kind) + builder_.unreadable(kind);
+    contents->kubernetes_version = end_.kubernetes_version;
+    contents->read_at = end_.read_at;
+    contents->is_anonymous = end_.source.empty();
+  }
   ClusterState state = std::move(builder_).Take();
   // What this berth cannot read of what another has written comes behind what was left out then.
   end_.left_out.insert(end_.left_out.end(), state.left_out.begin(), state.left_out.end());
@@ -195,9 +225,14 @@ Expected<ClusterState> ReadSnapshot(const std::string& path, const SnapshotReadO
     return parser.Take(line);
   };
   BERTH_RETURN_IF_ERROR(ReadZstdFile(path, {kSnapshotLineBytesMax, kSnapshotBytesMax}, take));
-  auto state = std::move(parser).Finish();
+  auto state = std::move(parser).Finish(options.contents);
   if (!state.ok()) return Error{state.error().code, path + ": " + state.error().message};
   state->source = path;
+  if (options.contents != nullptr) {
+    std::error_code error;
+    const std::uintmax_t bytes = std::filesystem::file_size(path, error);
+    if (!error) options.contents->bytes = bytes;
+  }
   return state;
 }
 

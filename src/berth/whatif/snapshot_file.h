@@ -42,6 +42,17 @@ inline constexpr std::uint64_t kSnapshotBytesMax = std::uint64_t{64} << 30;
 // Keys of annotations that plugins read of any object; '*' as in api::PruneOptions.
 std::vector<std::string> AnnotationsThatPluginsRead();
 
+// What is in a file, the same for who has written it and who has read it.
+struct SnapshotContents {
+  std::array<std::size_t, kKindCount> counts{};  // by kind; finished pods too, and objects that this berth cannot read
+  std::string kubernetes_version;                // empty: not known
+  Time read_at{};
+  std::uint64_t bytes = 0;  // of the file
+  bool is_anonymous = false;
+};
+// "3 nodes, 2 pods, 14 other objects, Kubernetes v1.36.3, read 2026-03-01T10:00:00Z, 12 KiB", and ", anonymous".
+std::string ToText(const SnapshotContents& contents);
+
 struct SnapshotWriteOptions {
   std::string path;
   bool overwrites = false;               // else a file that is there stays, and Create() or Finish() fails
@@ -61,8 +72,8 @@ class SnapshotWriter final : public ObjectSink {
   // Of the state all but its objects. Once; nothing may be taken afterwards.
   Expected<void> Finish(const ClusterState& state);
 
-  std::size_t count(std::size_t kind) const { return counts_.at(kind); }
-  std::uint64_t bytes_written() const;
+  // After Finish().
+  const SnapshotContents& contents() const { return contents_; }
 
  private:
   SnapshotWriter(SnapshotWriteOptions options, std::unique_ptr<ZstdFileWriter> file);
@@ -71,7 +82,7 @@ class SnapshotWriter final : public ObjectSink {
   const SnapshotWriteOptions options_;
   std::unique_ptr<ZstdFileWriter> file_;
   std::vector<api::JsonPruner> pruners_;  // by kind
-  std::array<std::size_t, kKindCount> counts_{};
+  SnapshotContents contents_;
   std::string line_;
 };
 
@@ -82,8 +93,8 @@ class SnapshotParser {
 
   // A line without its end.
   Expected<void> Take(std::string_view line);
-  // After the last one.
-  Expected<ClusterState> Finish() &&;
+  // After the last one. `contents` gets all but `bytes`; null: nobody asks.
+  Expected<ClusterState> Finish(SnapshotContents* contents = nullptr) &&;
 
  private:
   Expected<void> TakeHeader(simdjson::dom::element line);
@@ -100,7 +111,8 @@ class SnapshotParser {
 // `progress` as in ClusterReadOptions, now and then.
 struct SnapshotReadOptions {
   std::function<void(std::string_view what, std::size_t count)> progress;
-  bool keeps_pod_details = false;  // see ClusterState::pod_details
+  bool keeps_pod_details = false;        // see ClusterState::pod_details
+  SnapshotContents* contents = nullptr;  // filled when all has been read; null: nobody asks
 };
 // Each error is one line that names the file.
 Expected<ClusterState> ReadSnapshot(const std::string& path, const SnapshotReadOptions& options = {});

@@ -100,6 +100,36 @@ TEST_F(SnapshotFileTest, WhatIsWrittenIsRead) {
   EXPECT_EQ(state->left_out, End().left_out);
 }
 
+TEST_F(SnapshotFileTest, WhoWritesAndWhoReadsCountAlike) {
+  const Anonymizer anonymizer({1, 2});
+  for (const Anonymizer* each : {static_cast<const Anonymizer*>(nullptr), &anonymizer}) {
+    SnapshotWriteOptions options;
+    options.path = path;
+    options.overwrites = true;
+    options.anonymizer = each;
+    const auto writer = SnapshotWriter::Create(options);
+    ASSERT_TRUE(writer.ok());
+    for (const char* object : {R"({"metadata":{"name":"web"},"status":{"phase":"Running"}})",
+                               R"({"metadata":{"name":"done"},"status":{"phase":"Succeeded"}})"})
+      ASSERT_TRUE(Put(**writer, "Pod", object).ok());
+    ASSERT_TRUE(Put(**writer, "Node", R"({"metadata":{"name":"n1"}})").ok());
+    ASSERT_TRUE(Put(**writer, "Namespace", R"({"metadata":{"name":"shop"}})").ok());
+    ASSERT_TRUE(Put(**writer, "PriorityClass", R"({"metadata":{"name":"high"},"value":5})").ok());
+    // What this berth cannot read, another has written.
+    ASSERT_TRUE(Put(**writer, "Node", R"({"metadata":{"name":"n2"},"status":{"allocatable":{"cpu":"x"}}})").ok());
+    ASSERT_TRUE((*writer)->Finish(End()).ok());
+
+    SnapshotContents contents;
+    SnapshotReadOptions how;
+    how.contents = &contents;
+    ASSERT_TRUE(ReadSnapshot(path, how).ok());
+    EXPECT_EQ(ToText(contents), ToText((*writer)->contents()));
+    EXPECT_EQ(ToText(contents),
+              std::string("2 nodes, 2 pods, 2 other objects, Kubernetes v1.36.3, read 2026-03-01T10:00:00Z, 1 KiB") +
+                  (each == nullptr ? "" : ", anonymous"));
+  }
+}
+
 TEST_F(SnapshotFileTest, MuchTextInALittleFileIsRefused) {
   const auto read = [this](std::size_t lines) {
     WriteLines(std::vector<std::string>(lines, std::string(std::size_t{7} << 20, ' ')));

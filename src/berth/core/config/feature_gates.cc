@@ -83,6 +83,7 @@ constexpr auto kEffects = std::to_array<Effect>({
     {"StorageCapacityScoring", kSwitched},
     {"TaintTolerationComparisonOperators", kOnly, false, kNotHere},
     {"TopologyAwareWorkloadScheduling", kSwitched, false, kOldPodGroups, 37},
+    {"UnauthenticatedHTTP2DOSMitigation", kSwitched},
     {"UnlockWhileProcessingFIFO", kEither, false, "it is about a queue inside client-go"},
     {"VolumeLimitScaling", kSwitched},
     {"WatchListClient", kEither, false, "berth asks for a streaming list, and lists where the server has none"},

@@ -37,6 +37,9 @@ class QueueMetrics {
   void Begin(instruments::SchedulerMetrics& metrics, instruments::Stopwatch& stopwatch, const Rejectors& rejectors);
   bool is_on() const { return metrics_ != nullptr; }
 
+  // The label of the cause; after Begin().
+  std::string LabelOf(Cause cause) const { return CauseLabel(static_cast<std::size_t>(cause)); }
+
   // `place`: one of kActive, the back-offs and the two for pods that wait.
   void ObserveIncoming(Place place, Cause cause) {
     if (metrics_ == nullptr) return;

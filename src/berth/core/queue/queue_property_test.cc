@@ -449,7 +449,7 @@ TEST_P(QueueProperty, AgreesWithItsTwin) {
       twin.Update(before, pod, now);
     } else if (action < 88) {
       const std::string uid = sketch()->uid;
-      queue.Delete(uid);
+      queue.Delete(uid, now);
       twin.Delete(uid);
     } else if (action < 90) {
       const std::string uid = sketch()->uid;

@@ -47,6 +47,7 @@ class SchedulingQueue::Impl final : private EntityPlaces {
   Impl(Options options, const framework::QueueSortPlugin& sort, absl::flat_hash_map<std::string, ProfileHooks> profiles)
       : nominates_gated_pods(options.nominates_gated_pods),
         counts_from_flush(options.wildcards_reach_gated_pods),
+        logs_moves(options.logs_moves),
         backoff_policy{options.initial_backoff, options.max_backoff},
         order(sort),
         rejectors(std::move(profiles), options.wildcards_reach_gated_pods),
@@ -158,8 +159,29 @@ class SchedulingQueue::Impl final : private EntityPlaces {
   }
 
   void ObserveIncoming(const Entry& entry, Place place, Cause cause) {
-    if (!entry.info.is_pod_group) return metrics.ObserveIncoming(place, cause);
+    if (!entry.info.is_pod_group) {
+      if (logs_moves) LogMove(entry, place, cause);
+      return metrics.ObserveIncoming(place, cause);
+    }
     RecordGroup(*entry.group, place, cause, true);
+  }
+  // Upstream says so in the source of the queue that the pod comes into, and of attempts that failed sooner.
+  void LogMove(const Entry& entry, Place place, Cause cause) const {
+    const bool is_active = place == Place::kActive;
+    const bool is_backoff = place == Place::kBackoff || place == Place::kErrorBackoff;
+    const bool has_failed = cause == Cause::kScheduleAttemptFailure;
+    const log::Detail detail{has_failed ? 3 : 5, has_failed || (!is_active && !is_backoff) ? "scheduling_queue"
+                                                 : is_active                               ? "active_queue"
+                                                                                           : "backoff_queue"};
+    if (!metrics.is_on() || !log::Enabled(detail)) return;
+    log::Info(detail, "queue",
+              place == Place::kGated ? "Pod moved to an internal scheduling queue, because the pod is gated"
+                                     : "Pod moved to an internal scheduling queue",
+              {{"pod", entry.info.pod->Key()},
+               {"event", metrics.LabelOf(cause)},
+               {"queue", is_active    ? "Active"
+                         : is_backoff ? "Backoff"
+                                      : "Unschedulable"}});
   }
   void RecordGroup(const PodGroupEntity& group, Place place, Cause cause, bool is_moved) {
     metrics.ObserveIncomingGroup(place, cause, group.members.size(), group.root.is_composite, is_moved);
@@ -227,7 +249,7 @@ class SchedulingQueue::Impl final : private EntityPlaces {
     const std::size_t name_hash = ByName::HashOf(name);
     if (Entry* const namesake = by_name.Find(name, name_hash); namesake != nullptr) {
       nominator.DeleteNominated(namesake->info.pod->uid);
-      Erase(namesake);
+      Drop(namesake, now);
     }
     Entry* const entry = Create(std::move(pod), uid_hash, name_hash);
     entry->info.timestamp = now;
@@ -285,11 +307,30 @@ class SchedulingQueue::Impl final : private EntityPlaces {
     }
   }
 
-  void Delete(std::string_view uid) {
+  void Delete(std::string_view uid, Time now) {
     // `uid` may belong to the pod that goes away with the entry.
     nominator.DeleteNominated(uid);
     Entry* const entry = by_uid.Find(uid);
-    if (entry != nullptr && entry->place != Place::kInFlight) Erase(entry);
+    if (entry != nullptr && entry->place != Place::kInFlight) Drop(entry, now);
+  }
+
+  // Of a pod that waits.
+  void Drop(Entry* entry, Time now) {
+    PodGroupEntity* const group = entry->place == kInGroup && entry->group->members.size() > 1 ? entry->group : nullptr;
+    const bool held_group =
+        group != nullptr && group->entry->place == Place::kGated && IsHeldByGate(*entry, *group->entry);
+    Erase(entry);
+    if (held_group) Reconsider(*group, now);
+  }
+
+  // Whether the plugin that gates the group refuses this member of it.
+  static bool IsHeldByGate(const Entry& member, const Entry& group) {
+    if (member.profile == nullptr) return false;
+    const auto& ids = member.profile->pre_enqueue_ids;
+    const auto gating = std::ranges::find(ids, group.rejector_set->gating);
+    if (gating == ids.end()) return false;
+    const auto& plugin = *member.profile->hooks.pre_enqueue[static_cast<std::size_t>(gating - ids.begin())];
+    return !Ask(plugin, *member.info.pod).IsSuccess();
   }
 
   std::optional<QueuedPodInfo> Pop(Time now) {
@@ -365,6 +406,11 @@ class SchedulingQueue::Impl final : private EntityPlaces {
     Detach(group.entry);
     parked.Park(group.entry);
     RecordGroup(group, group.entry->place, Cause::kPodAdd, true);
+  }
+  void Reconsider(PodGroupEntity& group, Time now) override {
+    constexpr ClusterEvent kPodDeleted{framework::EventResource::kUnschedulablePod, framework::action::kDelete};
+    if (group.entry->place != Place::kGated) return;
+    Requeue(group.entry, Strategy::kAfterBackoff, now, EventCause(rejectors.InternEvent(kPodDeleted)));
   }
 
   // How worthwhile the event makes what waits: a group is as worth requeuing as the best of its pods.
@@ -598,6 +644,7 @@ class SchedulingQueue::Impl final : private EntityPlaces {
   QueueMetrics metrics;
   const bool nominates_gated_pods;
   const bool counts_from_flush;
+  const bool logs_moves;
   const Backoff backoff_policy;
   Sort order;
   Rejectors rejectors;
@@ -637,15 +684,15 @@ std::size_t SchedulingQueue::refused_group_count() const { return impl_->groups 
 void SchedulingQueue::PodGroupAdded(const framework::PodGroupKey& group, Time now) {
   if (impl_->groups) impl_->groups->ObjectAdded(group, now);
 }
-void SchedulingQueue::PodGroupGone(const framework::PodGroupKey& old_root) {
-  if (impl_->groups) impl_->groups->ObjectGone(old_root);
+void SchedulingQueue::PodGroupGone(const framework::PodGroupKey& old_root, Time now) {
+  if (impl_->groups) impl_->groups->ObjectGone(old_root, now);
 }
 
 void SchedulingQueue::Add(PodInfoPtr pod, Time now) { impl_->Add(std::move(pod), now); }
 void SchedulingQueue::Update(const PodInfoPtr& old_pod, PodInfoPtr new_pod, Time now) {
   impl_->Update(old_pod, std::move(new_pod), now);
 }
-void SchedulingQueue::Delete(std::string_view uid) { impl_->Delete(uid); }
+void SchedulingQueue::Delete(std::string_view uid, Time now) { impl_->Delete(uid, now); }
 std::optional<QueuedPodInfo> SchedulingQueue::Pop(Time now) { return impl_->Pop(now); }
 bool SchedulingQueue::AddUnschedulable(QueuedPodInfo info, const std::set<std::string>& unschedulable_plugins,
                                        const std::set<std::string>& pending_plugins, Time now) {

@@ -146,6 +146,8 @@ class SchedulingQueue {
     // As framework::Release has them.
     bool nominates_gated_pods = false;
     bool wildcards_reach_gated_pods = false;
+    // Pods' moves are lines of the log, with --v=5 and --vmodule, as upstream's.
+    bool logs_moves = false;
   };
 
   // Events that are kept for pods in flight. Beyond this number all are dropped, and every pod that was in flight then
@@ -173,7 +175,8 @@ class SchedulingQueue {
   void Update(const framework::PodInfoPtr& old_pod, framework::PodInfoPtr new_pod, Time now);
 
   // The pod is gone, has a node now, or is not ours any more. A pod in flight stays so until Done or AddUnschedulable.
-  void Delete(std::string_view uid);
+  // Where it alone held its group back, the group may be tried.
+  void Delete(std::string_view uid, Time now);
 
   // The next pod to schedule: the head of activeQ or, when that is empty, of the back-off heap of refused pods, even if
   // its back-off is not over. The pod is in flight until Done or AddUnschedulable.
@@ -190,7 +193,7 @@ class SchedulingQueue {
   // The object of a group has come: pods that waited for it join their groups. Follow it with Move().
   void PodGroupAdded(const framework::PodGroupKey& group, Time now);
   // The object of a group is gone; `old_root` was its root.
-  void PodGroupGone(const framework::PodGroupKey& old_root);
+  void PodGroupGone(const framework::PodGroupKey& old_root, Time now);
 
   // The attempt failed. `info` is what Pop returned, with the pod's newest object in `info.pod`; the caller has made
   // sure that the pod still exists and has no node. Both sets empty: an error, tried again after its own back-off. Also

@@ -631,7 +631,7 @@ TEST_F(WaitingClassesTest, AnUpdateTakesThePodToItsNewClass) {
   changed->pod_class = pods.back()->pod_class;
   queue->Update(pods[5], changed, kStart);
   for (const PodInfoPtr& pod : pods) {
-    if (pod->pod_class == pods[0]->pod_class && pod != pods[5]) queue->Delete(pod->uid);
+    if (pod->pod_class == pods[0]->pod_class && pod != pods[5]) queue->Delete(pod->uid, kStart);
   }
   EXPECT_EQ(Move(events::kNodeAdd), 0U);
   EXPECT_EQ(asked, kClasses - 1);
@@ -660,11 +660,11 @@ TEST_F(SchedulingQueueTest, DeleteForgetsAPodInEveryPlaceButNotInFlight) {
   EXPECT_EQ(PopName(), "flying");
   for (const char* name : {"unschedulable", "error", "gated", "active"}) {
     EXPECT_TRUE(queue->Contains(std::string("uid-") + name));
-    queue->Delete(std::string("uid-") + name);
+    queue->Delete(std::string("uid-") + name, now);
     EXPECT_EQ(PlaceOf(name), std::nullopt) << name;
   }
-  queue->Delete("uid-flying");
-  queue->Delete("uid-unknown");
+  queue->Delete("uid-flying", now);
+  queue->Delete("uid-unknown", now);
   EXPECT_TRUE(queue->IsInFlight("uid-flying"));
   EXPECT_FALSE(queue->Contains("uid-flying"));
   queue->Done("uid-flying");
@@ -696,7 +696,7 @@ TEST_F(SchedulingQueueTest, AnAttemptOfAnOldPodDoesNotComeBackBesideTheNewOne) {
   EXPECT_EQ(queue->Dump().size(), 1U);
   // Also after Done.
   EXPECT_FALSE(queue->AddUnschedulable(*old, {"Fit"}, {}, now));
-  queue->Delete("new");
+  queue->Delete("new", now);
   EXPECT_TRUE(queue->AddUnschedulable(*old, {"Fit"}, {}, now));
 }
 
@@ -791,7 +791,7 @@ TEST_F(SchedulingQueueTest, NominationsFollowThePods) {
   EXPECT_EQ(queue->nominator().NominatedNode("uid-a"), "n1");
   queue->Update(a, MakePodInfo({.name = "a", .nominated_node_name = "n2"}), now);
   EXPECT_EQ(queue->nominator().NominatedNode("uid-a"), "n2");
-  queue->Delete("uid-a");
+  queue->Delete("uid-a", now);
   EXPECT_TRUE(queue->nominator().empty());
   // A new pod at the gate holds no room.
   Add({.name = "gated", .nominated_node_name = "n1", .gates = {"GateA"}});

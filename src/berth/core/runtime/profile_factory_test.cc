@@ -9,6 +9,7 @@
 
 #include "berth/core/config/default.h"
 #include "berth/plugins/own_plugins.h"
+#include "berth/plugins/registry.h"
 #include "berth/testing/fake_handle.h"
 
 namespace berth::runtime {

@@ -7,6 +7,7 @@
 #include "berth/base/log.h"
 #include "berth/core/runtime/profile_plugins.h"
 #include "berth/core/runtime/refusals.h"
+#include "berth/core/scheduler/choice_reason.h"
 #include "berth/core/scheduler/pod_group_trial.h"
 
 namespace berth::scheduler {
@@ -20,13 +21,6 @@ constexpr std::string_view kArea = "scheduler";
 constexpr log::Detail DetailOf(int verbosity) { return {verbosity, "schedule_one"}; }
 
 bool IsTold(const CoreState& state) { return state.options.metrics != nullptr; }
-
-std::int64_t WeightOf(const Profile& profile, std::string_view plugin) {
-  for (const runtime::WeightedScore& score : profile.plugins->score) {
-    if (score.plugin->Name() == plugin) return score.weight;
-  }
-  return 1;
-}
 
 }  // namespace
 
@@ -43,7 +37,7 @@ void LogScores(const CoreState& state, const Profile& profile, const PodInfo& po
   const std::string key = pod.Key();
   const auto name = [&](std::size_t i) { return state.cache.nodes().Name(outcome.feasible[i]); };
   for (const auto& [plugin, scores] : outcome.scores) {
-    const std::int64_t weight = WeightOf(profile, plugin);
+    const std::int64_t weight = WeightOf(*profile.plugins, plugin);
     for (std::size_t i = 0; i < scores.size(); ++i)
       log::Info(kDetail, kArea, "Plugin scored node for pod",
                 {{"pod", key}, {"plugin", plugin}, {"node", name(i)}, {"score", weight * scores[i]}});
@@ -71,6 +65,18 @@ void LogFailedAttempt(const CoreState& state, const PodInfo& pod, const Scheduli
     log::Info(kDetail, kArea, "Unable to schedule pod; no fit; waiting",
               {{"pod", pod.Key()}, {"err", failure.message}});
   }
+}
+
+void LogDecision(const Decision& decision) {
+  constexpr log::Detail kDetail = DetailOf(4);
+  if (!log::Enabled(kDetail)) return;
+  log::Info(kDetail, kArea, decision.node_name.empty() ? "Not placed" : "Placed",
+            {{"pod", decision.PodKey()},
+             {"node", decision.node_name},
+             {"why", decision.Why()},
+             {"attempt", decision.attempt},
+             {"cycle", decision.cycle},
+             {"seed", decision.seed}});
 }
 
 void LogBound(const CoreState& state, const BindingCycle& cycle) {

@@ -6,6 +6,7 @@
 #include "berth/core/runtime/outcome.h"
 #include "berth/core/scheduler/binding_cycle.h"
 #include "berth/core/scheduler/core_state.h"
+#include "berth/core/scheduler/decision_log.h"
 #include "berth/core/scheduler/scheduling_failure.h"
 #include "berth/framework/pod_info.h"
 
@@ -18,6 +19,8 @@ void LogScores(const CoreState& state, const Profile& profile, const framework::
                const runtime::Outcome& outcome);
 // --v=2; an error always.
 void LogFailedAttempt(const CoreState& state, const framework::PodInfo& pod, const SchedulingFailure& failure);
+// --v=4: what was decided and why, which upstream has no line for. A line costs more than the decision.
+void LogDecision(const Decision& decision);
 // --v=2
 void LogBound(const CoreState& state, const BindingCycle& cycle);
 

@@ -232,7 +232,7 @@ TEST_F(BindingCyclesTest, EndsOfAPermitWait) {
     c.end();
     EXPECT_EQ(Take().front(), "status p " + c.message + " nominates ");
     ExpectBackInQueue();
-    state().queue.Delete("uid-default-p");
+    state().queue.Delete("uid-default-p", state().now);
   }
 }
 
@@ -267,7 +267,7 @@ TEST_F(BindingCyclesTest, WhatAFailedWriteSaysAboutTheBinding) {
       ExpectBackInQueue();
     }
     EXPECT_TRUE(bindings().empty());
-    state().queue.Delete("uid-default-p");
+    state().queue.Delete("uid-default-p", state().now);
   }
 }
 

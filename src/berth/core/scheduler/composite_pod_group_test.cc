@@ -45,6 +45,18 @@ class CompositePodGroupTest : public ::testing::Test {
   GroupHarness h_{kCompositeGates};
 };
 
+TEST_F(CompositePodGroupTest, AnotherGroupOfTheSameNameMayWantFewer) {
+  AddNodes(1);
+  h_.Set(Composite("top", 2));
+  h_.Set(Within("top", Gang("a", 2)));
+  h_.AddMembers("a", 2);
+  EXPECT_FALSE((h_.Cycle(), h_.is_ready));
+  api::CompositePodGroup another = Composite("top", 1);
+  another.metadata.uid = "another";
+  h_.Set(another);
+  EXPECT_EQ(h_.Cycle().bound.size(), 2u);
+}
+
 TEST_F(CompositePodGroupTest, AllGroupsAreBoundInOneCycle) {
   AddNodes(2);
   h_.Set(Composite("top", 2));

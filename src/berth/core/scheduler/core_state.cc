@@ -10,6 +10,7 @@ namespace {
 SchedulerOptions For(const framework::Release& release, SchedulerOptions options) {
   options.queue.nominates_gated_pods = release.nominates_gated_pods;
   options.queue.wildcards_reach_gated_pods = release.wildcards_reach_gated_pods;
+  options.queue.logs_moves = options.metrics != nullptr;
   return options;
 }
 

@@ -13,9 +13,10 @@ std::string Decision::Why() const {
   if (node_name.empty()) {
     why = message;
   } else if (feasible_count == 1) {
-    why = "the only feasible node of " + std::to_string(node_count);
+    why = reason.empty() ? "the only feasible node of " + std::to_string(node_count) : reason;
   } else {
-    why = "best of " + std::to_string(feasible_count) + " feasible nodes, score " + std::to_string(total);
+    why = "best of " + std::to_string(feasible_count) + " feasible nodes" +
+          (reason.empty() ? ", score " + std::to_string(total) : ": " + reason);
   }
   if (node_name.empty() || refusals.empty()) return why;
   why += "; refused:";
@@ -28,7 +29,7 @@ std::string Decision::Why() const {
 std::size_t Decision::TextBytes() const {
   std::size_t bytes = message.size();
   for (const auto& [status, count] : refusals) {
-    for (const std::string& reason : status.reasons()) bytes += sizeof(reason) + reason.size();
+    for (const std::string& text : status.reasons()) bytes += sizeof(text) + text.size();
   }
   return bytes;
 }
@@ -39,7 +40,7 @@ void Decision::Clear(std::size_t message_bytes_max) {
   attempt = 0;
   total = 0;
   node_count = feasible_count = 0;
-  for (std::string* const text : {&pod_namespace, &pod_name, &pod_uid, &node_name, &message}) text->clear();
+  for (std::string* const text : {&pod_namespace, &pod_name, &pod_uid, &node_name, &message, &reason}) text->clear();
   if (message.capacity() > message_bytes_max) message.shrink_to_fit();
   refusals.clear();
 }
@@ -55,17 +56,18 @@ void OlderDecision::Assign(const Decision& decision, std::size_t text_bytes_max)
   const bool is_large = decision.TextBytes() > text_bytes_max;
   const std::string_view message = is_large ? CutUtf8(decision.message, text_bytes_max) : decision.message;
   refusals_ = is_large || decision.refusals.empty() ? nullptr : std::make_unique<const Refusals>(decision.refusals);
-  const std::array<std::pair<std::string_view, std::uint32_t OlderDecision::*>, 5> parts = {{
+  const std::array<std::pair<std::string_view, std::uint32_t OlderDecision::*>, 6> parts = {{
       {decision.pod_namespace, &OlderDecision::namespace_end_},
       {decision.pod_name, &OlderDecision::name_end_},
       {decision.pod_uid, &OlderDecision::uid_end_},
       {decision.node_name, &OlderDecision::node_end_},
       {message, &OlderDecision::message_end_},
+      {decision.reason, &OlderDecision::reason_end_},
   }};
   std::size_t size = 0;
   for (const auto& [text, end] : parts) size += text.size();
   // A block that fits is used again.
-  if (size > message_end_ || size < message_end_ / 2) texts_ = std::make_unique_for_overwrite<char[]>(size);
+  if (size > reason_end_ || size < reason_end_ / 2) texts_ = std::make_unique_for_overwrite<char[]>(size);
   char* at = texts_.get();
   for (const auto& [text, end] : parts) {
     at = std::ranges::copy(text, at).out;
@@ -88,6 +90,7 @@ Decision OlderDecision::Unpack() const {
   decision.feasible_count = feasible_count_;
   if (refusals_ != nullptr) decision.refusals = *refusals_;
   decision.message = message();
+  decision.reason = reason();
   return decision;
 }
 

@@ -36,13 +36,16 @@ struct Decision {
   // How many nodes were refused for what. The status names the plugin.
   std::vector<std::pair<framework::Status, std::size_t>> refusals;
   std::string message;  // why it was not placed
+  // With detail (runtime::EvaluatorOptions): why this one of the feasible nodes.
+  std::string reason;
 
   // As a new one. It keeps the room of its texts, but for a message that was longer than that.
   void Clear(std::size_t message_bytes_max);
   // About what message and refusals take.
   std::size_t TextBytes() const;
   std::string PodKey() const { return pod_namespace + "/" + pod_name; }
-  // One line: "best of 3 feasible nodes, score 521; refused: 2 TaintToleration node(s) had untolerated taint(s)".
+  // One line: "best of 3 feasible nodes, score 521; refused: 2 TaintToleration node(s) had untolerated taint(s)", with
+  // detail "best of 3 feasible nodes: NodeResourcesFit scores 95 here, 91 on node-3; refused: ...".
   std::string Why() const;
 };
 
@@ -56,6 +59,7 @@ class OlderDecision {
   std::string_view pod_name() const { return Text(namespace_end_, name_end_); }
   std::string_view pod_uid() const { return Text(name_end_, uid_end_); }
   std::string_view message() const { return Text(node_end_, message_end_); }
+  std::string_view reason() const { return Text(message_end_, reason_end_); }
   Decision Unpack() const;
 
  private:
@@ -67,7 +71,7 @@ class OlderDecision {
   std::uint64_t seed_ = 0;
   Time time_{};
   std::int64_t total_ = 0;
-  std::unique_ptr<char[]> texts_;  // namespace, name, uid, node and message, one after the other
+  std::unique_ptr<char[]> texts_;  // namespace, name, uid, node, message and reason, one after the other
   std::unique_ptr<const Refusals> refusals_;
   std::int32_t attempt_ = 0;
   std::uint32_t node_count_ = 0;
@@ -77,6 +81,7 @@ class OlderDecision {
   std::uint32_t uid_end_ = 0;
   std::uint32_t node_end_ = 0;
   std::uint32_t message_end_ = 0;
+  std::uint32_t reason_end_ = 0;
 };
 
 class DecisionLog {

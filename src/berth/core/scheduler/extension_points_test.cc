@@ -5,6 +5,8 @@
 #include <map>
 
 #include "berth/core/scheduler/extension_points_testing.h"
+#include "berth/framework/preemption_report.h"
+#include "berth/framework/preemption_review.h"
 
 namespace berth::scheduler {
 namespace {

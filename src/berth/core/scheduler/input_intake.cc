@@ -11,6 +11,7 @@
 #include "berth/base/log.h"
 #include "berth/core/queue/large_pods.h"
 #include "berth/core/queue/update_events.h"
+#include "berth/core/scheduler/event_log.h"
 #include "berth/core/scheduler/nomination_moves.h"
 #include "berth/core/scheduler/scheduling_failure.h"
 #include "berth/framework/object_kinds.h"
@@ -122,6 +123,7 @@ void InputIntake::SetAssignedPod(const PodInfoPtr& pod) {
   scheduling_.PodChanged(pod);
   PodInfoPtr old;
   const PodChange change = state_.cache.SetPod(pod, &old);
+  LogPodEvent(state_, change == PodChange::kUpdated ? ObjectEvent::kUpdate : ObjectEvent::kAdd, *pod, true);
   if (change == PodChange::kUpdated) {
     for (const ClusterEvent& event : queue::PodUpdateEvents(*old, *pod)) {
       state_.queue.Move(event, {.old_pod = old, .new_pod = pod}, state_.now);
@@ -137,7 +139,7 @@ void InputIntake::SetAssignedPod(const PodInfoPtr& pod) {
   }
   // An assumed pod is in no queue: it was taken out to be decided, and is put back only when the assumption ends.
   EndNomination(state_, *pod);
-  if (change != PodChange::kConfirmed) state_.queue.Delete(pod->uid);
+  if (change != PodChange::kConfirmed) state_.queue.Delete(pod->uid, state_.now);
   constexpr ClusterEvent kAdded{EventResource::kAssignedPod, action::kAdd};
   state_.queue.Move(kAdded, {.new_pod = pod}, state_.now);
   if (change != PodChange::kAdded) bindings_.PodAssigned(pod);
@@ -155,7 +157,7 @@ void InputIntake::SetPendingPod(const PodInfoPtr& pod) {
     if (!is_ours) unclaimed_.Note(pod, state_.now);
     groups_.PodGone(pod->uid);
     const std::string nominated_node(state_.queue.nominator().NominatedNode(pod->uid));
-    state_.queue.Delete(pod->uid);
+    state_.queue.Delete(pod->uid, state_.now);
     if (!nominated_node.empty()) MoveForNomination(state_, *pod, nominated_node);
     return;
   }
@@ -166,6 +168,7 @@ void InputIntake::SetPendingPod(const PodInfoPtr& pod) {
   groups_.PodPending(pod);
   const PodInfoPtr* const waiting = state_.queue.FindWaiting(pod->uid);
   if (waiting == nullptr) {
+    LogPodEvent(state_, ObjectEvent::kAdd, *pod, false);
     state_.queue.Add(pod, state_.now);
     groups_.PodAdded(pod);
     Handled({EventResource::kUnschedulablePod, action::kAdd});
@@ -173,6 +176,7 @@ void InputIntake::SetPendingPod(const PodInfoPtr& pod) {
   }
   const PodInfoPtr old = *waiting;
   if (old->resource_version == pod->resource_version && !pod->resource_version.empty()) return;
+  LogPodEvent(state_, ObjectEvent::kUpdate, *pod, false);
   state_.queue.Update(old, pod, state_.now);
   RepeatOverwrittenStatus(state_, *old, *pod);
   if (!old->nominated_node_name.empty() && old->nominated_node_name != pod->nominated_node_name) {
@@ -237,6 +241,7 @@ void InputIntake::TakePodOut(std::string_view uid) {
   if (const PodInfoPtr* known = state_.cache.FindPod(uid)) {
     const PodInfoPtr pod = *known;
     RecordGone(*pod);
+    LogPodEvent(state_, ObjectEvent::kDelete, *pod, true);
     state_.cache.RemovePod(uid);
     constexpr ClusterEvent kDeleted{EventResource::kAssignedPod, action::kDelete};
     state_.queue.Move(kDeleted, {.old_pod = pod}, state_.now);
@@ -246,8 +251,11 @@ void InputIntake::TakePodOut(std::string_view uid) {
   // It may be in no queue any more: one that is being deleted is dropped when its turn comes.
   const PodInfoPtr nominated = state_.queue.nominator().FindPod(uid);
   const std::string nominated_node(state_.queue.nominator().NominatedNode(uid));
-  if (const PodInfoPtr* waiting = state_.queue.FindWaiting(uid)) RecordGone(**waiting);
-  state_.queue.Delete(uid);
+  if (const PodInfoPtr* waiting = state_.queue.FindWaiting(uid)) {
+    RecordGone(**waiting);
+    LogPodEvent(state_, ObjectEvent::kDelete, **waiting, false);
+  }
+  state_.queue.Delete(uid, state_.now);
   if (nominated) MoveForNomination(state_, *nominated, nominated_node);
   Handled({EventResource::kUnschedulablePod, action::kDelete});
 }
@@ -260,6 +268,7 @@ void InputIntake::RecordGone(const PodInfo& pod) {
 
 void InputIntake::On(NodeSet&& input) {
   const framework::NodeIndex row = state_.cache.nodes().Find(input.node->metadata.name);
+  LogNodeEvent(state_, row == framework::kNoNode ? ObjectEvent::kAdd : ObjectEvent::kUpdate, input.node->metadata.name);
   if (row == framework::kNoNode) {
     state_.cache.SetNode(input.node);
     constexpr ClusterEvent kAdded{EventResource::kNode, action::kAdd};
@@ -278,6 +287,7 @@ void InputIntake::On(NodeSet&& input) {
 void InputIntake::On(NodeGone&& input) {
   const framework::NodeIndex row = state_.cache.nodes().Find(input.name);
   if (row == framework::kNoNode) return;
+  LogNodeEvent(state_, ObjectEvent::kDelete, input.name);
   const framework::NodeInfo& info = state_.cache.nodes().Info(row);
   const queue::EventSource source{.old_node = info.node_ptr(),
                                   .old_node_pods = {info.pods().begin(), info.pods().end()}};
@@ -301,7 +311,8 @@ void InputIntake::On(ObjectSet&& input) {
   queue::EventSource source;
   if (!framework::IsNull(before)) source.old_object = before;
   source.new_object = std::move(input.object);
-  const ClusterEvent event{*resource, ActionOf(kind, source.old_object ? action::kUpdate : action::kAdd)};
+  const bool is_new = !source.old_object || PodGroupIntake::IsAnotherGroup(before, *source.new_object);
+  const ClusterEvent event{*resource, ActionOf(kind, is_new ? action::kAdd : action::kUpdate)};
   state_.queue.Move(event, source, state_.now);
   Handled(event);
 }

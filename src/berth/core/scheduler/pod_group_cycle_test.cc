@@ -46,6 +46,17 @@ TEST_F(PodGroupCycleTest, AGangIsBoundWhole) {
   EXPECT_EQ(h_.core.queue().Dump().size(), 0u);
 }
 
+TEST_F(PodGroupCycleTest, MembersThatWaitForOthersAreToldNothing) {
+  AddNodes(1);
+  h_.Set(Gang("g", 3));
+  h_.AddMembers("g", 2);
+  h_.AddMembers("none", 1);  // there is no such group
+  h_.core.Tick(h_.now);
+  EXPECT_FALSE(h_.core.ScheduleOne(h_.now));
+  EXPECT_EQ(h_.PodsIn(queue::Place::kGated), 3u);
+  EXPECT_EQ(static_cast<Harness&>(h_).Take(), Lines()) << "no condition and no event, as upstream";
+}
+
 TEST_F(PodGroupCycleTest, AGangThatDoesNotFitIsNotBoundInPart) {
   AddNodes(1);
   h_.Set(Gang("g", 5));
@@ -122,6 +133,27 @@ TEST_F(PodGroupCycleTest, ALowerMinCountMayBeEnough) {
   h_.Set(Gang("g", 3));
   EXPECT_FALSE((h_.Cycle(), h_.is_ready));
   h_.Set(Gang("g", 2));
+  EXPECT_EQ(h_.Cycle().bound.size(), 2u);
+}
+
+TEST_F(PodGroupCycleTest, AnotherGroupOfTheSameNameMayWantFewer) {
+  AddNodes(1);
+  h_.Set(Gang("g", 4));
+  h_.AddMembers("g", 2);
+  EXPECT_FALSE((h_.Cycle(), h_.is_ready));
+  api::PodGroup another = Basic("g");
+  another.metadata.uid = "another";
+  h_.Set(another);
+  EXPECT_EQ(h_.Cycle().bound.size(), 2u);
+}
+
+TEST_F(PodGroupCycleTest, AMemberThatIsHeldHoldsNobodyWhenItIsGone) {
+  AddNodes(1);
+  h_.Set(Gang("g", 2));
+  h_.AddMembers("g", 2);
+  h_.Set(h_.Member("g", 2).Gate("example.com/wait"));
+  EXPECT_FALSE((h_.Cycle(), h_.is_ready));
+  h_.Remove(h_.Member("g", 2));
   EXPECT_EQ(h_.Cycle().bound.size(), 2u);
 }
 

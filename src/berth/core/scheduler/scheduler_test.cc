@@ -434,6 +434,34 @@ TEST(DecisionLog, SaysWhy) {
   EXPECT_EQ(h.core.decisions().FindNamed("default", "nobody"), std::nullopt);
 }
 
+TEST(DecisionLog, SaysWhatDecidedWhereDetailIsAskedFor) {
+  SchedulerOptions options = PatientOptions();
+  options.evaluator.with_detail = true;
+  Harness h(DefaultProfiles(), options);
+  for (const char* name : {"a", "b", "c"}) h.Set(MakeNode(name));
+  const auto place = [&](const testing::PodBuilder& pod) {
+    h.Set(pod);
+    h.Run();
+    return h.core.decisions().Newest();
+  };
+  const Decision first = place(MakePod("p"));
+  EXPECT_EQ(first.Why(), "best of 3 feasible nodes: equal to 2 others, chosen by chance");
+  const Decision second = place(MakePod("q").Request("cpu", "1"));
+  EXPECT_TRUE(second.Why().starts_with("best of 3 feasible nodes: equal to 1 other, chosen by chance; "))
+      << second.Why();
+  EXPECT_TRUE(second.reason.ends_with(" on " + first.node_name)) << second.Why();
+  const Decision third = place(MakePod("r").Request("cpu", "1"));
+  EXPECT_NE(third.reason, second.reason);
+  EXPECT_EQ(third.reason.find("by chance"), std::string::npos) << third.reason;
+  EXPECT_EQ(h.core.decisions().Find(second.pod_uid)->Why(), second.Why()) << "older ones keep it";
+
+  for (const char* name : {"b", "c"}) h.RemoveNode(name);
+  h.Set(MakeNode("t").Taint("old", "", api::TaintEffect::kPreferNoSchedule));
+  EXPECT_EQ(place(MakePod("s")).Why(), "best of 2 feasible nodes: TaintToleration scores 100 here, 0 on t");
+  EXPECT_EQ(place(MakePod("only").NodeSelector("kubernetes.io/hostname", "a")).Why().substr(0, 32),
+            "the only feasible node of 2; ref");
+}
+
 TEST(DecisionLog, KeepsTheNewest) {
   DecisionLog log(3);
   EXPECT_EQ(log.Find("u"), std::nullopt);
@@ -474,6 +502,7 @@ TEST(DecisionLog, AnOlderOneIsTheSame) {
   decision.feasible_count = 7;
   decision.refusals.emplace_back(framework::Status::Unschedulable("reason"), 8);
   decision.message = "message";
+  decision.reason = "the best";
   log.Append();
   const std::optional<Decision> found = log.Find("uid");
   ASSERT_TRUE(found);
@@ -491,6 +520,7 @@ TEST(DecisionLog, AnOlderOneIsTheSame) {
   EXPECT_EQ(found->refusals[0].first.Message(), "reason");
   EXPECT_EQ(found->refusals[0].second, 8u);
   EXPECT_EQ(found->message, "message");
+  EXPECT_EQ(found->reason, "the best");
   log.Append();
   EXPECT_EQ(log.Find("uid"), std::nullopt);
 }
@@ -505,6 +535,7 @@ TEST(DecisionLog, TextsOfAnyLengthFollowEachOther) {
     decision.pod_name = text(i, 'p');
     decision.node_name = text(i + 1, 'n');
     decision.message = text(i + 2, 'm');
+    decision.reason = text(i + 3, 'r');
     if (i % 3 == 0) decision.refusals.emplace_back(framework::Status::Unschedulable("reason"), i);
     for (std::size_t k = i < 2 ? 0 : i - 2; k <= i; ++k) {
       const std::optional<Decision> found = log.Find("u" + std::to_string(k));
@@ -512,6 +543,7 @@ TEST(DecisionLog, TextsOfAnyLengthFollowEachOther) {
       EXPECT_EQ(found->pod_name, text(k, 'p')) << i;
       EXPECT_EQ(found->node_name, text(k + 1, 'n')) << i;
       EXPECT_EQ(found->message, text(k + 2, 'm')) << i;
+      EXPECT_EQ(found->reason, text(k + 3, 'r')) << i;
       EXPECT_EQ(found->refusals.size(), k % 3 == 0 ? 1U : 0U) << i;
     }
   }

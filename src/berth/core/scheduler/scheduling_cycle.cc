@@ -10,6 +10,7 @@
 #include "berth/base/check.h"
 #include "berth/base/subject.h"
 #include "berth/core/scheduler/attempt_log.h"
+#include "berth/core/scheduler/choice_reason.h"
 #include "berth/core/scheduler/nomination_moves.h"
 #include "berth/core/scheduler/reserve_and_permit.h"
 #include "berth/core/scheduler/scheduling_failure.h"
@@ -146,6 +147,7 @@ void SchedulingCycle::Conclude(SchedulingAttempt&& attempt, const Outcome& outco
   state_.cache.nodes().Prefetch(outcome.node);
   decision.node_name = state_.cache.nodes().Name(outcome.node);
   decision.total = outcome.total;
+  decision.reason = ChoiceReason(*attempt.profile->plugins, state_.cache.nodes(), outcome);
   ObserveAlgorithm(attempt.queued);
   AssumeAndReserve(std::move(attempt), outcome.node);
 }

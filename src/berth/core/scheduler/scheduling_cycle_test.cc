@@ -194,7 +194,7 @@ TEST_F(SchedulingCycleTest, ReserveAndPermitRefuse) {
     EXPECT_EQ(calls_, c.calls);
     EXPECT_EQ(state().cache.assumed_count(), 0u);
     EXPECT_TRUE(bindings_.started.empty());
-    state().queue.Delete("uid-default-p");
+    state().queue.Delete("uid-default-p", state().now);
   }
 }
 

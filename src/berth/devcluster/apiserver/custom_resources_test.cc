@@ -331,7 +331,7 @@ TEST_F(CustomResourcesTest, AGroupThatLooksLikeOneOfKubernetes) {
   EXPECT_EQ(made.Text("x"), "1");
 }
 
-TEST(objects::IsMoreStable, SortsAsKubernetes) {
+TEST(IsMoreStable, SortsAsKubernetes) {
   const std::vector<std::string> sorted = {"v10",     "v2",        "v1",        "v11beta2", "v10beta3",
                                            "v3beta1", "v12alpha1", "v11alpha2", "foo1",     "foo10"};
   for (std::size_t i = 0; i < sorted.size(); ++i) {

@@ -9,6 +9,6 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  if (berth::apiserver::DuplicateFields(text).size() > berth::apiserver::kDuplicateFieldsMax) std::abort();
+  if (berth::objects::DuplicateFields(text).size() > berth::objects::kDuplicateFieldsMax) std::abort();
   return 0;
 }

@@ -8,7 +8,7 @@
 #include "berth/devcluster/objects/protobuf.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const auto decoded = berth::apiserver::DecodeProtobuf({reinterpret_cast<const char*>(data), size});
+  const auto decoded = berth::objects::DecodeProtobuf({reinterpret_cast<const char*>(data), size});
   if (decoded.ok() && !berth::codec::ParseJson(berth::codec::WriteJson(*decoded)).ok()) std::abort();
   return 0;
 }

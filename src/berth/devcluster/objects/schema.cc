@@ -318,26 +318,40 @@ class TypeChecker {
       const std::size_t size_before = path_.size();
       if (!path_.empty()) path_ += '.';
       path_.append(key.data(), key.size());
-      if (auto wrong = CheckField(type, *field, value, path_)) return wrong;
+      if (auto wrong = CheckField(type, *field, value, path_)) return At(key, std::move(wrong));
       path_.resize(size_before);
     }
     return std::nullopt;
   }
 
+  // Of what was wrong: "spec.containers[0].resources.requests[cpu]", which is more than upstream's messages say.
+  const std::string& field() const { return field_; }
+  // What is wrong with it, of a quantity: upstream's message does not say which text it is.
+  const std::optional<std::string>& quantity_message() const { return quantity_message_; }
+
  private:
+  // Puts one more step in front of the path to what is wrong.
+  std::optional<std::string> At(std::string_view step, std::optional<std::string> wrong) {
+    if (!field_.empty() && field_.front() != '[') field_.insert(0, ".");
+    field_.insert(0, step);
+    return wrong;
+  }
+
   std::optional<std::string> CheckField(const SchemaType& owner, const SchemaField& field, const json::value& value,
                                         const std::string& path) {
     if (field.shape == SchemaShape::kList) {
       if (!value.is_array()) return Wrong(owner, field, SchemaShape::kList, value, path);
-      for (const json::value& element : value.get_array()) {
-        if (auto wrong = CheckOne(owner, field, element, path)) return wrong;
+      for (std::size_t i = 0; i < value.get_array().size(); ++i) {
+        if (auto wrong = CheckOne(owner, field, value.get_array()[i], path))
+          return At('[' + std::to_string(i) + ']', std::move(wrong));
       }
       return std::nullopt;
     }
     if (field.shape == SchemaShape::kMap) {
       if (!value.is_object()) return Wrong(owner, field, SchemaShape::kMap, value, path);
       for (const auto& pair : value.get_object()) {
-        if (auto wrong = CheckOne(owner, field, pair.value(), path)) return wrong;
+        if (auto wrong = CheckOne(owner, field, pair.value(), path))
+          return At('[' + std::string(pair.key()) + ']', std::move(wrong));
       }
       return std::nullopt;
     }
@@ -382,14 +396,11 @@ class TypeChecker {
     return fits ? std::nullopt : Wrong(owner, field, SchemaShape::kSingle, value, path);
   }
 
-  static std::optional<std::string> CheckQuantity(const json::value& value) {
-    bool fits = false;
-    if (value.is_string()) {
-      fits = api::Quantity::Parse(value.get_string()).ok();
-    } else if (value.is_number()) {
-      fits = api::Quantity::Parse(json::serialize(value)).ok();
-    }
-    if (fits) return std::nullopt;
+  std::optional<std::string> CheckQuantity(const json::value& value) {
+    const std::string text = value.is_string() ? std::string(value.get_string()) : json::serialize(value);
+    const auto quantity = api::Quantity::Parse(text);
+    if (quantity.ok()) return std::nullopt;
+    quantity_message_ = quantity.error().message;
     return "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
   }
 
@@ -405,7 +416,9 @@ class TypeChecker {
            " of type " + GoType(field, shape);
   }
 
-  std::string path_;  // of the value at hand
+  std::string path_;  // of the value at hand, as upstream has it
+  std::string field_;
+  std::optional<std::string> quantity_message_;
 };
 
 void DropNullsIn(json::value& value) {
@@ -457,6 +470,15 @@ std::optional<std::string> WrongType(const ResourceType& type, const json::objec
   const SchemaType* schema = FindSchema(type.group, type.version, type.kind);
   if (schema == nullptr) return std::nullopt;
   return TypeChecker().Check(*schema, object);
+}
+
+std::optional<WrongField> FindWrongField(const ResourceType& type, const json::object& object) {
+  const SchemaType* schema = FindSchema(type.group, type.version, type.kind);
+  if (schema == nullptr) return std::nullopt;
+  TypeChecker checker;
+  auto wrong = checker.Check(*schema, object);
+  if (!wrong) return std::nullopt;
+  return WrongField{checker.field(), checker.quantity_message().value_or(*std::move(wrong))};
 }
 
 std::string WrongTypeMessage(const ResourceType& type, std::string_view error) {

@@ -32,6 +32,14 @@ void DropUnknownFields(const ResourceType& type, json::object& object);
 // the fields that the schema knows, and on quantities, times and base64 being parseable.
 std::optional<std::string> WrongType(const ResourceType& type, const json::object& object);
 
+// The same for files, whose authors look for a line: the path with indices and keys, and the message; of a quantity a
+// message of our own, since upstream's does not have the text.
+struct WrongField {
+  std::string field;  // "spec.containers[0].resources.requests[cpu]"
+  std::string message;
+};
+std::optional<WrongField> FindWrongField(const ResourceType& type, const json::object& object);
+
 // `Pod in version "v1" cannot be handled as a Pod: ERROR`, the message of the 400 for a body that does not decode:
 // ERROR is WrongType's, or `strict decoding error: ` with the unknown and duplicate fields.
 std::string WrongTypeMessage(const ResourceType& type, std::string_view error);

@@ -148,6 +148,18 @@ TEST(WrongType, SpeaksAsTheRealServerDoes) {
   for (const Case& c : cases) {
     EXPECT_EQ(WrongType(Type(c.group, c.plural), Parse(c.text)).value_or(""), c.want) << c.text;
   }
+  const auto wrong = FindWrongField(
+      Type("apps", "deployments"),
+      Parse(R"({"spec":{"template":{"spec":{"containers":[{},{"resources":{"requests":{"cpu":"1..5"}}}]}}}})"));
+  ASSERT_TRUE(wrong);
+  EXPECT_EQ(wrong->field, "spec.template.spec.containers[1].resources.requests[cpu]");
+  EXPECT_TRUE(wrong->message.starts_with("\"1..5\" is no quantity: ")) << wrong->message;
+  const auto other =
+      FindWrongField(Type("", "pods"), Parse(R"({"spec":{"containers":[{"ports":[{"hostPort":"x"}]}]}})"));
+  ASSERT_TRUE(other);
+  EXPECT_EQ(other->field, "spec.containers[0].ports[0].hostPort");
+  EXPECT_TRUE(other->message.starts_with("json: cannot unmarshal string into Go struct field ContainerPort."));
+  EXPECT_FALSE(FindWrongField(Type("", "pods"), Parse(R"({"spec":{"containers":[]}})")));
   EXPECT_EQ(WrongTypeMessage(Deployments(), "x"), "Deployment in version \"v1\" cannot be handled as a Deployment: x");
 }
 

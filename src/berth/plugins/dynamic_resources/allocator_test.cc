@@ -324,6 +324,14 @@ TEST(DeviceAllocator, SharedCounters) {
   EXPECT_EQ(Bench(bench).Want(Requests(Exactly(1))).Want(Requests(Exactly(1))).OnN1(), "r:s/half | r:s/other");
   EXPECT_EQ(Bench(bench).Taken("x", Allocated("s", {"half"})).Want(Requests(Exactly(1))).OnN1(), "r:s/other");
   EXPECT_EQ(Bench(bench).Taken("x", Allocated("s", {"whole"})).Want(Requests(Exactly(1))).OnN1(), "none");
+  // As upstream (kubernetes/kubernetes#140729): admin access takes counters while it is being allocated ...
+  EXPECT_EQ(Bench(bench).Want(Requests(Exactly(2, "'adminAccess': true"))).OnN1(), "r:s/half! r:s/other!");
+  EXPECT_EQ(Bench(bench).Want(Requests(Exactly(3, "'adminAccess': true"))).OnN1(), "none");
+  const Bench used = Bench(bench).Taken("x", Allocated("s", {"whole"}));
+  EXPECT_EQ(Bench(used).Want(Requests(Exactly(1, "'adminAccess': true"))).OnN1(), "none") << "not even its own again";
+  // ... and none once it is allocated.
+  const std::string admin = Allocated("s", {"half", "other"}, ", 'adminAccess': true");
+  EXPECT_EQ(Bench(bench).Taken("x", admin).Want(Requests(Exactly(1))).OnN1(), "r:s/whole");
   // A device that consumes what is not there makes the pool invalid.
   Bench invalid;
   invalid.Slice("sets", kN1, "", sets);

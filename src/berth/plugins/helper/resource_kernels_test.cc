@@ -238,19 +238,19 @@ TEST(RowRuns, CoverEachRowOnce) {
     rows.resize(random.Below(101));
     const std::size_t count_max = 1 + random.Below(120);
     std::vector<framework::NodeIndex> visited;
-    ForEachRun(rows, count_max, [&](framework::NodeIndex first, std::size_t count) {
+    framework::ForEachRun(rows, count_max, [&](framework::NodeIndex first, std::size_t count) {
       EXPECT_GE(count, 1u);
       EXPECT_LE(count, count_max);
       for (std::size_t i = 0; i < count; ++i) visited.push_back(first + static_cast<framework::NodeIndex>(i));
     });
     ASSERT_EQ(visited, rows);
     std::vector<int> values(500, 1);
-    FillRows<int>(rows, values, 2);
+    framework::FillRows<int>(rows, values, 2);
     for (framework::NodeIndex row = 0; row < values.size(); ++row)
       ASSERT_EQ(values[row], std::binary_search(rows.begin(), rows.end(), row) ? 2 : 1);
   }
-  EXPECT_EQ(FirstRunLength(std::vector<framework::NodeIndex>{4, 5, 6}), 3u);
-  EXPECT_EQ(FirstRunLength(std::vector<framework::NodeIndex>{4, 6}), 1u);
+  EXPECT_EQ(framework::FirstRunLength(std::vector<framework::NodeIndex>{4, 5, 6}), 3u);
+  EXPECT_EQ(framework::FirstRunLength(std::vector<framework::NodeIndex>{4, 6}), 1u);
 }
 
 }  // namespace

@@ -89,7 +89,7 @@ void ImageLocality::ScoreRows(const framework::Cycle& cycle, const framework::Po
     const std::int64_t size = ScaledSize(cycle.table, name);
     images.emplace_back(std::move(name), size);
   });
-  if (images.empty()) return FillRows(rows, scores, ToScore(0, pod.spec()));
+  if (images.empty()) return framework::FillRows(rows, scores, ToScore(0, pod.spec()));
   // From images to nodes, unless only few nodes are asked about.
   std::vector<std::int64_t> sums;
   if (rows.size() > kRowsByNodeMax) {

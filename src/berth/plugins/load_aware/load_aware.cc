@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "berth/base/log.h"
+#include "berth/base/utf8.h"
 #include "berth/framework/node_table.h"
 #include "berth/plugins/helper/events.h"
 #include "berth/plugins/helper/outside_source.h"
@@ -23,6 +24,7 @@ constexpr double kRawPerUse = 1e6;
 constexpr double kInexact = 1e-9;
 // In messages, so that there are not too many different ones.
 constexpr int kPercentShownMax = 200;
+constexpr std::size_t kShownTextMax = 64;
 
 double Share(double amount, std::int64_t allocatable) {
   if (amount <= 0) return 0;
@@ -116,7 +118,9 @@ AnnotatedUsage LoadAware::Annotated(const api::Node& node) const {
   // The time that the plugin knows is up to an interval old.
   const Time latest = now_ + args_.endpoint.interval + args_.future_tolerance;
   for (const auto* one : {&usage.measured.cpu, &usage.measured.memory}) {
-    if (*one && (*one)->at && *(*one)->at > latest) usage.refusal = Refusal::kFuture;
+    if (!*one || !(*one)->at || *(*one)->at <= latest) continue;
+    usage.refusal = Refusal::kFuture;
+    usage.refused = kUsageTimeAnnotation;
   }
   if (usage.refusal) usage.measured = {};
   return usage;
@@ -317,11 +321,13 @@ void LoadAware::LookAtAnnotations() {
   StringHashMap<Refusal> refused;
   StringHashMap<Timeless> timeless;
   std::size_t newly_refused = 0;
-  std::pair<std::string_view, std::string_view> first;
+  struct {
+    std::string_view node, annotation, text, reason;
+  } first;
   for (const framework::NodeIndex row : nodes->rows()) {
     const api::Node& node = nodes->Info(row).node();
     const std::string& name = node.metadata.name;
-    const auto [measured, refusal] = Annotated(node);
+    const auto [measured, refusal, annotation] = Annotated(node);
     const auto& any = measured.cpu ? measured.cpu : measured.memory;
     if (any && !any->at) {
       const auto known = timeless_.find(name);
@@ -333,11 +339,18 @@ void LoadAware::LookAtAnnotations() {
     const auto known = refused_annotations_.find(name);
     if (known != refused_annotations_.end() && known->second == *refusal) continue;
     refused_[static_cast<std::size_t>(*refusal)]->Add();
-    if (newly_refused++ == 0) first = {name, ToString(*refusal)};
+    if (newly_refused++ > 0) continue;
+    const std::string* const text = node.metadata.annotations.Find(annotation);
+    first = {name, annotation, text == nullptr ? "" : CutUtf8(*text, kShownTextMax), ToString(*refusal)};
   }
   if (newly_refused > 0) {
     log::Warning("plugins", "Usage annotations of nodes do not count",
-                 {{"profile", profile_}, {"nodes", newly_refused}, {"node", first.first}, {"reason", first.second}});
+                 {{"profile", profile_},
+                  {"nodes", newly_refused},
+                  {"node", first.node},
+                  {"annotation", first.annotation},
+                  {"value", first.text},
+                  {"reason", first.reason}});
   }
   refused_annotations_ = std::move(refused);
   timeless_ = std::move(timeless);

@@ -123,10 +123,21 @@ AnnotatedUsage ReadUsageAnnotations(const api::Node& node, Duration window) {
   if (const std::string* time = annotations.Find(kUsageTimeAnnotation)) {
     at = ParseRfc3339(*time);
     if (!at) usage.refusal = Refusal::kBadTime;
+    usage.refused = kUsageTimeAnnotation;
   }
-  if (!usage.refusal && cpu != nullptr) usage.refusal = ReadShare(*cpu, at, window, usage.measured.cpu);
-  if (!usage.refusal && memory != nullptr) usage.refusal = ReadShare(*memory, at, window, usage.measured.memory);
-  if (usage.refusal) usage.measured = {};
+  if (!usage.refusal && cpu != nullptr) {
+    usage.refusal = ReadShare(*cpu, at, window, usage.measured.cpu);
+    usage.refused = kCpuUsageAnnotation;
+  }
+  if (!usage.refusal && memory != nullptr) {
+    usage.refusal = ReadShare(*memory, at, window, usage.measured.memory);
+    usage.refused = kMemoryUsageAnnotation;
+  }
+  if (usage.refusal) {
+    usage.measured = {};
+  } else {
+    usage.refused = {};
+  }
   return usage;
 }
 

@@ -66,6 +66,7 @@ inline constexpr std::string_view kUsageTimeAnnotation = "berth.dev/usage-time";
 struct AnnotatedUsage {
   NodeMeasurements measured;       // shares; both absent where something was refused
   std::optional<Refusal> refusal;  // the first one
+  std::string_view refused;        // the key of the annotation that it is about
 };
 AnnotatedUsage ReadUsageAnnotations(const api::Node& node, Duration window);
 

@@ -169,7 +169,16 @@ TEST(UsageReport, Annotations) {
       EXPECT_DOUBLE_EQ(usage.measured.memory->value, *test_case.memory);
     }
     EXPECT_EQ(usage.refusal, test_case.refusal);
+    EXPECT_EQ(usage.refused.empty(), !test_case.refusal);
   }
+  const auto refused = [](std::string_view key, const char* value) {
+    return ReadUsageAnnotations(
+               *testing::MakeNode("n").Annotation(kCpuUsageAnnotation, "25").Annotation(key, value).Build(), 60s)
+        .refused;
+  };
+  EXPECT_EQ(refused(kCpuUsageAnnotation, "x"), kCpuUsageAnnotation);
+  EXPECT_EQ(refused(kMemoryUsageAnnotation, "x"), kMemoryUsageAnnotation);
+  EXPECT_EQ(refused(kUsageTimeAnnotation, "x"), kUsageTimeAnnotation);
   const auto timed = ReadUsageAnnotations(*testing::MakeNode("n")
                                                .Annotation(kCpuUsageAnnotation, "25")
                                                .Annotation(kUsageTimeAnnotation, "2026-01-01T01:00:00+01:00")

@@ -123,7 +123,7 @@ void NodeResourcesBalancedAllocation::ScoreRows(const framework::Cycle& cycle, c
   std::vector<std::int64_t> own;
   if (state == nullptr) own = scored_.PodRequests(*pod.pod_class);
   const std::vector<std::int64_t>& pod_requests = state != nullptr ? state->pod_requests : own;
-  if (RequestsNothing(pod_requests)) return FillRows<std::int64_t>(rows, scores, 0);
+  if (RequestsNothing(pod_requests)) return framework::FillRows<std::int64_t>(rows, scores, 0);
   const auto score_row = [&](NodeIndex row) {
     scores[row] = ScoreOf(RowAmounts{scored_, cycle.table, row}, pod_requests);
   };
@@ -135,7 +135,7 @@ void NodeResourcesBalancedAllocation::ScoreRows(const framework::Cycle& cycle, c
     return;
   }
   const bool are_exact = cycle.table.columns().unusual_count == 0;
-  ForEachRun(rows, kKernelRows, [&](NodeIndex first, std::size_t count) {
+  framework::ForEachRun(rows, kKernelRows, [&](NodeIndex first, std::size_t count) {
     const std::array<ResourceRows, 2> piece = From(*columns, first);
     if (count >= kKernelRowsMin && (are_exact || AreExact(piece, count))) {
       BalanceOfTwo(piece, count, &scores[first]);

@@ -302,7 +302,7 @@ void NodeResourcesFit::FilterRows(const framework::Cycle& cycle, const framework
       {c.allocatable_memory_bytes.data(), c.requested_memory_bytes.data(), nullptr, request.memory_bytes},
   }};
   const bool is_plain = !has_ephemeral && !has_scalars;
-  ForEachRun(rows, kKernelRows, [&](NodeIndex first, std::size_t count) {
+  framework::ForEachRun(rows, kKernelRows, [&](NodeIndex first, std::size_t count) {
     // Mostly no node of many is short of anything.
     if (is_plain && count >= kKernelRowsMin &&
         !AnyIsShort(c.allocatable_pods.data() + first, c.pod_count.data() + first, From(columns, first), count)) {
@@ -434,7 +434,7 @@ void NodeResourcesFit::ScoreRows(const framework::Cycle& cycle, const framework:
   }
   const bool are_exact = cycle.table.columns().unusual_count == 0;
   const std::array<std::int64_t, 2> weights{scored_.entries()[0].weight, scored_.entries()[1].weight};
-  ForEachRun(rows, kKernelRows, [&](NodeIndex first, std::size_t count) {
+  framework::ForEachRun(rows, kKernelRows, [&](NodeIndex first, std::size_t count) {
     const std::array<ResourceRows, 2> piece = From(*columns, first);
     if (count >= kKernelRowsMin && (are_exact || AreExact(piece, count))) {
       WeightedShare(*share, piece, weights, count, &scores[first]);

@@ -90,7 +90,7 @@ std::int64_t TaintToleration::Score(const framework::Cycle&, const framework::Po
 void TaintToleration::ScoreRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
                                 std::span<const framework::NodeIndex> rows, std::span<std::int64_t> scores,
                                 Status&) const {
-  if (cycle.table.columns().tainted_count == 0) return FillRows<std::int64_t>(rows, scores, 0);
+  if (cycle.table.columns().tainted_count == 0) return framework::FillRows<std::int64_t>(rows, scores, 0);
   const auto& taint_set = cycle.table.columns().taint_set;
   const auto& tolerations = pod.spec().tolerations;
   const auto count = [&](const std::vector<api::Taint>& taints) {

@@ -121,7 +121,7 @@ std::int64_t VolumeBinding::Score(const framework::Cycle& cycle, const PodInfo& 
 
 void VolumeBinding::ScoreRows(const framework::Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> rows,
                               std::span<std::int64_t> scores, Status& status) const {
-  if (PreScoreSkips(cycle, pod)) return FillRows(rows, scores, std::int64_t{0});
+  if (PreScoreSkips(cycle, pod)) return framework::FillRows(rows, scores, std::int64_t{0});
   const auto* state = cycle.state.Read<volumes::PodVolumes>(kStateKey);
   if (state == nullptr) {
     status = Status::Error(std::string(kNoState));

@@ -444,7 +444,9 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
   void Pause(const Error& error) {
     const auto delay = outage_.Pause(error);
     if (!delay) return;
-    if (outage_.pauses() == 1) {
+    const bool is_told =
+        error.code == ErrorCode::kUnauthorized ? rest_.RecordRefusedCredential().has_value() : outage_.pauses() == 1;
+    if (is_told) {
       log::Warning("client", "Events wait: " + error.message,
                    {{"queued", Queued()}, {"retry_in", FormatGoDuration(*delay)}});
     }

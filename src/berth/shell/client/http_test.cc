@@ -63,10 +63,7 @@ class Server {
 
  private:
   void Handle(const net::Request& request, std::shared_ptr<net::ResponseWriter> writer) {
-    std::string authorization;
-    for (const auto& header : request.headers) {
-      if (header.name == "Authorization") authorization = header.value;
-    }
+    const std::string authorization(request.Get("Authorization"));
     const std::lock_guard lock(mutex_);
     seen_.push_back(request.method + ' ' + request.target);
     const std::string& target = request.target;

@@ -77,10 +77,7 @@ class Server {
 
  private:
   void Handle(const net::Request& request, net::ResponseWriter& writer) {
-    std::string authorization;
-    for (const auto& header : request.headers) {
-      if (header.name == "Authorization") authorization = header.value;
-    }
+    const std::string authorization(request.Get("Authorization"));
     const std::lock_guard lock(mutex_);
     shown_.push_back(authorization);
     if (authorization == accepted_) {

@@ -547,6 +547,29 @@ TEST_F(InformerTest, AMissingRightIsSaidOnceAndItsEndToo) {
   EXPECT_FALSE(informer->Stats().failure);
 }
 
+TEST_F(InformerTest, ARefusedCredentialIsSaidOnceForAllKinds) {
+  const std::string refused = R"({"kind":"Status","message":"Unauthorized","reason":"Unauthorized"})";
+  ::testing::internal::CaptureStderr();
+  Start();
+  for (int i = 0; i < 20; ++i) {
+    AnswerList(refused, 401);
+    EXPECT_TRUE(rest.RecordRefusedCredential() == std::nullopt) << "as another kind's reflector does";
+    loop.Advance(i < 10 ? milliseconds(100) : seconds(30));
+    while (transport.Waiting() == 0) loop.Advance(seconds(1));
+  }
+  std::string log = ::testing::internal::GetCapturedStderr();
+  EXPECT_LE(Count(log, "The API server does not know us"), 5U) << "ever later\n" << log;
+  EXPECT_GE(Count(log, "The API server does not know us"), 2U) << log;
+  EXPECT_EQ(Count(log, "\n"), Count(log, "The API server does not know us")) << log;
+  EXPECT_THAT(log, HasSubstr(R"(err="while listing things: Unauthorized" times=1 )"));
+  EXPECT_EQ(failures.size(), 20U) << "the handler hears of all";
+
+  ::testing::internal::CaptureStderr();
+  AnswerList(List("10", {Object("a", "1")}));
+  log = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(log, HasSubstr("accepts our credential again"));
+}
+
 TEST_F(InformerTest, AKindThatIsNotServedIsEmptyUntilItIs) {
   const std::string not_served = R"({"kind":"Status","reason":"NotFound","message":"the server could not find it"})";
   MakeInformer({.may_be_missing = true, .missing_retry = seconds(60)});

@@ -176,15 +176,20 @@ class Loader {
       return context.Fail("cluster", "is not set; it should name one of the clusters");
     }
     BERTH_RETURN_IF_ERROR(LoadCluster(cluster));
+    config_.when_refused = "no credential was sent, because " +
+                           (context_name.empty() ? std::string("no kubeconfig names a user; --kubeconfig FILE does")
+                                                 : "context " + Quoted(context_name) + WhereItIs() + " names no user");
     if (!user_name.empty()) {
       BERTH_ASSIGN_OR_RETURN(const Section user, FindNamed(file, "users", "user", user_name, by_context));
+      user_ = "user " + Quoted(user_name) + WhereItIs();
       BERTH_RETURN_IF_ERROR(LoadUser(user, cluster));
     }
     if (config_.credentials && config_.server.starts_with("http://")) {
       // As client-go: anybody on the way could read them.
       config_.credentials = nullptr;
-      config_.warnings.push_back("no credentials are sent to " + config_.server +
-                                 ", which is not encrypted; use an https:// server");
+      config_.when_refused =
+          "no credentials are sent to " + config_.server + ", which is not encrypted; use an https:// server";
+      config_.warnings.push_back(config_.when_refused);
     }
     if (!config_.credentials) config_.credentials = MakeNoCredentials();
     return std::move(config_);
@@ -234,6 +239,9 @@ class Loader {
     return {};
   }
 
+  // " (kubeconfig /home/jane/.kube/config)".
+  std::string WhereItIs() const { return options_.path.empty() ? "" : " (kubeconfig " + options_.path + ")"; }
+
   Expected<void> LoadUser(const Section& user, const Section& cluster) {
     if (user.Has("auth-provider")) {
       return user.Fail("auth-provider",
@@ -247,6 +255,8 @@ class Loader {
       return user.Fail("username", "is set beside a token; only one way to authenticate is allowed");
     }
     std::shared_ptr<Credentials> headers;
+    std::string& when_refused = config_.when_refused;
+    when_refused = user_ + " has no credential; give it a token, a client certificate or an exec plugin";
     if (!token_file.empty()) {
       if (token.empty()) {
         // Now rather than with the first request, where the error would be far from its cause.
@@ -254,16 +264,25 @@ class Loader {
           return Unreadable(user.Place("tokenFile"), read.error());
       }
       headers = MakeTokenFileCredentials(token_file, token, clock_);
+      when_refused = "the token of " + user_ + " in file " + token_file +
+                     " is wrong or has expired; put a new one there, it is read again";
     } else if (!token.empty()) {
       headers = MakeStaticCredentials("Bearer " + token);
+      when_refused = "the token of " + user_ + " is wrong or has expired; put a new one there and start again";
     } else if (!username.empty()) {
       headers = MakeStaticCredentials("Basic " + EncodeBase64(username + ':' + password));
+      when_refused = "the username or password of " + user_ +
+                     " is wrong, or the server takes none; put a token or client certificate there and start again";
     }
     BERTH_ASSIGN_OR_RETURN(const Section exec, user.Object("exec"));
     if (exec.exists()) {
       BERTH_ASSIGN_OR_RETURN(ExecPlugin plugin, LoadExec(exec, cluster));
       // A token or password that was given has the last word, as with client-go.
-      if (!headers) headers = MakeExecCredentials(std::move(plugin), clock_);
+      if (!headers) {
+        when_refused = "what credential plugin " + plugin.command + " gives for " + user_ +
+                       " is not accepted; log in again with it";
+        headers = MakeExecCredentials(std::move(plugin), clock_);
+      }
     }
     BERTH_RETURN_IF_ERROR(LoadCertificate(user, headers));
     BERTH_RETURN_IF_ERROR(LoadImpersonation(user));
@@ -299,6 +318,12 @@ class Loader {
     source.key_path = key.path;
     if (certificate.path.empty()) source.certificate_pem = certificate.pem;
     if (key.path.empty()) source.key_pem = key.pem;
+    if (!headers) {
+      config_.when_refused = "the client certificate of " + user_ + " (" + info->subject +
+                             ") is not accepted: it has expired, or another cluster's authority signed it; put a new "
+                             "one there" +
+                             (certificate.path.empty() ? " and start again" : ", it is read again");
+    }
     headers = MakeCertificateCredentials(std::move(source), headers);
     return {};
   }
@@ -423,6 +448,7 @@ class Loader {
   const KubeconfigOptions& options_;
   const Clock& clock_;
   ClientConfig config_;
+  std::string user_;       // for messages: "user "jane" (kubeconfig /home/jane/.kube/config)"
   std::string proxy_url_;  // with its password
 };
 
@@ -474,6 +500,9 @@ Expected<ClientConfig> InClusterConfig(const std::function<std::string(std::stri
     return Error{token.error().code, "service account token: " + token.error().message};
   }
   config.credentials = MakeTokenFileCredentials(folder + "token", "", clock);
+  config.when_refused = "the token of the pod's service account (" + folder +
+                        "token) is not accepted: it has expired, or the service account was deleted; the file is read "
+                        "again, a new pod gets a new one";
   // As client-go: without the cluster's own roots the system's are tried.
   if (auto ca = ReadSmallFile(folder + "ca.crt"); ca.ok() && ReadCertificate(*ca).ok()) {
     config.ca_pem = std::move(ca).value();

@@ -34,6 +34,9 @@ struct ClientConfig {
   std::string tls_server_name;
   std::optional<net::Proxy> proxy;  // the kubeconfig's; the environment's is for whoever composes (net::ProxyFor)
   std::shared_ptr<Credentials> credentials;
+  // Whose the credential is, and what to do when the API server answers 401: "the token of user "jane" (kubeconfig
+  // /home/jane/.kube/config) is wrong or has expired; put a new one there and start again".
+  std::string when_refused;
   std::vector<net::Header> headers;   // sent with each request: impersonation
   std::vector<std::string> warnings;  // one line each, for the log
 };

@@ -134,6 +134,34 @@ TEST_F(KubeconfigTest, TakesAMasterAlone) {
   EXPECT_TRUE(beside_file.ok());
 }
 
+TEST_F(KubeconfigTest, SaysWhoseCredentialIsRefused) {
+  const std::string token_file = folder.Write("token", "t");
+  const std::string path = folder.Path("config");
+  const struct {
+    std::string user;
+    std::string want;
+  } cases[] = {
+      {"token: t", "the token of user \"u\" (kubeconfig " + path +
+                       ") is wrong or has expired; put a new one there and start again"},
+      {"tokenFile: " + token_file, "the token of user \"u\" (kubeconfig " + path + ") in file " + token_file +
+                                       " is wrong or has expired; put a new one there, it is read again"},
+      {"username: a, password: b", "the username or password of user \"u\" (kubeconfig " + path + ") is wrong"},
+      {"exec: {apiVersion: client.authentication.k8s.io/v1, command: aws, interactiveMode: Never}",
+       "what credential plugin aws gives for user \"u\" (kubeconfig " + path +
+           ") is not accepted; log in again with it"},
+      {"", "user \"u\" (kubeconfig " + path + ") has no credential; give it a token"},
+  };
+  for (const auto& c : cases) {
+    const auto config = Load(Config(kServer, c.user));
+    ASSERT_TRUE(config.ok()) << config.error().message;
+    EXPECT_THAT(config->when_refused, ::testing::StartsWith(c.want));
+  }
+  EXPECT_THAT(LoadKubeconfig({.master = "https://127.0.0.1:8001"}, clock)->when_refused,
+              HasSubstr("no kubeconfig names a user; --kubeconfig FILE does"));
+  EXPECT_THAT(Load(Config("server: \"http://10.0.0.1\"", "token: t"))->when_refused,
+              HasSubstr("no credentials are sent to http://10.0.0.1"));
+}
+
 TEST_F(KubeconfigTest, ReadsImpersonation) {
   const auto config =
       Load(Config(kServer, R"(token: t, as: jane, as-uid: "7", as-groups: [dev, ops], as-user-extra: {"a/b": [x]})"));

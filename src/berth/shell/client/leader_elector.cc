@@ -236,7 +236,9 @@ void LeaderElector::Lose(const std::string& why) {
 }
 
 void LeaderElector::Fail(const Error& error) {
-  if (MayLog()) {
+  // A refused credential is said with the others that it keeps from working.
+  const bool is_told = error.code == ErrorCode::kUnauthorized ? rest_.RecordRefusedCredential().has_value() : MayLog();
+  if (is_told) {
     log::Warning("client",
                  is_leader_ ? "The leader election lease could not be renewed"
                             : "The leader election lease could not be acquired",

@@ -60,8 +60,12 @@ Duration ReflectorShared::Backoff(int failures, const Error& error) {
 void ReflectorShared::Report(const Error& error, Duration delay) {
   ++stats.failures;
   stats.failure = error;
-  if (error.code == ErrorCode::kForbidden) {
-    ReportForbidden(error);
+  if (error.code == ErrorCode::kForbidden || error.code == ErrorCode::kUnauthorized) {
+    if (error.code == ErrorCode::kForbidden) {
+      ReportForbidden(error);
+    } else {
+      ReportRefusedCredential(error);
+    }
     if (handler.on_failure) handler.on_failure(error);
     return;
   }
@@ -76,18 +80,28 @@ void ReflectorShared::Report(const Error& error, Duration delay) {
 
 // The same for every try until somebody grants the right, and so not said at every try.
 void ReflectorShared::ReportForbidden(const Error& error) {
-  if (forbidden_at && loop.Now() - *forbidden_at < kForbiddenReminder) return;
-  forbidden_at = loop.Now();
+  const auto times = forbidden.Note(loop.Now());
+  if (!times) return;
   log::Warning("client", "The API server does not let us list and watch this kind: grant the verbs list and watch",
                {{"resource", options.name},
                 {"path", options.path},
                 {"err", error.message},
+                {"times", *times},
                 {"retry_in", "at most " + FormatGoDuration(options.backoff_max)}});
+}
+
+// The same for all kinds of object, and so said by one of them.
+void ReflectorShared::ReportRefusedCredential(const Error& error) {
+  const auto times = rest.RecordRefusedCredential();
+  if (!times) return;
+  log::Warning(
+      "client", "The API server does not know us: lists and watches go on when it does",
+      {{"err", error.message}, {"times", *times}, {"retry_in", "at most " + FormatGoDuration(options.backoff_max)}});
 }
 
 void ReflectorShared::RecordSuccess() {
   stats.failure.reset();
-  if (!std::exchange(forbidden_at, std::nullopt)) return;
+  if (!forbidden.End()) return;
   log::Info("client", "The API server lets us read this kind now", {{"resource", options.name}});
 }
 

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <chrono>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,6 +12,7 @@
 #include "berth/shell/client/reflector.h"
 #include "berth/shell/client/reflector_phases.h"
 #include "berth/shell/client/reflector_store.h"
+#include "berth/shell/client/reminder.h"
 
 namespace berth::client {
 
@@ -20,8 +20,9 @@ struct ReflectorShared {
   ReflectorShared(RestClient& rest_client, ReflectorOptions reflector_options, Reflector::Decoders object_decoders,
                   Reflector::Handler change_handler);
   static constexpr int kStaleListsMax = 5;  // with the back-off half a minute
-  // A missing right is said again so long after it was said last; each try meets it.
+  // A missing right is said again so long after it was said first, then ever later; each try meets it.
   static constexpr Duration kForbiddenReminder = std::chrono::minutes(10);
+  static constexpr Duration kForbiddenReminderMax = std::chrono::hours(1);
 
   ReflectorShared(const ReflectorShared&) = delete;
   ReflectorShared& operator=(const ReflectorShared&) = delete;
@@ -31,6 +32,7 @@ struct ReflectorShared {
   // Counts, logs and tells a failure after which the next try begins in `delay`.
   void Report(const Error& error, Duration delay);
   void ReportForbidden(const Error& error);
+  void ReportRefusedCredential(const Error& error);
   // A list was whole, or a watch was opened.
   void RecordSuccess();
   // The head of any streamed answer.
@@ -67,7 +69,7 @@ struct ReflectorShared {
   bool is_protobuf = false;          // the bytes of that answer
   std::uint64_t newest_version = 0;  // that has been seen; 0: none that is a number
   int stale_lists = 0;               // in a row
-  std::optional<Time> forbidden_at;  // when it was said last that a right is missing
+  Reminder forbidden{kForbiddenReminder, kForbiddenReminderMax};
 };
 
 // What is read of an object in JSON before it is decoded. The views are into `object`.

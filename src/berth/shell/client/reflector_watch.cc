@@ -199,7 +199,7 @@ void ReflectorWatch::OnEnd(const Expected<void>& result) {
   if (result.error().code == ErrorCode::kTimeout && lasted > shared_.options.backoff_max) {
     // Silence on a quiet resource, where the server sends no bookmarks, or the peer has gone without a word. Asking
     // again tells which.
-    log::Debug("client", "Watching again after silence", {{"resource", shared_.options.name}});
+    log::Info({4, "reflector"}, "client", "Watching again after silence", {{"resource", shared_.options.name}});
     failures_ = 0;
     return Resume();
   }

@@ -23,6 +23,8 @@ constexpr Duration kBackoffMin = std::chrono::milliseconds(200);
 constexpr Duration kBackoffMax = std::chrono::seconds(5);
 constexpr std::size_t kShownBodyMax = 160;
 constexpr std::size_t kMessageMax = std::size_t{64} << 10;
+constexpr Duration kRefusalReminder = std::chrono::minutes(1);
+constexpr Duration kRefusalReminderMax = std::chrono::hours(1);
 
 bool IsRead(const net::Request& request) { return request.method == "GET" || request.method == "HEAD"; }
 
@@ -130,6 +132,8 @@ bool IsAboutCertificate(const net::Response& answer) {
 
 std::string DefaultUserAgent() { return "berth/" BERTH_VERSION; }
 
+std::shared_ptr<Reminder> MakeRefusals() { return std::make_shared<Reminder>(kRefusalReminder, kRefusalReminderMax); }
+
 void SetContentTypes(RestClientOptions& options, std::string_view content_type, std::string_view accept_content_types) {
   options.sends_protobuf = content_type == api::kProtobufMediaType;
   const std::string_view accepted = accept_content_types.empty() ? content_type : accept_content_types;
@@ -205,7 +209,12 @@ struct RestClient::State : std::enable_shared_from_this<RestClient::State> {
   class Watch;
 
   State(EventLoop& l, net::Transport& t, std::shared_ptr<Credentials> c, std::uint64_t seed, RestClientOptions o)
-      : loop(l), transport(t), credentials(std::move(c)), random(seed), options(std::move(o)) {
+      : loop(l),
+        transport(t),
+        credentials(std::move(c)),
+        random(seed),
+        options(std::move(o)),
+        refusals(options.refusals ? options.refusals : MakeRefusals()) {
     if (!credentials) credentials = MakeNoCredentials();
     tokens = std::max(1, options.burst);
     tokens_at = loop.Now();
@@ -315,8 +324,22 @@ struct RestClient::State : std::enable_shared_from_this<RestClient::State> {
     if (std::exchange(is_away, false)) log::Info("client", "The API server answers again");
   }
 
+  // Who may not do something is known all the same.
+  void OnStatus(int status) {
+    EndOutage();
+    const bool is_known = IsSuccess(status) || status == 403;
+    if (is_known && refusals->End()) log::Info("client", "The API server accepts our credential again");
+  }
+
+  Error ErrorOf(const net::Request& request, const net::Response& response) const {
+    Error error = ErrorFromResponse(request, response);
+    if (error.code == ErrorCode::kUnauthorized && !options.when_refused.empty())
+      error.message = "the API server answers 401 Unauthorized: " + options.when_refused;
+    return error;
+  }
+
   void OnAnswer(const CallPtr& call, Expected<net::Response> result) {
-    if (result.ok()) EndOutage();
+    if (result.ok()) OnStatus(result->status);
     if (!result.ok()) {
       const Error& error = result.error();
       const bool may_repeat = IsRead(call->request) || !error.outcome_unknown;
@@ -326,7 +349,7 @@ struct RestClient::State : std::enable_shared_from_this<RestClient::State> {
     }
     const int status = result->status;
     if (IsSuccess(status)) return Finish(call, std::move(result));
-    Error error = ErrorFromResponse(call->request, *result);
+    Error error = ErrorOf(call->request, *result);
     const bool is_denied = error.code == ErrorCode::kDeniedByAdmission;
     if (status == 401 && !is_denied && !call->is_refreshed) {
       call->is_refreshed = true;
@@ -361,6 +384,7 @@ struct RestClient::State : std::enable_shared_from_this<RestClient::State> {
   std::shared_ptr<Credentials> credentials;
   Random random;
   const RestClientOptions options;
+  const std::shared_ptr<Reminder> refusals;  // on the loop's thread
 
   struct Waiting {
     std::function<void()> cancel;
@@ -434,7 +458,7 @@ class RestClient::State::Watch : public std::enable_shared_from_this<Watch> {
 
   void OnHead(const net::Response& head) {
     if (is_done_) return;
-    state_->EndOutage();
+    state_->OnStatus(head.status);
     if (callbacks_.on_head) callbacks_.on_head(head);
     if (is_done_) return;
     if (IsSuccess(head.status)) {
@@ -443,7 +467,7 @@ class RestClient::State::Watch : public std::enable_shared_from_this<Watch> {
       return;
     }
     if (head.status == 401) state_->credentials->Invalidate(authorization_);
-    refusal_ = ErrorFromResponse(request_, head);
+    refusal_ = state_->ErrorOf(request_, head);
   }
 
   void OnBytes(std::string_view bytes) {
@@ -577,6 +601,9 @@ std::unique_ptr<net::StreamHandle> RestClient::Stream(net::Request request, net:
 }
 
 bool RestClient::BeginOutage() { return !std::exchange(state_->is_away, true); }
+std::optional<std::uint64_t> RestClient::RecordRefusedCredential() {
+  return state_->refusals->Note(state_->loop.Now());
+}
 EventLoop& RestClient::loop() const { return state_->loop; }
 const RestClientOptions& RestClient::options() const { return state_->options; }
 

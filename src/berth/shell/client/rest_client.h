@@ -17,6 +17,7 @@
 #include "berth/base/time.h"
 #include "berth/shell/client/credentials.h"
 #include "berth/shell/client/event_loop.h"
+#include "berth/shell/client/reminder.h"
 #include "berth/shell/net/transport.h"
 
 namespace berth::client {
@@ -35,7 +36,16 @@ struct RestClientOptions {
   bool takes_protobuf = false;
   // Carried by each write (all but GET and HEAD) that has none of its own; null: none. See net/write_fence.h.
   std::shared_ptr<const net::WriteFence> fence = nullptr;
+  // Whose the credential is and what to do when the server refuses it, for the message of a 401; empty: the server's
+  // words. See ClientConfig::when_refused.
+  std::string when_refused = {};
+  // Shared by the clients of one loop that show the same credential, so that its refusal is said by one of them; null:
+  // the client's own.
+  std::shared_ptr<Reminder> refusals = nullptr;
 };
+
+// How often the refusal of a credential is said: a minute after the first time, then ever later.
+std::shared_ptr<Reminder> MakeRefusals();
 
 // As client-go understands its configuration's contentType and acceptContentTypes: without the second, answers are
 // asked for in the type of the bodies.
@@ -96,6 +106,9 @@ class RestClient {
   // For those that try again by themselves, when no answer has come: true for the first of them since the server
   // answered last, so that an outage makes one line of log. On the loop's thread.
   bool BeginOutage();
+  // For the same callers, when the server refused the credential (kUnauthorized): the count of such calls since it
+  // accepted one, if a line should be written now. On the loop's thread.
+  std::optional<std::uint64_t> RecordRefusedCredential();
 
   EventLoop& loop() const;
   const RestClientOptions& options() const;

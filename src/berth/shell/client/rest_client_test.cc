@@ -343,6 +343,48 @@ TEST_F(RestClientTest, RefreshesCredentialsOnceAfter401) {
   EXPECT_THAT(credentials->invalidated, ::testing::ElementsAre("Bearer 1"));
 }
 
+TEST_F(RestClientTest, SaysWhoseCredentialIsRefused) {
+  const std::string status = R"({"kind":"Status","message":"Unauthorized","reason":"Unauthorized"})";
+  RestClient client(loop, transport, MakeStaticCredentials("Bearer t"), 1,
+                    {.when_refused = "the token of jane is wrong"});
+  std::vector<Error> errors;
+  client.Do(Make("GET"), {}, [&](Expected<net::Response> r) { errors.push_back(r.error()); });
+  transport.Next()->Answer(401, status);
+  RestStreamCallbacks callbacks;
+  callbacks.on_end = [&](Expected<void> r) { errors.push_back(r.error()); };
+  const auto stream = client.Stream(Make("GET"), {}, std::move(callbacks));
+  loop.Run();
+  transport.LastStream()->Head(401, status);
+  transport.LastStream()->End();
+  loop.Run();
+  ASSERT_EQ(errors.size(), 2U);
+  for (const Error& error : errors) {
+    EXPECT_EQ(error.code, ErrorCode::kUnauthorized);
+    EXPECT_EQ(error.message, "the API server answers 401 Unauthorized: the token of jane is wrong");
+  }
+}
+
+TEST_F(RestClientTest, ARefusedCredentialIsToldByOneOfThoseWhoShareIt) {
+  const auto refusals = MakeRefusals();
+  RestClient one(loop, transport, nullptr, 1, {.refusals = refusals});
+  RestClient other(loop, transport, nullptr, 2, {.refusals = refusals});
+  EXPECT_EQ(one.RecordRefusedCredential(), 1U);
+  EXPECT_EQ(other.RecordRefusedCredential(), std::nullopt);
+  EXPECT_EQ(one.RecordRefusedCredential(), std::nullopt);
+  loop.Advance(std::chrono::minutes(1));
+  EXPECT_EQ(other.RecordRefusedCredential(), 4U) << "all of them are counted";
+  // A 502 comes from somebody on the way; a 403 knows who we are.
+  for (const int status : {502, 403}) {
+    ::testing::internal::CaptureStderr();
+    other.Do(Make("GET"), {.tries = 1}, [](const Expected<net::Response>&) {});
+    transport.Next()->Answer(status, "");
+    loop.Run();
+    const std::string log = ::testing::internal::GetCapturedStderr();
+    EXPECT_EQ(log.find("accepts our credential again") != std::string::npos, status == 403) << log;
+  }
+  EXPECT_EQ(one.RecordRefusedCredential(), 1U);
+}
+
 TEST_F(RestClientTest, KeepsItsRate) {
   int answered = 0;
   RestClient client(loop, transport, nullptr, 1, {.qps = 10, .burst = 2});

@@ -16,6 +16,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "berth/base/log_writer.h"
+
 namespace berth::metrics {
 namespace {
 
@@ -192,6 +194,16 @@ void AddSlowRenewals(MetricRegistry& registry, const std::string& lease_name, st
                        {"name"}})
           .With({lease_name});
   registry.BeforeReading([&cell, count = std::move(count)] { cell.Store(static_cast<double>(count())); });
+}
+
+void AddLogMetrics(MetricRegistry& registry) {
+  CounterCell& cell =
+      registry
+          .AddCounter({"berth_log_lines_dropped_total",
+                       "Lines of the log that were dropped, because what was written is read too slowly.",
+                       {}})
+          .With({});
+  registry.BeforeReading([&cell] { cell.Store(static_cast<double>(log::DroppedLines())); });
 }
 
 void AddFeatureMetrics(MetricRegistry& registry, const std::vector<Feature>& features) {

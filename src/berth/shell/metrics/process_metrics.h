@@ -33,6 +33,9 @@ void SetLeader(MetricRegistry& registry, const std::string& lease_name, bool is_
 // It must work until the registry's last reading.
 void AddSlowRenewals(MetricRegistry& registry, const std::string& lease_name, std::function<std::uint64_t()> count);
 
+// berth_log_lines_dropped_total: lines of the log that nobody read in time (base/log_writer.h).
+void AddLogMetrics(MetricRegistry& registry);
+
 struct Feature {
   std::string name;
   std::string stage;  // "ALPHA", "BETA", "DEPRECATED"; of GA it is empty

@@ -52,6 +52,12 @@ TEST(ProcessMetricsTest, TellsOfRenewalsThatTookTwoRequests) {
   EXPECT_NE(WriteText(registry).find("leader_election_slowpath_total{name=\"kube-scheduler\"} 2\n"), std::string::npos);
 }
 
+TEST(ProcessMetricsTest, TellsOfTheLog) {
+  MetricRegistry registry;
+  AddLogMetrics(registry);
+  EXPECT_EQ(ValueOf(WriteText(registry), "berth_log_lines_dropped_total"), 0);
+}
+
 TEST(ProcessMetricsTest, TellsTheFeatures) {
   MetricRegistry registry;
   AddFeatureMetrics(registry, {{"A", "BETA", true}, {"B", "", false}});

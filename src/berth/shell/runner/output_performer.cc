@@ -84,6 +84,8 @@ std::size_t OutputPerformer::pending_statuses() const { return status_writer_->p
 
 std::size_t OutputPerformer::bindings_limit() const { return static_cast<std::size_t>(bindings_->limit()); }
 
+std::size_t OutputPerformer::queued_events() const { return recorder_->Stats().queued; }
+
 std::size_t OutputPerformer::FlushEvents(Duration limit) { return recorder_->Flush(limit); }
 
 void OutputPerformer::Perform(scheduler::Output&& output) {

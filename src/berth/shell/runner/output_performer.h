@@ -52,6 +52,8 @@ class OutputPerformer final {
   std::size_t pending_statuses() const;
   // Bindings that are sent at once, at present. Any thread.
   std::size_t bindings_limit() const;
+  // Events that are not sent yet. Any thread.
+  std::size_t queued_events() const;
   // Waits until all events are sent or `limit` has passed, and returns how many are left. Not on the loop's thread.
   std::size_t FlushEvents(Duration limit);
 

@@ -32,7 +32,8 @@ scheduler::SchedulerOptions CoreOptions(const config::KubeSchedulerConfiguration
   core.stopwatch = options.stopwatch != nullptr ? options.stopwatch : &clock;
   core.queue.unschedulable_max = options.unschedulable_max;
   // For the scores in the log, one by one.
-  core.evaluator.with_detail = options.scheduler_metrics != nullptr && log::Enabled({10, "schedule_one"});
+  const bool logs_scores = options.scheduler_metrics != nullptr && log::Enabled({10, "schedule_one"});
+  core.evaluator.with_detail = logs_scores || options.tells_reasons;
   return core;
 }
 
@@ -172,18 +173,28 @@ void SchedulerShell::FlushStatuses(Duration limit) {
   }
 }
 
+// Returns how many are left.
+std::size_t SchedulerShell::FlushEvents(Duration limit) {
+  if (!options_.await) return performer_->FlushEvents(limit);
+  performer_->FlushEvents(Duration{0});  // It does not wait, and has them sent.
+  options_.await(limit, [this] { return performer_->queued_events() == 0; });
+  return performer_->queued_events();
+}
+
 bool SchedulerShell::Stop(Duration grace) {
   if (std::exchange(is_stopped_, true)) return runner_.IsSettled();
   const Time began = clock_.Now();
+  const bool waits = grace > Duration{0} && (runner_.IsRunning() || options_.await);
   runner_.Drain(grace);
-  if (runner_.IsRunning() && grace > Duration{0}) {
+  if (waits && options_.await) options_.await(grace, [this] { return runner_.IsDrained(); });
+  if (waits) {
     const Time end = std::max(clock_.Now() + std::min(grace, kEventsGraceMin), began + grace);
     const auto left_of_grace = [&] { return std::max(end - clock_.Now(), Duration{0}); };
     // The core's last outputs, events among them, may still be on their way through the loop to the recorder.
     const auto performed = std::make_shared<std::promise<void>>();
     rest_.loop().Post([performed] { performed->set_value(); });
-    performed->get_future().wait_for(left_of_grace());
-    if (const std::size_t left = performer_->FlushEvents(left_of_grace()); left > 0) {
+    AwaitFuture(options_.await, performed->get_future(), left_of_grace());
+    if (const std::size_t left = FlushEvents(left_of_grace()); left > 0) {
       log::Warning("app", "Events were not sent before the end", {{"count", left}});
     }
   }

@@ -22,6 +22,7 @@
 #include "berth/shell/client/rest_client.h"
 #include "berth/shell/outside/outside_poller.h"
 #include "berth/shell/plugin_files/plugin_files.h"
+#include "berth/shell/runner/await.h"
 #include "berth/shell/runner/reservations.h"
 #include "berth/shell/runner/turn_runner.h"
 
@@ -50,6 +51,8 @@ struct ShellOptions {
   std::size_t bindings_max = 128;
   // Called by the thread that takes the turn, after each decision.
   std::function<void(const scheduler::Decision&)> on_decision;
+  // Decision::reason is filled. All nodes are scored for it by every plugin, for each pod.
+  bool tells_reasons = false;
   // Makes clients on the event loop of `rest`, for plugins that ask other servers; empty: no plugin may.
   outside::OutsidePoller::MakeClient make_client;
   framework::Metrics* metrics = &framework::Metrics::None();   // outlives the shell
@@ -62,6 +65,7 @@ struct ShellOptions {
   // Decides nothing before each source of data from outside has answered, or failed, once.
   bool waits_for_outside_data = false;
   LongTurns long_turns = LongTurns::kOnThread;
+  Await await = {};  // how Stop() waits; not empty with LongTurns::kOnLoop, or Stop() does not wait
   // Makes what writes this run down, when the plugins have been made: they may have read files. Empty: nothing is
   // recorded.
   using MakeRecorder = std::function<Expected<std::unique_ptr<recording::Recorder>>(
@@ -141,6 +145,7 @@ class SchedulerShell final {
   SchedulerShell(client::RestClient& rest, const Clock& clock, ShellOptions options);
 
   Expected<void> MakeParts(const config::KubeSchedulerConfiguration& configuration, client::RestClient& events_rest);
+  std::size_t FlushEvents(Duration limit);
 
   client::RestClient& rest_;
   const Clock& clock_;

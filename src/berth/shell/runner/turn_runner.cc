@@ -281,6 +281,11 @@ void TurnRunner::Drain(Duration grace) {
   drained_.wait_for(lock, grace, [this] { return phase_ == Phase::kDrained; });
 }
 
+bool TurnRunner::IsDrained() const {
+  const std::lock_guard lock(mutex_);
+  return phase_ >= Phase::kDrained;
+}
+
 bool TurnRunner::IsSettled() const {
   const std::lock_guard lock(mutex_);
   return is_settled_ && inputs_.empty();

@@ -143,8 +143,10 @@ class TurnRunner final {
   Duration TurnAge() const;
 
   // Decides nothing from now on, and waits, at most `grace`, until no binding is under way that is worth waiting for.
-  // Not on a thread of turns.
+  // Not on a thread of turns. With LongTurns::kOnLoop it does not wait: IsDrained() tells.
   void Drain(Duration grace);
+  // Any thread.
+  bool IsDrained() const;
   // After Drain(): no write of a binding may still take effect, as of the latest turn. False as well when no turn has
   // been taken since. Any thread.
   bool IsSettled() const;
