@@ -70,7 +70,7 @@ class Configuration(BerthTest):
 
     def test_two_profiles(self):
         berth, api = self.schedule(TWO_PROFILES)
-        self.assertTrue(berth.find("err", 'schedulers="?default-scheduler packer'), berth.lines("err"))
+        berth.wait_for("err", 'schedulers="?default-scheduler packer')
         packed = self.bind_one_by_one(api, "packed", "packer", 6)
         self.assertEqual(len(set(packed)), 1, f"packed: {packed}")
         spread = self.bind_one_by_one(api, "spread", "default-scheduler", 6)

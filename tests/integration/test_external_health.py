@@ -191,7 +191,7 @@ class ExternalHealth(BerthTest):
         nagios.service.kill()
         metrics.wait_for(1, STALE, profile="closed")
         self.assertEqual(metrics.value(REQUESTS, profile="closed", result="error"), 0)
-        self.assertTrue([line for line in berth.lines("err") if "No fresh word about nodes" in line])
+        berth.wait_for("err", "No fresh word about nodes")
         self.assertEqual(berth.end(), 0)
 
 

@@ -175,6 +175,7 @@ class LoadAware(BerthTest):
                 create_pod(api, pod(f"p-{name}", scheduler=name))
                 placed(api, f"p-{name}")
                 if fails:
+                    berth.wait_for("err", f"No data from outside.*/{name}/")
                     lines = [line for line in berth.lines("err") if "No data from outside" in line and f"/{name}/" in line]
                     self.assertEqual(len(lines), 1, lines)
         self.assertEqual(berth.end(), 0)

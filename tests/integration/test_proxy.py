@@ -157,7 +157,7 @@ contexts: [{{name: c, context: {{cluster: k, user: u}}}}]
         for head in proxy.heads:
             self.assertIn(f"\r\nProxy-Authorization: {authorization}\r\n", head)
             self.assertNotIn("\r\nAuthorization:", head)
-        self.assertTrue(berth.find("err", rf'through a proxy.*proxy="http://127\.0\.0\.1:{proxy.port}"'), berth.lines("err"))
+        berth.wait_for("err", rf'through a proxy.*proxy="http://127\.0\.0\.1:{proxy.port}"')
         self.assertEqual(api.get("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-scheduler")["kind"], "Lease")
 
     def test_proxy_of_the_kubeconfig_goes_first(self):
@@ -201,9 +201,8 @@ contexts: [{{name: c, context: {{cluster: k, user: u}}}}]
         berth = self.place(api, ["--kubeconfig", self.kubeconfig(certificates), "--leader-elect=false"],
                            {"HTTPS_PROXY": f"http://{USER_INFO}127.0.0.1:{proxy.port}"})
         self.assertEqual(proxy.refusals, [])
-        self.assertTrue(berth.find("err", rf"kube\.example:6443 through proxy http://127\.0\.0\.1:{proxy.port}: the proxy "
-                                          "refused CONNECT: (407 Proxy Authentication Required|503 Service Unavailable)"),
-                        berth.lines("err"))
+        berth.wait_for("err", rf"kube\.example:6443 through proxy http://127\.0\.0\.1:{proxy.port}: the proxy "
+                              "refused CONNECT: (407 Proxy Authentication Required|503 Service Unavailable)")
 
     def test_bad_values(self):
         cases = [

@@ -73,8 +73,8 @@ class Script(BerthTest):
         os.rename(path.parent / "new", path)
         metrics.wait_for(2, RELOADS, profile="scripted", result="success")
         self.assertEqual(self.place(api, "h"), "node-1")
-        self.assertEqual(len([line for line in berth.lines("err") if "is not taken up" in line]), 2)
         self.assertEqual(berth.end(), 0)
+        self.assertEqual(len([line for line in berth.lines("err") if "is not taken up" in line]), 2)
 
     def test_a_refused_pod_is_tried_again_with_a_new_version(self):
         _, api = self.api_server(2)
@@ -99,8 +99,8 @@ class Script(BerthTest):
         berth, metrics, _ = self.scripted(api, fails, "{file: where.lua, onError: skip}")
         self.place(api, "q")
         metrics.wait_for(lambda count: count >= 1, ERRORS, profile="scripted", function="score")
-        self.assertEqual(len([line for line in berth.lines("err") if "A script fails and is left out" in line]), 1)
         self.assertEqual(berth.end(), 0)
+        self.assertEqual(len([line for line in berth.lines("err") if "A script fails and is left out" in line]), 1)
 
     def test_what_is_wrong_at_the_start(self):
         folder = self.folder()

@@ -117,7 +117,11 @@ class Serving(BerthTest):
             self.assertEqual(port.ask("/debug/flags/v", "PUT", data=level.encode()),
                              (200, f"successfully set klog.logging.verbosity to {level}\n"))
             self.bind(api, name)
-            self.assertEqual(len(self.lines(port.berth, f'Attempting to schedule pod" pod="default/{name}"')), wanted)
+            # The log is written beside what it tells of.
+            line = f'Attempting to schedule pod" pod="default/{name}"'
+            if wanted:
+                port.berth.wait_for("err", line)
+            self.assertEqual(len(self.lines(port.berth, line)), wanted)
         self.assertEqual(port.ask("/debug/flags/v", "PUT", data=b"-1")[0], 400)
         self.assertEqual(port.berth.end(), 0, port.berth.lines("err"))
 
