@@ -37,9 +37,11 @@ std::vector<std::string_view> Split(std::string_view text, char separator) {
 
 std::string Quoted(std::string_view text) {
   std::string quoted = "\"";
-  for (const char c : CutUtf8(text, kQuotedMax)) {
-    const auto byte = static_cast<unsigned char>(c);
-    quoted += byte < 0x20 || byte == 0x7f ? '?' : c;
+  for (std::string_view rest = CutUtf8(text, kQuotedMax); !rest.empty();) {
+    const Rune rune = DecodeRune(rest);
+    const bool is_shown = rune.is_valid && rune.code >= 0x20 && rune.code != 0x7f;
+    quoted.append(is_shown ? rest.substr(0, rune.size) : "?");
+    rest.remove_prefix(rune.size);
   }
   return quoted + (text.size() > kQuotedMax ? "...\"" : "\"");
 }

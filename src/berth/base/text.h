@@ -39,8 +39,8 @@ std::string Joined(const Texts& texts, std::string_view separator = ", ") {
   return joined;
 }
 
-// Foreign text as a message shows it: between double quotes, control characters as '?', and behind the first 100 bytes
-// "..." in place of the rest.
+// Foreign text as a message shows it: between double quotes, control characters and bytes that are no UTF-8 as '?', and
+// behind the first 100 bytes "..." in place of the rest.
 std::string Quoted(std::string_view text);
 
 }  // namespace berth

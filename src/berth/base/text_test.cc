@@ -32,6 +32,7 @@ TEST(TextTest, LowersAsciiAlone) { EXPECT_EQ(LowerCase(std::string_view("AzZ-\xc
 TEST(TextTest, QuotesForeignTextOnOneShortLine) {
   EXPECT_EQ(Quoted("a b"), "\"a b\"");
   EXPECT_EQ(Quoted("a\nb\x7f"), "\"a?b?\"");
+  EXPECT_EQ(Quoted("a\xff\xc3\xa4\xc3"), "\"a?\xc3\xa4?\"");
   EXPECT_EQ(Quoted(std::string(100, 'x')), '"' + std::string(100, 'x') + '"');
   EXPECT_EQ(Quoted(std::string(101, 'x')), '"' + std::string(100, 'x') + "...\"");
   // A character is not cut in two.
