@@ -278,9 +278,8 @@ bool IsSecret(std::string_view name) {
 bool IsUrl(std::string_view text) {
   const std::size_t end = text.find("://");
   return end != std::string_view::npos && end > 0 && text.find_first_of(" \t\r\n") == std::string_view::npos &&
-         std::all_of(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(end), [](unsigned char c) {
-           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '+' || c == '-';
-         });
+         std::all_of(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(end),
+                     [](char c) { return IsAlphanumeric(c) || c == '+' || c == '-'; });
 }
 
 void HideSecrets(json::value& value) {
