@@ -13,6 +13,7 @@
 #include "berth/whatif/admission_rules.h"
 #include "berth/whatif/daemon_pods.h"
 #include "berth/whatif/pod_templates.h"
+#include "berth/whatif/replacement.h"
 #include "berth/whatif/workload_pods.h"
 
 namespace berth::whatif {
@@ -433,13 +434,8 @@ class Maker {
 Workload WorkloadOf(const api::Pod& pod) {
   const api::ObjectMeta& meta = pod.metadata;
   if (!meta.controller) return {"Pod", meta.namespace_name, meta.name};
-  Workload workload{meta.controller->kind, meta.namespace_name, meta.controller->name};
-  const std::string* hash = meta.labels.Find(kTemplateHash);
-  if (workload.kind == "ReplicaSet" && hash != nullptr && !hash->empty() && workload.name.ends_with('-' + *hash)) {
-    workload.kind = "Deployment";
-    workload.name.resize(workload.name.size() - hash->size() - 1);
-  }
-  return workload;
+  TopOwner owner = TopOwnerOf(pod);
+  return {std::move(owner.kind), meta.namespace_name, std::move(owner.name)};
 }
 
 std::optional<std::string> DefaultStorageClass(const std::vector<framework::AnyObject>& of_cluster,
