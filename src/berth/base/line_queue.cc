@@ -19,6 +19,7 @@ void LineQueue::Push(Rank rank, int stream, std::string line) {
   bytes_ += cost;
   lines_[static_cast<std::size_t>(rank)].push_back(std::move(entry));
   has_come_.notify_one();
+  if (IsUrgent()) is_urgent_.notify_one();
 }
 
 // Drops lines of this rank and below, the lowest first. False: there is no room for so much all the same.
@@ -72,8 +73,10 @@ LineQueue::Batch LineQueue::TakeBatch() {
 
 void LineQueue::Run() {
   std::unique_lock lock(mutex_);
+  std::chrono::steady_clock::time_point gathered_until;
   for (;;) {
     has_come_.wait(lock, [this] { return is_closed_ || HasLines() || ShouldTell(); });
+    is_urgent_.wait_until(lock, gathered_until, [this] { return IsUrgent(); });
     if (!HasLines() && !ShouldTell()) return;
     Batch batch;
     std::uint64_t newly_dropped = 0;
@@ -92,7 +95,9 @@ void LineQueue::Run() {
     lock.lock();
     is_writing_ = false;
     bytes_ -= batch.bytes;
-    if (IsDone()) is_written_.notify_all();
+    if (!IsDone()) continue;
+    is_written_.notify_all();
+    gathered_until = std::chrono::steady_clock::now() + options_.gathering;
   }
 }
 
@@ -100,11 +105,16 @@ void LineQueue::Close() {
   const std::lock_guard lock(mutex_);
   is_closed_ = true;
   has_come_.notify_all();
+  is_urgent_.notify_all();
 }
 
 bool LineQueue::WaitUntilWritten(std::chrono::milliseconds most) {
   std::unique_lock lock(mutex_);
-  return is_written_.wait_for(lock, most, [this] { return IsDone(); });
+  ++waiting_count_;
+  is_urgent_.notify_one();
+  const bool is_done = is_written_.wait_for(lock, most, [this] { return IsDone(); });
+  --waiting_count_;
+  return is_done;
 }
 
 std::uint64_t LineQueue::dropped() const {

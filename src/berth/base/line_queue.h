@@ -30,6 +30,9 @@ class LineQueue final {
     std::function<void(int stream, std::string_view text)> write;
     // Pushes a line that says how many were dropped. Called by Run(), when at most half of the room is taken.
     std::function<void(std::uint64_t dropped)> tell_dropped;
+    // How long lines are gathered after others were written, so that a busy process does not wake the thread for each.
+    // A quiet one's line is written at once.
+    std::chrono::milliseconds gathering{0};
   };
 
   explicit LineQueue(Options options);
@@ -66,16 +69,18 @@ class LineQueue final {
   bool HasLines() const;
   bool ShouldTell() const { return dropped_ != told_ && bytes_ <= options_.bytes_max / 2; }
   bool IsDone() const { return !HasLines() && !is_writing_ && dropped_ == told_; }
+  bool IsUrgent() const { return is_closed_ || waiting_count_ > 0 || bytes_ > options_.bytes_max / 4; }
   Batch TakeBatch();
 
   const Options options_;
   mutable std::mutex mutex_;  // guards what follows
-  std::condition_variable has_come_, is_written_;
+  std::condition_variable has_come_, is_urgent_, is_written_;
   std::array<std::deque<Entry>, kRankCount> lines_;  // by rank
   std::uint64_t next_number_ = 0;
   std::size_t bytes_ = 0;  // of lines that wait and of what is being written
   std::uint64_t dropped_ = 0;
   std::uint64_t told_ = 0;  // of these, those that a line has told
+  std::size_t waiting_count_ = 0;  // in WaitUntilWritten()
   bool is_writing_ = false;
   bool is_closed_ = false;
 };

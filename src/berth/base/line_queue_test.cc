@@ -2,6 +2,7 @@
 #include "berth/base/line_queue.h"
 
 #include <chrono>
+#include <future>
 #include <memory>
 #include <string>
 #include <thread>
@@ -142,6 +143,33 @@ TEST(LineQueue, APipeThatNobodyReadsStopsNobody) {
   EXPECT_EQ(read_errors, errors);
   EXPECT_EQ(told, queue.dropped());
   EXPECT_EQ(lines + told, static_cast<std::uint64_t>(kLines));
+}
+
+TEST(LineQueue, LinesThatFollowOthersAreGatheredUntilSomebodyWaits) {
+  std::vector<std::string> written;
+  std::promise<void> first;
+  LineQueue queue({.bytes_max = 1 << 20,
+                   .write =
+                       [&](int, std::string_view text) {
+                         written.emplace_back(text);
+                         if (written.size() == 1) first.set_value();
+                       },
+                   .tell_dropped = [](std::uint64_t) {},
+                   .gathering = std::chrono::hours(1)});
+  std::thread writer([&] { queue.Run(); });
+  queue.Push(Rank::kInfo, kErr, "0\n");
+  first.get_future().wait();  // a quiet log's line waits for nothing
+  std::string others;
+  for (int i = 1; i < 100; ++i) {
+    const std::string line = std::to_string(i) + "\n";
+    queue.Push(Rank::kInfo, kErr, line);
+    others += line;
+    std::this_thread::yield();
+  }
+  EXPECT_TRUE(queue.WaitUntilWritten(std::chrono::minutes(1)));
+  EXPECT_THAT(written, ElementsAre("0\n", others));
+  queue.Close();
+  writer.join();
 }
 
 }  // namespace

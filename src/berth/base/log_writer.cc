@@ -77,8 +77,8 @@ std::terminate_handler g_terminate_before = nullptr;
 }  // namespace
 
 AsyncWriter::AsyncWriter()
-    : queue_(std::make_shared<LineQueue>(
-          LineQueue::Options{.bytes_max = kBytesMax, .write = WriteAll, .tell_dropped = TellDropped})),
+    : queue_(std::make_shared<LineQueue>(LineQueue::Options{
+          .bytes_max = kBytesMax, .write = WriteAll, .tell_dropped = TellDropped, .gathering = kGathering})),
       thread_([queue = queue_] { queue->Run(); }) {
   TheWaiting().Set(queue_);
   g_terminate_before = std::set_terminate(FlushAndTerminate);

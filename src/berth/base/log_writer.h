@@ -19,6 +19,7 @@ class AsyncWriter final {
  public:
   static constexpr std::size_t kBytesMax = std::size_t{8} << 20;  // of lines that wait
   static constexpr std::chrono::seconds kEndMax{2};
+  static constexpr std::chrono::milliseconds kGathering{20};  // of lines, after others were written
 
   AsyncWriter();
   ~AsyncWriter();
