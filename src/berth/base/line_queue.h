@@ -79,7 +79,7 @@ class LineQueue final {
   std::uint64_t next_number_ = 0;
   std::size_t bytes_ = 0;  // of lines that wait and of what is being written
   std::uint64_t dropped_ = 0;
-  std::uint64_t told_ = 0;  // of these, those that a line has told
+  std::uint64_t told_ = 0;         // of these, those that a line has told
   std::size_t waiting_count_ = 0;  // in WaitUntilWritten()
   bool is_writing_ = false;
   bool is_closed_ = false;

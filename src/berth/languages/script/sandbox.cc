@@ -503,6 +503,10 @@ bool Sandbox::Call(int arguments, int results) {
   return CheckWatches(is_done ? results : 0) && is_done;
 }
 
+std::int64_t Sandbox::CostOfCall() const {
+  return kCallCost + 2 * limits_.instructions_max - instructions_left_ - steps_left_;
+}
+
 // Puts back what the call has changed, and pops its results where it has.
 bool Sandbox::CheckWatches(int results) {
   const Watch* changed = nullptr;

@@ -53,6 +53,7 @@ class Sandbox {
   static constexpr std::size_t kStackBytesMax = std::size_t{128} << 10;
   // A call by or of a function with so many arguments in "..." counts for the time in which they are copied.
   static constexpr int kCountedArguments = 256;
+  static constexpr std::int64_t kCallCost = 50;  // a call of an empty function takes about as long as these
   // In one call, because the memory is full. Each goes through all that there is.
   static constexpr int kCollectionsMax = 8;
   // Local variables of the script's top level, and others that outlive a call, that its functions use.
@@ -76,6 +77,9 @@ class Sandbox {
   bool Freeze();
   // The function and then its arguments are on top of the stack; they are replaced by `results` values, or by nothing.
   bool Call(int arguments, int results);
+  // What the latest call took, in instructions: those that were counted (a short call's are not), the work inside
+  // library functions, and kCallCost for making the call. The same on every machine, whatever was called before.
+  std::int64_t CostOfCall() const;
   const Failure& failure() const { return failure_; }
 
   // For functions that scripts call. Each jumps out like lua_error(); nothing with a destructor may be alive.
