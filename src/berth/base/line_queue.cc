@@ -73,10 +73,8 @@ LineQueue::Batch LineQueue::TakeBatch() {
 
 void LineQueue::Run() {
   std::unique_lock lock(mutex_);
-  std::chrono::steady_clock::time_point gathered_until;
   for (;;) {
     has_come_.wait(lock, [this] { return is_closed_ || HasLines() || ShouldTell(); });
-    is_urgent_.wait_until(lock, gathered_until, [this] { return IsUrgent(); });
     if (!HasLines() && !ShouldTell()) return;
     Batch batch;
     std::uint64_t newly_dropped = 0;
@@ -97,7 +95,7 @@ void LineQueue::Run() {
     bytes_ -= batch.bytes;
     if (!IsDone()) continue;
     is_written_.notify_all();
-    gathered_until = std::chrono::steady_clock::now() + options_.gathering;
+    is_urgent_.wait_for(lock, options_.gathering, [this] { return IsUrgent(); });
   }
 }
 
