@@ -174,14 +174,31 @@ class SchedulingQueue::Impl final : private EntityPlaces {
                                                  : is_active                               ? "active_queue"
                                                                                            : "backoff_queue"};
     if (!metrics.is_on() || !log::Enabled(detail)) return;
+    const log::Field pod("pod", entry.info.pod->Key());
+    const log::Field event("event", metrics.LabelOf(cause));
+    const log::Field queue("queue", is_active ? "Active" : is_backoff ? "Backoff" : "Unschedulable");
+    if (has_failed) {
+      const Strategy hint = is_active ? Strategy::kImmediately : is_backoff ? Strategy::kAfterBackoff : Strategy::kSkip;
+      return log::Info(detail, "queue", "Pod moved to an internal scheduling queue",
+                       {pod,
+                        event,
+                        queue,
+                        {"schedulingCycle", cycle_count},
+                        {"hint", static_cast<int>(hint)},
+                        {"unschedulable plugins", NamesOf(entry.rejector_set)}});
+    }
     log::Info(detail, "queue",
               place == Place::kGated ? "Pod moved to an internal scheduling queue, because the pod is gated"
                                      : "Pod moved to an internal scheduling queue",
-              {{"pod", entry.info.pod->Key()},
-               {"event", metrics.LabelOf(cause)},
-               {"queue", is_active    ? "Active"
-                         : is_backoff ? "Backoff"
-                                      : "Unschedulable"}});
+              {pod, event, queue});
+  }
+  std::string NamesOf(const RejectorSet* set) const {
+    std::string names;
+    if (set == nullptr) return names;
+    for (const auto* plugins : {&set->unschedulable, &set->pending}) {
+      for (const PluginId plugin : *plugins) names += (names.empty() ? "" : ",") + rejectors.PluginName(plugin);
+    }
+    return names;
   }
   void RecordGroup(const PodGroupEntity& group, Place place, Cause cause, bool is_moved) {
     metrics.ObserveIncomingGroup(place, cause, group.members.size(), group.root.is_composite, is_moved);
@@ -340,6 +357,7 @@ class SchedulingQueue::Impl final : private EntityPlaces {
     if (active.empty()) ObserveIncoming(*entry, Place::kActive, Cause::kPopFromBackoff);
     Detach(entry);
     PrefetchNext();
+    ++cycle_count;
     if (entry->group != nullptr) [[unlikely]] {
       ++entry->info.attempts;
       SetRejectors(entry, nullptr);
@@ -652,6 +670,7 @@ class SchedulingQueue::Impl final : private EntityPlaces {
   EntryIndex<ByUid> by_uid;
   EntryIndex<ByName> by_name;  // without those in flight
   std::uint64_t last_sequence = 0;
+  std::uint64_t cycle_count = 0;  // pods and groups that were popped
 
   RunAndHeap<Entry, ActiveLess> active;
   IndexedHeap<Entry, BackoffLess> backoff;

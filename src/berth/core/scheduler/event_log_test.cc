@@ -68,7 +68,8 @@ TEST(EventLog, UpstreamsSourcesReachTheLinesThatMeanTheSame) {
   EXPECT_THAT(Said({{"schedule_one", 4}}), HasSubstr("laced\" pod="));
   EXPECT_THAT(Said({{"scheduling_queue", 3}}),
               HasSubstr(R"("Pod moved to an internal scheduling queue" pod="default/large" )"
-                        R"(event="ScheduleAttemptFailure" queue="Unschedulable")"));
+                        R"(event="ScheduleAttemptFailure" queue="Unschedulable" schedulingCycle=)"));
+  EXPECT_THAT(Said({{"scheduling_queue", 3}}), HasSubstr(R"( hint=0 unschedulable plugins="NodeResourcesFit")"));
   EXPECT_THAT(Said({{"active_queue", 5}}),
               HasSubstr(R"(pod="default/fits" event="UnschedulablePodAdd" queue="Active")"));
 }
