@@ -40,7 +40,7 @@ def run(limit: float, *command: str) -> tuple[str | None, float, float, int]:
         out.seek(0)
         complaints.seek(0)
         said = out.read()
-        # cluster-capacity tells its version before the answer, and ends with 0 when it fails.
+        # cluster-capacity prints its version before the answer, and exits with status 0 even if it fails.
         answer = re.search(r"(?m)^\{.*\}\s*\Z", said, re.DOTALL)
         text = answer[0] if process.returncode == 0 and answer else None
         if text is None:

@@ -65,7 +65,7 @@ class Questions:
             thread.start()
 
     def ask(self):
-        context = ssl._create_unverified_context()  # the port signs its own certificate
+        context = ssl._create_unverified_context()  # the port has a self-signed certificate
         connection = http.client.HTTPSConnection("127.0.0.1", self.port, context=context, timeout=60)
         while not self.ends.is_set():
             begin = time.monotonic()

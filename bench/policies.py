@@ -16,7 +16,7 @@ import subprocess
 import sys
 
 RATIO_MAX = 3.0
-# What the columns are called, and how berth-bench makes such pods.
+# The columns, and the options of berth-bench that make their pods.
 WORKLOADS = {"plain pods": [], "pods of ten ReplicaSets": ["--deployments", "10"]}
 DEFAULT = "default-scheduler"
 

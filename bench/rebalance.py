@@ -37,7 +37,7 @@ profiles:
   - {name: CheaperNode, args: {minStay: 0s, minSavingPercent: 10, horizon: 24h, restartCost: "0.01"}}
   plugins: {balance: {enabled: [%s]}}
 """
-SAVING_MIN, HORIZON_HOURS, RESTART_COST = 0.1, 24, 0.01  # as the policy has them
+SAVING_MIN, HORIZON_HOURS, RESTART_COST = 0.1, 24, 0.01  # as in the policy
 
 
 def node(name, cpu, memory, price=None):
@@ -103,7 +103,7 @@ class Cluster:
             used += cpu * len(places)
             if not places:
                 break
-        # Larger ones are dearer; some are old, some spot, some from another contract.
+        # Larger nodes cost more; some are old, some spot, some from another contract.
         self.prices = [round(cpu / 4000 * 0.2 * chance.choice((0.35, 0.5, 0.7, 0.85, 1)), 4) for cpu, _ in self.nodes]
 
     def cost(self, owner, at):
@@ -142,7 +142,7 @@ class Cluster:
 
     def cheapest(self, folder):
         """What all pods cost at least an hour, if each stays or goes where that pays off."""
-        ways = {}  # owner, from, to: what a pod costs there
+        ways = {}  # (owner, from, to): the cost of a pod there
         for o, owner in enumerate(self.owners):
             for a in set(owner[2]):
                 here = self.cost(owner, a)
@@ -168,7 +168,7 @@ class Cluster:
 def cbc(folder, goal, rows, kinds):
     """What CBC says of the least that the goal can be."""
     model = folder / "model.lp"
-    # It reads no long lines.
+    # The solver does not read long lines.
     text = "\n".join(["Minimize", " obj: " + goal, "Subject To", *rows, kinds + "End"]).replace(" + ", "\n + ")
     model.write_text(text + "\n")
     return subprocess.run(["cbc", str(model), "sec", str(CBC_SECONDS), "solve"], capture_output=True, text=True, check=True).stdout
@@ -252,7 +252,7 @@ def main():
     parser.add_argument("--pods", type=int, default=50000)
     parser.add_argument("--only", choices=("optimum", "price", "scale"))
     options = parser.parse_args()
-    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # one core
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # pinned to one CPU
     good = True
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)

@@ -8,14 +8,15 @@ server with etcd, and etcd's writes. Where all share one machine, its cores are 
 import collections
 import json
 
-# What berth's I/O costs a pod: two watch events decoded at 2 us, three requests over TLS at 20 us (binding, event, and
-# sometimes a status). A whole process measured beside a real API server took 190 us in all with few pods a turn, so
-# this is the lower of two figures; the other one is IO_S_MEASURED.
+# The cost of berth's I/O for a pod: two watch events decoded at 2 us, three requests over TLS at 20 us (binding, event,
+# and sometimes a status). A whole process beside a real API server was measured at 190 us with few pods per turn, so
+# that this is the lower of two figures; the other one is IO_S_MEASURED.
 IO_S = 2 * 2e-6 + 3 * 20e-6
 IO_S_MEASURED = 185e-6
-# kube-apiserver and etcd together for a pod that is created, bound and has its event: bench/cluster, `basic` live.
+# kube-apiserver and etcd together, for a pod that is created, bound and has its event: measured with bench/cluster,
+# `basic` live.
 API_S = 2.55e-3
-WRITES_PER_POD = 2  # binding and event; the creation is not the scheduler's
+WRITES_PER_POD = 2  # binding and event; others create the pod
 
 Limits = collections.namedtuple("Limits", "pods_per_s by")
 

@@ -27,7 +27,7 @@ import one_instance  # noqa: E402
 import shards  # noqa: E402
 
 CORES = 16
-IO_THREADS = 4  # what a cluster of this size would need; berth has one today
+IO_THREADS = 4  # needed for a cluster of this size; berth has one today
 DESIGNS = {
     "unchecked": {"design": "unchecked"},
     "version": {"design": "version"},
@@ -87,7 +87,7 @@ def print_shards(what, values, names, **options):
          *["stddev, of one instance's"] * is_long)
     for value in values:
         here = {**options, what: value}
-        # At least six delays, so that most decisions see others' placements.
+        # At least six delays, so that most decisions see the placements of other instances.
         here["seconds"] = max(here["seconds"], 6 * here["delay_s"])
         if is_long:
             alone = shards.simulate(**{**here, "instances": 1, "rate": here["rate"] * here["instances"]})

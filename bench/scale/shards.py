@@ -25,9 +25,9 @@ import random
 import statistics
 
 DESIGNS = ("unchecked", "version", "coordinator", "leases")
-SIZES = (1, 1, 1, 2, 2, 4)  # units that a pod asks for, drawn evenly
+SIZES = (1, 1, 1, 2, 2, 4)  # units that a pod requests, uniformly distributed
 FILLED_NODES_MAX = 5000
-TRIES_MAX = 20  # of one pod; then it goes back to its queue and counts as given up
+TRIES_MAX = 20  # for one pod; then it returns to its queue and counts as given up
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,13 +35,13 @@ class Options:
     design: str = "coordinator"
     instances: int = 8
     nodes: int = 5000
-    room: int = 40  # units a node
+    room: int = 40  # units per node
     utilisation: float = 0.95
-    delay_s: float = 0.05  # until the others see a placement
+    delay_s: float = 0.05  # until other instances see a placement
     commit_s: float = 0.005  # until a placement is answered
-    rate: float = 50.0  # decisions a second of one instance
+    rate: float = 50.0  # decisions per second of one instance
     seconds: float = 20.0
-    prefers_own: bool = False  # among equals, a node of the instance's own part
+    prefers_own: bool = False  # among equal nodes, prefers one of the instance's own part
     candidates: int = 1  # nodes that a coordinator is offered for a pod
     seed: int = 1
 
@@ -51,14 +51,14 @@ class Result:
     decisions: int = 0
     placed: int = 0
     refused: int = 0
-    refused_with_room: int = 0  # by a version that had changed, although the pod would have fitted
-    refused_nowhere: int = 0  # no node at all had room for the pod, whatever the view said
-    unfit: int = 0  # no node in view had room
+    refused_with_room: int = 0  # because of a changed version, although the pod would have fitted
+    refused_nowhere: int = 0  # no node had room for the pod, whatever the view showed
+    unfit: int = 0  # no node in the view had room
     elsewhere: int = 0  # leases: proposed to the owner of another instance's node
     given_up: int = 0
-    overcommitted: int = 0  # placements beyond a node's room
+    overcommitted: int = 0  # placements beyond a node's capacity
     latency_s_p99: float = 0.0  # from the first decision to the answer
-    used_stddev: float = 0.0  # units in use, over nodes, mean of four looks
+    used_stddev: float = 0.0  # units in use per node; mean of four samples
     seconds: float = 0.0
 
     @property
@@ -209,7 +209,8 @@ class Simulation:
             self.free[node] -= size
         self.with_free = collections.Counter(self.free)
         self.used = sum(size for _, size in self.pods)
-        # Room in use stays where the cluster could be filled to, or large pods would find none after a while.
+        # Usage stays at the level to which the cluster could be filled; otherwise large pods would eventually find no
+        # room.
         self.target = self.used
         self.changes = []  # (time, node, amount, instance that knows already)
         self.version = [0] * options.nodes
@@ -278,11 +279,11 @@ class Simulation:
             return
         if options.design == "leases" and self.owner(nodes[0]) != instance:
             result.elsewhere += 1
-        # Until the answer comes it counts on its first choice.
+        # Until it is answered, the pod counts on its first choice.
         self.views[instance].change(nodes[0], -size)
         sent_version = self.seen_version[instance][nodes[0]] if self.seen_version else 0
         if self.seen_version:
-            # The answer will carry the next version, and the instance's next write to this node will name it.
+            # The answer will have the next version, which the instance's next write to this node will name.
             self.seen_version[instance][nodes[0]] += 1
         self.push(time + options.commit_s / 2, self.commit, instance, nodes, size, began, tries, sent_version)
 
@@ -319,7 +320,7 @@ class Simulation:
         if node != first:
             self.push(time + options.commit_s / 2, self.moved, instance, first, node, size)
         if options.design == "leases" and self.owner(node) != instance:
-            # Proposer and owner both know at once; of the two the log lets the proposer skip it.
+            # Proposer and owner both know at once. Of these two, the log entry excludes the proposer.
             self.views[self.owner(node)].change(node, -size)
             self.push(time + options.delay_s, self.moved, self.owner(node), node, None, size)
         self.pods.append((node, size))
@@ -380,7 +381,8 @@ def broken_spreads(instances, pods=300, zones=3, rate=1000.0, delay_s=0.05, seed
     chance = random.Random(seed)
     true, placements, broken = [0] * zones, [], 0
     for pod in range(pods):
-        # Instance `pod % instances` decides at `time`, with all of its own placements and the others' old ones.
+        # Instance `pod % instances` decides at `time`. It sees all of its own placements, and those of others with a
+        # delay.
         time = pod / (rate * instances)
         seen = [0] * zones
         for placed_at, who, zone in placements:

@@ -21,7 +21,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-# Those that are ready in about a minute where nothing has been built: --day takes them in turn.
+# Clients that are ready within about a minute from scratch; --day takes them in turn.
 QUICK = ["scheduler-bash", "python", "scheduler-go", "kopf", "scheduler-python", "javascript"]
 CANNOT = 77
 BUILD_SECONDS_MAX = 1200
@@ -130,7 +130,7 @@ def main() -> int:
     if unknown := [name for name in arguments.names if name not in known]:
         parser.error(f"there is no client {unknown[0]}; there are {', '.join(known)}")
     names = arguments.names or (of_day(arguments.day) if arguments.day is not None else known)
-    # What was started ends with this program, however it ends.
+    # Child processes end with this program, however it ends.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     counts = {"passed": 0, "FAILED": 0, "left out": 0}
     print(f"{'CLIENT':<20} {'RESULT':<9} {'SECONDS':>7}  Kubernetes {arguments.kubernetes_version}", flush=True)

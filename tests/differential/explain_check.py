@@ -25,7 +25,7 @@ HOSTNAME = "kubernetes.io/hostname"
 CORDON = "node.kubernetes.io/unschedulable"
 NEW_NODE = "berth-explain-new-node"
 SKEW_MAX = 1 << 24
-TRIES_MAX = 8  # of pods and nodes that are not named, for each explanation
+TRIES_MAX = 8  # of unnamed pods and nodes, for each explanation
 SHOWN_MAX = 20
 UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
 
@@ -56,7 +56,7 @@ class Oracle:
         self._serve.wait()
 
 
-# What people read, and what they change then.
+# Parses explanations and applies the changes that they name.
 
 CONTAINER = re.compile(r"spec(?:\.(initContainers|containers)\[(.+)\])?\.resources\.requests\.(\S+): (\S+) instead of (\S+)")
 SKEW = re.compile(r"spec\.topologySpreadConstraints\[(\d+)\]\.maxSkew: (\d+) instead of \d+")
@@ -161,7 +161,7 @@ def apply(case: dict, what: str) -> None:
 
 def changed(case: dict, *what: str) -> dict:
     made = copy.deepcopy(case)
-    # From the last one: of a list, elements that are still to go keep their places.
+    # From the last to the first, so that the indices of elements still to be removed stay valid.
     for each in reversed(what):
         apply(made, each)
     return made
@@ -173,7 +173,7 @@ def one_unit_more(what: list[str]) -> list[list[str]]:
     lines = [CONTAINER.fullmatch(line) for line in what]
     for resource in sorted({match[3] for match in lines if match}):
         of = [i for i, match in enumerate(lines) if match and match[3] == resource]
-        # Requests of the pod as a whole count in place of its containers'.
+        # Requests of the pod as a whole replace those of its containers.
         at = next((i for i in of if not lines[i][1]), of[0])
         kind, name, _, to, before = lines[at].groups()
         more = amount(resource, to) + 1
@@ -194,7 +194,7 @@ class Check:
     def __init__(self, oracle: Oracle):
         self.oracle = oracle
         self.counts = Counter()
-        self.unnamed = Counter()  # refused pods for which nothing is named, by the plugins that refuse them
+        self.unnamed = Counter()  # refused pods for which nothing is named, by refusing plugins
         self.problems = []
 
     def problem(self, case: dict, text: str) -> None:
@@ -246,7 +246,7 @@ class Check:
             if less:
                 self.must_refuse(case, changed(case, *less), f"{what} is not the least: {less}")
         if len(what) > 1 and change["kind"] == "together":
-            # Requests of a pod and of its containers for one resource have to agree, or the pod is not valid.
+            # A pod's requests must be consistent with those of its containers, or the pod is invalid.
             parts = [(match[3] if (match := CONTAINER.fullmatch(line)) else line) for line in what]
             for part in sorted(set(parts)):
                 fewer = [line for line, of in zip(what, parts) if of != part]
@@ -398,7 +398,7 @@ def main() -> int:
                 file = path.with_name(f"{path.stem}-{index:02}.json")
                 file.write_text(json.dumps(case))
                 cases[str(file)] = case
-        # All of them at once would be a long command line.
+        # In batches, because the command line is limited in length.
         files = list(cases)
         for start in range(0, len(files), 200):
             done = subprocess.run([options.program, *files[start:start + 200]], check=True, stdout=subprocess.PIPE, text=True)

@@ -13,7 +13,7 @@ import json
 import sys
 
 BEGIN, END = "<!-- table of ./dev hostile -->", "<!-- end of the table -->"
-# What an attack is, in a few words of the reader's.
+# A short description of each attack.
 MEANING = {
     "calm": "nothing",
     "bindings-dead": "webhook on bindings, dead URL",

@@ -61,7 +61,7 @@ class FakeServer:
             return [request for request in self.requests if re.search(pattern, request[0])]
 
     def close(self) -> None:
-        # shutdown() wakes accept(); close() alone does not.
+        # shutdown() wakes accept(), while close() alone does not.
         try:
             self._listener.shutdown(socket.SHUT_RDWR)
         except OSError:

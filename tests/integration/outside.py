@@ -40,7 +40,7 @@ class QuietHandler(BaseHTTPRequestHandler):
             self.end_headers()
             self.wfile.write(body)
         except OSError:
-            pass  # whoever asked has gone
+            pass  # the client has disconnected
 
     def log_message(self, *_):
         pass
@@ -228,14 +228,14 @@ class Nagios:
         daemon = program(test, "nagios4", "/usr/sbin/nagios4")
         self._cgi = program(test, "statusjson.cgi", "/usr/lib/cgi-bin/nagios4/statusjson.cgi")
         check = folder / "check.sh"
-        # A check reads what the test has written: its status, and its words.
+        # A check prints the state that the test has written: exit status and text.
         check.write_text(f'#!/bin/sh\nread -r code words <"{folder}/$1.state"\necho "$words"\nexit "$code"\n')
         check.chmod(0o755)
         objects = ["define timeperiod {\n timeperiod_name always\n alias always\n" + "".join(
             f" {day} 00:00-24:00\n" for day in
             ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")) + "}\n",
             f"define command {{\n command_name look\n command_line {check} $HOSTNAME$\n}}\n",
-            # It does not start without a service and somebody to tell.
+            # Nagios needs at least one service and one contact to start.
             "define command {\n command_name tell\n command_line /bin/true\n}\n",
             "define contact {\n contact_name nobody\n host_notification_period always\n service_notification_period always\n"
             " host_notification_commands tell\n service_notification_commands tell\n}\n",

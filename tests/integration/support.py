@@ -19,7 +19,7 @@ import urllib.request
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-# Generous: a machine that builds something else meanwhile is slow.
+# Long, because the machine may be busy with other builds.
 DEADLINE_S = 60.0
 POLL_S = 0.05
 

@@ -77,7 +77,7 @@ class ApiServer(BerthTest):
                 answer = b""
                 while chunk := connection.recv(65536):
                     answer += chunk
-                if answer:  # closing without a word is an answer, too
+                if answer:  # closing the connection without an answer is allowed, too
                     self.assertRegex(answer, rb"^HTTP/1\.[01] 400 ")
                     self.assertIn(b'"kind":"Status"', answer)
         self.assertTrue(api.is_up())
@@ -120,7 +120,7 @@ class ApiServer(BerthTest):
 
         wait_until("an event for each", lambda: scheduled() == sorted([f"before-{n}" for n in range(20)] + ["after"]))
         wait_until("the kubelets run them", lambda: sum(p["status"].get("phase") == "Running" for p in api.pods()) == 21)
-        # The pod that waits is bound once a node has room.
+        # The waiting pod is bound once a node has room.
         api.create("/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "huge"},
                                      "status": {"allocatable": {"cpu": "2000", "memory": "64Gi", "pods": "110"}}})
         wait_until("the large pod is bound", lambda: node_of(api.get(PODS + "/large")) == "huge")

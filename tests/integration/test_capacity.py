@@ -82,7 +82,7 @@ class Capacity(BerthTest):
         self.assertIn("Insufficient cpu", shape["stoppedBy"]["message"])
         self.assertEqual(sum(each["pods"] for each in shape["nodes"]), shape["fits"])
         self.assertTrue(found["cluster"]["source"].startswith("http://127.0.0.1"))
-        # The pods that it says fit do fit, and no more: berth itself places them.
+        # The pods that it reports as fitting do fit, and no more: berth itself places them.
         for number in range(shape["fits"] + 1):
             api.create("/api/v1/namespaces/default/pods", {**pod(f"more-{number}", "", "more"), "spec": {
                 "containers": [{"name": "c", "image": "registry/c:1", "resources": {"requests": {"cpu": "1"}}}]}})
@@ -120,14 +120,14 @@ class Capacity(BerthTest):
         self.assertEqual(said["web-0"]["budget"], "forbids")
         self.assertEqual(said["agent-1"]["drain"], "ignored")
         self.berth(api, "can-drain", "node-4", status=3)
-        forced = self.json(api, "can-drain", "node-4", "--force", status=3)  # web allows none
+        forced = self.json(api, "can-drain", "node-4", "--force", status=3)  # web does not allow any eviction
         self.assertEqual({each["name"]: each["drain"] for each in forced["pods"]},
                          {"agent-4": "ignored", "lone": "lost", "web-3": "moves"})
         found = self.json(api, "can-drain", *(f"node-{n}" for n in range(1, 6)), "--force", status=3)
         db = next(each for each in found["pods"] if each["name"] == "db-0")
         self.assertEqual(db["goesTo"], "")
         self.assertIn("were unschedulable", db["refusal"]["message"])
-        # Nothing was changed.
+        # The question has changed nothing.
         self.assertFalse(any(each["spec"].get("unschedulable") for each in api.get("/api/v1/nodes")["items"]))
         self.assertEqual(len(api.pods()), 14)
 

@@ -37,7 +37,7 @@ class Cluster(BerthTest):
         wait_until("both run", lambda: [p["status"].get("phase") for p in api.pods()] == ["Running"] * 2)
         self.assertIn("server: " + api.url, config.read_text())
         self.assertEqual(config.stat().st_mode & 0o777, 0o600)
-        # The last of these lines is the scheduler's user's, too: the kubeconfig leads there.
+        # The kubeconfig's user is allowed to run a scheduler.
         self.assertEqual(Process(self, "run", "--kubeconfig", str(config), "--once").wait(), 0)
         self.assertEqual(process.end(), 0, process.lines("err"))
 
@@ -140,7 +140,7 @@ class Cluster(BerthTest):
         self.assertEqual(status("/api/v1/nodes", {}), 401)
         self.assertEqual(status("/api/v1/nodes", {"Authorization": "Bearer wrong"}), 401)
         self.assertEqual(status("/readyz", {}), 200)
-        # Another scheduler, and kubectl where there is one, find their way by the file.
+        # Another scheduler, and kubectl if it is installed, can connect with the file.
         self.assertEqual(Process(self, "run", "--kubeconfig", str(config), "--once").wait(), 0)
         if kubectl := shutil.which("kubectl"):
             done = subprocess.run([kubectl, "--kubeconfig", str(config), "auth", "can-i", "create", "pods"], capture_output=True,
@@ -197,7 +197,7 @@ class Cluster(BerthTest):
         process, api = self.cluster(*flags)
         there = {m["metadata"]["name"]: m["data"]["n"] for m in api.get(MAPS)["items"]}
         self.assertEqual({name: there.get(name) for name in answered}, answered)
-        # Custom resources and what runs come back, too, and versions of before the end are too old.
+        # Custom resources and running pods are restored, too; resource versions from before the end are too old.
         self.assertEqual(len(api.ready_nodes()), 2)
         stale = api.call("GET", MAPS + "?watch=true&resourceVersion=2&timeoutSeconds=1")[1]
         self.assertEqual(stale["object"]["code"], 410)

@@ -41,7 +41,7 @@ class Shell:
         for line in begin:
             self._write(line + "\n")
         self._number = 0
-        self.completed("true")  # it reads commands now
+        self.completed("true")  # waits until the shell reads commands
 
     def _write(self, text: str) -> None:
         os.write(self._fd, text.encode())
@@ -60,7 +60,8 @@ class Shell:
     def completed(self, line: str) -> list[str]:
         """The words of the line after it was typed and TAB was hit: it is given to printf and not run."""
         self._number += 1
-        # Control-A: the beginning of the line. The mark is cut in two, so that the line's echo does not look like it.
+        # Control-A moves to the beginning of the line. The mark is split in two, so that the echo of the line does not
+        # match it.
         self._write(line + "\t\x01printf '<%s>' 'end''" + str(self._number) + "' \r")
         words = self._read_until(rf"<end{self._number}>((?:<[^<>]*>)*)")[1]
         return re.findall(r"<([^<>]*)>", words)
@@ -111,7 +112,7 @@ class CompletionTest(BerthTest):
         ]
         for name, line, want in cases:
             with self.subTest(name):
-                # zsh takes the slash away when the line is accepted.
+                # zsh removes the slash when the line is accepted.
                 self.assertEqual([word.rstrip("/") for word in complete(line)], want)
 
     def test_bash(self):
@@ -125,7 +126,7 @@ class CompletionTest(BerthTest):
         zsh = program(self, "zsh", "/bin/zsh")
         root = os.environ.get("BERTH_SERVICES", "")
         begin = ["PS1='$ '; bindkey -e; setopt noautomenu"]
-        if root and zsh.startswith(root):  # unpacked and not installed
+        if root and zsh.startswith(root):  # unpacked instead of installed
             begin.append(f"module_path=({root}/usr/lib/*/zsh/5.9); fpath=({root}/usr/share/zsh/functions/**/*(/N))")
         begin += ["autoload -Uz compinit && compinit -u -D", "source <(berth completion zsh)"]
         shell = Shell(self, self.work, [zsh, "-f", "-i"], self.environment, *begin)

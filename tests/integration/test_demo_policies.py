@@ -206,7 +206,7 @@ class DemoPolicies(BerthTest):
         demo = Process(self, "demo", "--policy", "best-price", "--serve", "--listen", address)
         demo.wait_for("out", re.escape(f"http://{address}"))
         api = Api(address)
-        # node-1 becomes the cheapest; the next pods see it.
+        # node-1 becomes the cheapest, which the next pods see.
         status, answer = api.call("PATCH", "/api/v1/nodes/node-1", {"metadata": {"annotations": {"berth.dev/price": "0.01"}}}, Api.MERGE_PATCH)
         self.assertEqual(status, 200, answer)
         status, answer = api.call("PATCH", "/apis/apps/v1/namespaces/default/deployments/web/scale", {"spec": {"replicas": 13}}, Api.MERGE_PATCH)

@@ -130,7 +130,7 @@ class Explain(BerthTest):
         self.assertTrue(said["wokenBy"])
         out, _ = self.run_explain(api.url, "pod", "-n", "shop", "checkout", "-o", "yaml", status=3)
         self.assertIn("state: Refused\n", out)
-        # What it names, done.
+        # Applies the change that the explanation names.
         status, answer = api.call("PATCH", "/api/v1/nodes/old-1", {"spec": {"unschedulable": None}}, Api.MERGE_PATCH)
         self.assertEqual(status, 200, answer)
         said = self.json_of(api, "shop/checkout")
@@ -266,7 +266,7 @@ class Explain(BerthTest):
             explain = Process(self, "explain", "pod", "x", "--master", f"http://127.0.0.1:{silent.getsockname()[1]}")
             connection, _ = silent.accept()
             with connection:
-                connection.recv(1)  # it has asked, and would wait for long
+                connection.recv(1)  # the client has sent its request, and would wait for long
                 self.assertEqual(explain.end(), 1)
         self.assertEqual(len(explain.lines("err")), 1, explain.lines("err"))
 

@@ -16,7 +16,7 @@ from test_explain import PAGE, SHOP, shop_cluster
 from test_serving import SecurePort
 
 TIME_LIMIT_S = 60.0
-# What the page calls them.
+# The page's name for the port.
 PAGE_URL = "https://10.0.0.7:10259"
 PAGE_CA = "ca.crt"
 
@@ -110,7 +110,7 @@ class ExplainPort(BerthTest):
         pods = [document for document in documents if re.search(r"(?m)^kind: Pod$", document)]
         api.create_all(self.file("nodes.yaml", "---\n".join(document for document in documents if document not in pods)))
         port, flags = self.with_certificate(api)
-        # Of equally good nodes the seed chooses by their order, which is another one when running pods are read first.
+        # The seed chooses among equal nodes by their order, which depends on whether running pods were read first.
         wait_until("berth has read all nodes", lambda: port.ask("/readyz")[0] == 200)
         api.create_all(self.file("pods.yaml", "---\n".join(document for document in pods if "name: checkout" not in document)))
         self.settled(api, port)
@@ -133,7 +133,7 @@ class ExplainPort(BerthTest):
                 page = page.replace(block, f"$ berth explain pod {command}\n{still(out)}")
                 continue
             with self.subTest(command):
-                # Where a line is broken depends on the length of the seed.
+                # Line breaks depend on the length of the seed.
                 self.assertEqual(still(printed).split(), still(out).split())
         if os.environ.get("BERTH_WRITE_DOCS"):
             PAGE.write_text(page)

@@ -117,7 +117,7 @@ class ExtenderTest(BerthTest):
         extender = Extender(self, filter=keep(nodes[2]))
         self.start(api, {"urlPrefix": extender.url, "filterVerb": "filter", "nodeCacheCapable": True,
                          "managedResources": [{"name": "example.com/seat", "ignoredByScheduler": True}]})
-        # No node has a seat: that is for the extender to say.
+        # No node has a seat, which only the extender knows.
         wants = pod("wants")
         wants["spec"]["containers"][0]["resources"] = {"requests": {"example.com/seat": "1"}, "limits": {"example.com/seat": "1"}}
         create_pod(api, wants)
@@ -175,8 +175,9 @@ class ExtenderTest(BerthTest):
                 create_pod(api, pod(name))
                 message = refused(api, name, pattern)
                 self.assertNotIn("\n", message)
-                extender.verbs["filter"] = lambda body: {"nodenames": body["NodeNames"]}  # as Go reads it, in any case
-                if name == "nobody":  # any event brings it back
+                # keys in any case, as Go reads them
+                extender.verbs["filter"] = lambda body: {"nodenames": body["NodeNames"]}
+                if name == "nobody":  # any event wakes it
                     create_pod(api, pod("event", nodeName=nodes[0]))
                 placed(api, name)
         berth.wait_for("err", 'An extender fails" extender=')

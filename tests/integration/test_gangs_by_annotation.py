@@ -58,7 +58,7 @@ class GangsByAnnotation(BerthTest):
         self.assertEqual(self.bound(api), {"alone"})
         api.create(PODS, member("c", "3"))
         wait_until("the gang is bound", lambda: self.bound(api) == {"alone", "a", "b", "c"})
-        # Mended, it is the fourth.
+        # After its correction, it is the fourth member.
         status, _ = api.call("PATCH", f"{PODS}/bad", {"metadata": {"annotations": {"berth.dev/min-count": "3"}}}, Api.MERGE_PATCH)
         self.assertEqual(status, 200)
         wait_until("it is bound", lambda: "bad" in self.bound(api))

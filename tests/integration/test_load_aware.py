@@ -130,7 +130,7 @@ class LoadAware(BerthTest):
         wait_until("berth has heard of it", lambda: len(outside.asked) > asked + 1)
         create_pod(api, pod("waits", scheduler="load"))
         message = refused(api, "waits", "hotter than 80%")
-        # On top of the 98 % there is the first pod.
+        # The first pod comes on top of the 98 %.
         self.assertTrue(message.startswith("0/3 nodes are available: 1 node(s) hotter than 80%: cpu at 100%, 1 node(s) hotter "
                                            "than 80%: cpu at 97%, 1 node(s) hotter than 80%: cpu at 99%. "), message)
         begin = time.monotonic()
@@ -252,7 +252,7 @@ class LoadAware(BerthTest):
         create_pod(api, pod("second", scheduler="load"))
         self.assertEqual(placed(api, "second"), "node-3")
 
-        # A query that Prometheus does not understand is answered with status 400.
+        # Prometheus answers an invalid query with status 400.
         metrics.wait_for(lambda count: count > 0, REQUESTS, profile="wrong", result="error")
         create_pod(api, pod("third", scheduler="wrong"))
         placed(api, "third")

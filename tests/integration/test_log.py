@@ -12,7 +12,7 @@ from outside import create_pod, placed
 from support import Api, BerthTest, Process, berth_binary, clean_environment, pod, wait_until
 
 HEADER = r"[IWEF]\d{4} \d{2}:\d{2}:\d{2}\.\d{6}\s+\d+ [^ :]+:\d+\] "
-# Each has to take every line apart.
+# Each of these must parse every line.
 PARSERS = {
     "Fluent Bit and Promtail": r"^(?P<level>[IWEF])(?P<month>\d{2})(?P<day>\d{2}) (?P<time>\d{2}:\d{2}:\d{2}\.\d+)\s+"
                                r"(?P<threadid>\d+) (?P<file>[^ :]+):(?P<line>\d+)\] (?P<message>.*)$",
@@ -103,7 +103,7 @@ class Log(BerthTest):
                                  env=clean_environment())
         self.addCleanup(berth.stderr.close)
         self.addCleanup(lambda: berth.poll() is None and berth.kill())
-        # A pipe holds 64 KiB; the scores of one pod on four nodes take 5.
+        # A pipe holds 64 KiB; the scores of one pod on four nodes take 5 KiB.
         names = [f"p{number}" for number in range(80)]
         for name in names:
             create_pod(api, pod(name, cpu="10m"))
@@ -153,7 +153,7 @@ class Log(BerthTest):
                 status, said = run_program(link, *arguments)
                 self.assertEqual(status, 1)
                 self.assertRegex(said, wanted)
-        # People who type `berth run` read it as it is, unless they ask for JSON.
+        # Errors of `berth run` are plain text on a terminal, unless JSON is requested.
         self.assertRegex(run_program(berth_binary(), "run", "--config=/nonexistent")[1], r"^berth: .*/nonexistent.*\n$")
         self.assertRegex(run_program(berth_binary(), "run", "--config=/nonexistent", "--logging-format=json")[1], r"^\{")
 

@@ -18,7 +18,7 @@ BUILD = Path(os.environ["BERTH_BUILD"])
 PODS = "/api/v1/namespaces/default/pods"
 TEAM = "example.com/team"
 
-# Plugins that must not be loaded, one whose name is taken, and one that fails while it looks at some pods.
+# Plugins that must not be loaded, one with a name that is taken, and one that fails for some pods.
 BAD_PLUGINS = {
     "CMakeLists.txt": """cmake_minimum_required(VERSION 3.25)
 project(bad LANGUAGES CXX)
@@ -34,7 +34,7 @@ target_compile_definitions(newer PRIVATE BERTH_PLUGIN_ABI_VERSION=999)
 [[maybe_unused]] const bool kAborts = (std::abort(), true);
 BERTH_PLUGIN("Aborting", [](berth::PluginArgs&, berth::Handle&) { return std::unique_ptr<berth::Plugin>(); });
 """,
-    # Loads well, and dies, or ends the process, once it is asked.
+    # Loads without an error, and crashes or ends the process when it is called.
     "crashing.cc": """#include <berth/plugin.h>
 #include <csignal>
 #include <cstdlib>
@@ -94,7 +94,7 @@ class OwnPlugin(BerthTest):
         for name, text in BAD_PLUGINS.items():
             (cls.bad / name).write_text(text)
         cls.build(cls.bad)
-        # The directory of plugins as the README has it: the build's own.
+        # The folder of plugins as in the README: the build folder.
         cls.plugins = cls.example / "build"
 
     @classmethod
@@ -144,7 +144,7 @@ class OwnPlugin(BerthTest):
             self.assertIn(placed[name], nodes, name)
         message = wait_until("the lost one is refused", lambda: self.message(api, "lost"))
         self.assertIn(f"4 node(s) didn't have the pod's {TEAM}", message)
-        # The event that it has registered for.
+        # The event for which the plugin has registered.
         status, _ = api.call("PATCH", "/api/v1/nodes/n4", {"metadata": {"labels": {TEAM: "green"}}}, Api.MERGE_PATCH)
         self.assertEqual(status, 200)
         self.assertEqual(wait_until("it is tried again", lambda: node_of(api.get(f"{PODS}/lost"))), "n4")
@@ -190,7 +190,7 @@ class OwnPlugin(BerthTest):
     def test_its_own_tests(self) -> None:
         self.assertIn("100% tests passed, 0 tests failed out of 1",
                       run("ctest", "--test-dir", str(self.plugins), "--output-on-failure"))
-        # A plugin that is wrong fails them.
+        # A wrong plugin fails its cases.
         wrong = self.root / "wrong"
         shutil.copytree(EXAMPLE, wrong)
         source = wrong / "node_match.cc"
@@ -209,7 +209,7 @@ class OwnPlugin(BerthTest):
         for name in names:
             self.assertRegex(name, r"^(bin/berth|lib/libberth(_testing)?\.a|lib/cmake/berth/[\w.]+|share/berth/[\w.-]+\.yaml|share/man/man1/berth[\w-]*\.1|"
                              r"include/berth/(plugin\.h|(base|api|framework)/\w+\.h|testing/(builders|small_cluster)\.h))$")
-        # Nothing leads back to where it was built.
+        # Installed files must not contain paths of the build.
         for path in [*self.prefix.rglob("*.cmake"), *self.prefix.rglob("*.h")]:
             for place in (BUILD, ROOT):
                 self.assertNotIn(str(place), path.read_text(), path)
@@ -254,7 +254,7 @@ profiles:
         api.create(PODS, pod("before", scheduler="crashing"))
         wait_until("the first is bound", lambda: node_of(api.get(f"{PODS}/before")))
         api.create(PODS, pod("hang", scheduler="crashing"))
-        time.sleep(1)  # Nothing tells that a plugin has begun.
+        time.sleep(1)  # nothing shows that a plugin has begun
         began = time.monotonic()
         self.assertEqual(berth.end(), 1, berth.lines("err"))
         self.assertLess(time.monotonic() - began, 20, "the chart's terminationGracePeriodSeconds")
@@ -278,7 +278,7 @@ profiles:
         wait_until("the process goes on", lambda: is_bound("after"))
         self.assertIn("beginning anew", "\n".join(berth.lines("err")))
         self.assertFalse(is_bound("abort"))
-        # A second failure within a minute is one too many.
+        # A second failure within a minute ends the process.
         create("abort-too")
         self.assertEqual(berth.wait(), -signal.SIGABRT, berth.lines("err"))
 

@@ -14,7 +14,7 @@ from support import DEADLINE_S, ROOT, BerthTest, Process, berth_binary, clean_en
 
 KUBECTL = shutil.which("kubectl")
 BLOCK = re.compile(r"^<!-- run by tests/integration/test_pages\.py(?:: (?P<how>[^\n]*))? -->\n```sh\n(?P<text>.*?)^```$", re.S | re.M)
-# Statuses that answer a question: docs/explain.md.
+# Exit statuses that are answers to a question: docs/explain.md.
 SCRIPT = """set -u -o pipefail -o errtrace
 trap 'status=$?; [ $status -eq 3 ] || { echo "$BASH_COMMAND: status $status" >&2; exit 1; }' ERR
 """
@@ -29,7 +29,7 @@ class StartHere(BerthTest):
         blocks = [(match["how"], match["text"]) for match in BLOCK.finditer((ROOT / "docs/start-here.md").read_text())]
         self.assertEqual([how for how, _ in blocks], ["in the background", None, None, None])
         folder = self.folder()
-        # `berth` on the PATH; its port is a free one.
+        # `berth` on the PATH, on a free port.
         tool = folder / "bin/berth"
         tool.parent.mkdir()
         tool.write_text(f'#!/bin/sh\nif [ "$1" = demo ]; then set -- "$@" --listen 127.0.0.1:{free_port()}; fi\n'
@@ -46,7 +46,7 @@ class StartHere(BerthTest):
                               capture_output=True, text=True, timeout=2 * DEADLINE_S, check=False)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn('deployment "web" successfully rolled out', done.stdout)
-        self.assertIn("Insufficient cpu", done.stdout)  # explain, of the pod that is too large
+        self.assertIn("Insufficient cpu", done.stdout)  # explains the pod that is too large
         self.assertRegex(done.stdout, r"(?m)^web-\S+ +1/1 +Running")
 
 

@@ -38,7 +38,7 @@ def serve(test: unittest.TestCase, handle) -> int:
             try:
                 handle(connection)
             except (OSError, ValueError):
-                pass  # berth has gone, or the test has ended
+                pass  # berth has disconnected, or the test has ended
 
     def end():
         listener.shutdown(socket.SHUT_RDWR)
@@ -79,7 +79,7 @@ class Proxy:
     def _handle(self, client: socket.socket) -> None:
         head = b""
         while not head.endswith(b"\r\n\r\n"):
-            # Byte by byte: what follows is for the server.
+            # Byte by byte, because what follows is for the server.
             byte = client.recv(1)
             if not byte:
                 return
@@ -149,7 +149,7 @@ contexts: [{{name: c, context: {{cluster: k, user: u}}}}]
         _, api = self.api_server(1, "--host-name", "kube.example")
         front, certificates = self.tls_front(api)
         proxy = Proxy(self, {"kube.example:6443": front})
-        # Leader election, too, goes through it: nobody but the proxy knows where kube.example is.
+        # Leader election also uses the proxy: only the proxy can resolve kube.example.
         berth = self.place(api, ["--kubeconfig", self.kubeconfig(certificates)],
                            {"HTTPS_PROXY": f"http://{USER_INFO}127.0.0.1:{proxy.port}", "HTTP_PROXY": "http://127.0.0.1:1"})
         self.assertEqual(proxy.asked(), {"CONNECT kube.example:6443 HTTP/1.1"})

@@ -21,7 +21,7 @@ def command_lines(text: str) -> list[list[str]]:
         if language not in ("", "sh", "bash", "console"):
             continue
         typed = block.replace("\\\n", " ").splitlines()
-        if any(line.startswith("$ ") for line in typed):  # the others are what it printed
+        if any(line.startswith("$ ") for line in typed):  # the other blocks are output
             typed = [line for line in typed if line.startswith("$ ")]
         for line in typed:
             lines += re.split(r"&&|;|\|", line.strip().removeprefix("$ ").split(" #")[0])

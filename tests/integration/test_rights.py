@@ -41,9 +41,9 @@ def rights_of(text: str) -> set[Right]:
                 found |= {(verb.strip(), f"{resource.strip()}.{group.strip().strip(chr(34))}".rstrip(".")) for verb in verbs.split(",")}
     return found
 
-# What a scheduler reads that follows Kubernetes 1.37; the server here is an older one.
+# Resources that a scheduler following Kubernetes 1.37 reads; this server is older.
 NEWER = {(verb, "devicetaintrules.resource.k8s.io") for verb in ("list", "watch")}
-# What a policy reads that goes by metrics-server.
+# Resources that a policy based on metrics-server reads.
 MEASURED = {("list", f"{resource}.metrics.k8s.io") for resource in ("nodes", "pods")}
 
 
@@ -76,7 +76,7 @@ class Guard:
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
-            def log_message(self, *_):  # not into the test's output
+            def log_message(self, *_):  # keeps the test's output clean
                 pass
 
             def answer(self):
@@ -123,7 +123,7 @@ class Guard:
             daemon_threads = True
             request_queue_size = 64
 
-            def handle_error(self, *_):  # a client that hangs up
+            def handle_error(self, *_):  # a client that disconnects
                 pass
 
         server = Server(("127.0.0.1", 0), Handler)
@@ -250,12 +250,12 @@ class Rights(BerthTest):
         wait_until("all of it was written", lambda: writes <= guard.asked())
         self.assertEqual(process.end(), 0)
         asked = {right for right in guard.asked() if right[0] not in ("list", "watch")}
-        # An event that repeats is patched, and a nominated pod's status.
+        # Patches are only needed for repeated events and for the status of nominated pods.
         self.assertLessEqual(asked - writes, {("patch", "events.events.k8s.io")})
         self.assertEqual(role("lease-role.yaml"), {right for right in writes if "leases" in right[1] or right == ("create", "events")})
         reads = {right for right in guard.asked() if right[0] in ("list", "watch")}
         self.assertEqual(reads, role("shadow-role.yaml"), "a scheduler reads what a shadow reads")
-        # Without the rights to read nothing is placed, and the log names each.
+        # Without read rights nothing is placed, and the log names each missing right.
         guard.begin(*reads)
         process = Process(self, "run", "--kubernetes-version=1.37", "--master", guard.url, "--scheduler-name", "berth", "--leader-elect=false")
         for right in sorted(reads):

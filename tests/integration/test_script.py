@@ -57,7 +57,7 @@ class Script(BerthTest):
         for name in ("d", "e"):
             self.assertEqual(self.place(api, name), "node-3")
 
-        # A bad version: said once, and the one before stays.
+        # A bad version is reported once, and the previous one stays in use.
         path.write_text("function filter(\n")
         berth.wait_for("err", r"A file is not taken up.*where\.lua.*line 2: <name> .*expected near <eof>")
         metrics.wait_for(1, RELOADS, profile="scripted", result="error")
@@ -66,7 +66,7 @@ class Script(BerthTest):
         berth.wait_for("err", r"A file is not taken up.*no such file or directory")
         self.assertEqual(self.place(api, "g"), "node-3")
 
-        # As a config map's files change: a link to another folder, renamed over the one before.
+        # The files of a ConfigMap change like this: a link to another folder is renamed over the previous one.
         (path.parent / "v2").mkdir()
         (path.parent / "v2" / "where.lua").write_text(only("node-1"))
         os.symlink("v2/where.lua", path.parent / "new")

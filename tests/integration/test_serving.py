@@ -93,7 +93,7 @@ class Serving(BerthTest):
         self.assertNotIn("scheduler_pod_scheduling_attempts", text)
         self.assertIn("disabled_metrics_total 2\n", text)
         self.assertEqual(set(re.findall(r'scheduler_pending_pods{queue="(\w+)"}', text)), {"active", "gated", "unexpected"})
-        # Compressed for who asks for it.
+        # Compressed if the client accepts it.
         request = urllib.request.Request(f"https://127.0.0.1:{port.port}/metrics", headers={"Accept-Encoding": "gzip"})
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=unverified()))
         with opener.open(request, timeout=60) as answer:
@@ -101,7 +101,7 @@ class Serving(BerthTest):
             packed = answer.read()
         self.assertIn("scheduler_pending_pods", gzip.decompress(packed).decode())
         self.assertLess(len(packed), len(text) / 3)
-        # DELETE lets counters begin anew.
+        # DELETE resets the counters.
         attempts = re.compile(r'^scheduler_schedule_attempts_total{profile="default-scheduler",result="scheduled"} (\d+)$', re.MULTILINE)
         self.assertEqual(attempts.findall(text), ["1"])
         self.assertEqual(port.ask("/metrics", "DELETE"), (200, "metrics reset\n"))
@@ -117,7 +117,7 @@ class Serving(BerthTest):
             self.assertEqual(port.ask("/debug/flags/v", "PUT", data=level.encode()),
                              (200, f"successfully set klog.logging.verbosity to {level}\n"))
             self.bind(api, name)
-            # The log is written beside what it tells of.
+            # The log is written asynchronously.
             line = f'Attempting to schedule pod" pod="default/{name}"'
             if wanted:
                 port.berth.wait_for("err", line)
@@ -213,7 +213,7 @@ class Serving(BerthTest):
                 connection.close()
 
         self.addCleanup(close)
-        # Scrapes, and nobody reads what comes: small windows, and many requests on each connection.
+        # Scrapes whose responses are not read: small windows, and many requests on each connection.
         for _ in range(UNREAD):
             plain = socket.socket()
             plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -256,7 +256,7 @@ class Serving(BerthTest):
         self.assertRegex(port.ask("/metrics")[1], r'leader_election_slowpath_total{name="kube-scheduler"} 0\n')
         looked = len(self.lines(port.berth, "lease"))
         self.assertEqual(node_of(api.get(f"{PODS}/p")), "")
-        # The stranger lets go.
+        # The other holder releases the lease.
         code, _ = api.call("PATCH", f"{LEASES}/kube-scheduler", {"spec": {"holderIdentity": ""}}, Api.MERGE_PATCH)
         self.assertEqual(code, 200)
         wait_until("the pod is bound", lambda: node_of(api.get(f"{PODS}/p")))

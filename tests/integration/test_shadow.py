@@ -16,7 +16,7 @@ from support import ROOT, Api, BerthTest, Process, free_port, node_of, pod, wait
 
 PAGE = ROOT / "docs/shadow.md"
 CONSOLE = re.compile(r"^```console\n\$ (berth shadow[^\n]*)\n(.*?)^```$", re.S | re.M)
-# What differs from run to run.
+# Parts of the output that differ from run to run.
 TIMES = re.compile(r"(?<= in )[\dhms]+(?=, with)|[\d.]+(?= ms)")
 NAMESPACE = "/api/v1/namespaces/default"
 COLUMNS = 100
@@ -104,9 +104,9 @@ class Shadow(BerthTest):
         create("lazy", "100m")
         self.refuse(api, "lazy", "0/3 nodes are available: 3 node(s) were asleep.")
         create("bold", "6")
-        self.bind(api, "bold", "small-2")  # where it does not fit
-        # Whether late-2, which is more important, came in time to be decided first, nobody can tell. It did: late-1 would
-        # have gone to large-1 otherwise.
+        self.bind(api, "bold", "small-2")  # it does not fit there
+        # It is unknown whether late-2, which has a higher priority, was in time to be decided first. It was: otherwise
+        # late-1 would have gone to large-1.
         create("late-1", "3")
         create("late-2", "10", priorityClassName="important")
         self.bind(api, "late-1", "small-1")
@@ -142,7 +142,7 @@ class Shadow(BerthTest):
         page = self.folder() / "shadow.html"
         process = self.shadow(recorder.url, "-o", "json", "--page", str(page), "--metrics-bind-address", metrics)
         run = Process(self, "run", "--master", api.url, "--leader-elect=false")
-        # What waits when a scheduler starts comes to its queue in an order that nobody else knows.
+        # The order in which a starting scheduler queues waiting pods is unknown to others.
         api.create(f"{NAMESPACE}/pods", pod("first"))
         wait_until("the scheduler runs", lambda: all(node_of(item) for item in api.pods()))
         count = 120

@@ -79,7 +79,7 @@ class Simulate(BerthTest):
         wait_until("all are bound", lambda: all(node_of(each) for each in api.pods()))
         run.end()
         real = collections.Counter(node_of(each) for each in api.pods() if each["metadata"]["name"] not in ("filler", "lone"))
-        # Equal nodes may have changed places.
+        # Equal nodes may be exchanged.
         self.assertEqual(real["node-1"], said["node-1"])
         self.assertEqual(sorted(real.values()), sorted(said.values()), (real, said))
         self.assertEqual(node_of(api.get(PODS + "/lone")), "node-4")
@@ -151,7 +151,7 @@ class Simulate(BerthTest):
             else:
                 self.assertEqual(of_file, answer["podGroups"])
 
-        # Without the gate, each pod by itself, and a line that says so.
+        # Without the gate each pod is scheduled by itself, and a line says so.
         out, err = self.run_simulate(api, "-f", gang, "-o", "json", status=3)
         self.assertRegex(err, r"^berth: warning: .*gang\.yaml:2: PodGroup default/training: pods are scheduled one by one, as "
                               r"Kubernetes 1\.36 does; with --kubernetes-version 1\.37 and --feature-gates GenericWorkload=true as a group\n$")
@@ -189,7 +189,7 @@ class Simulate(BerthTest):
         answer, err = asked(api)
         self.assertEqual((err, trees(answer)), ("", {"own": (0, 2), "new": (0, 2)}))
         self.assertEqual({item["compositePodGroup"] for item in answer["podGroups"]}, {"own", "new"})
-        # With two nodes more one of them fits: the new one, as the cluster's own waits for its back-off.
+        # With two more nodes one gang fits: the new one, because the cluster's own is in back-off.
         more = ("--add-nodes", "2", "--node-like", "node-1")
         answer, _ = asked(api, *more, status=0)
         self.assertEqual(trees(answer), {"own": (0, 2), "new": (2, 0)})
@@ -198,7 +198,7 @@ class Simulate(BerthTest):
                        timeout=TIME_LIMIT_S, env=clean_environment())
         of_file, err = asked(None, *more, "--snapshot", snapshot, status=0)
         self.assertEqual((err, of_file["compositePodGroups"]), ("", answer["compositePodGroups"]))
-        # Without the gate each group by itself, and a line that says so.
+        # Without the gate each group is scheduled by itself, and a line says so.
         answer, err = asked(api, gates=BY_GROUPS)
         self.assertIn("tree.yaml:1: CompositePodGroup default/new: its groups are placed each by itself", err)
         self.assertEqual(answer["compositePodGroups"], [])
@@ -270,7 +270,7 @@ extenders: [{urlPrefix: "http://127.0.0.1:1/x", filterVerb: filter}]
         self.assertIn("extender http://127.0.0.1:1/x is not asked: its part of the decision is missing", err)
 
     def test_the_page(self):
-        _, api = self.api_server(0, "--no-controllers")  # the pods are as the page has them
+        _, api = self.api_server(0, "--no-controllers")  # the pods are as on the page
         api.create_all(ROOT / "examples/clusters/simulate.yaml")
         page = PAGE.read_text()
         self.assertGreater(len(CONSOLE.findall(page)), 2)

@@ -71,7 +71,7 @@ def main() -> None:
 
 try:
     main()
-except Exception as error:  # a line for the table; what is not ours says where it was, too
+except Exception as error:  # one line for the table; an unexpected error also has its location
     if not isinstance(error, Failure):
         traceback.print_exc()
     print("kopf: " + " ".join(str(error).split()))
