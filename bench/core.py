@@ -84,7 +84,7 @@ SETS = {"core": list(TARGETS), "others": OTHERS, "bad": BAD_INPUT}
 
 
 def run_one(binary, name, nodes, timeout, extra=()):
-    """One process; its JSON line, or a line that says what went wrong."""
+    """Runs one process; returns its JSON line, or a line with the error."""
     command = [binary, *arguments_of(name, nodes), "--json", *extra]
     failed = {"workload": name.split(" ")[0], "interleaved": " " in name, "nodes": nodes}
     try:
@@ -101,7 +101,8 @@ def run_one(binary, name, nodes, timeout, extra=()):
 
 
 def count_instructions(binary, name, nodes, timeout):
-    """Instructions a pod, by valgrind: what twice as many pods take more. None when it cannot be told."""
+    """Instructions per pod, by valgrind: the increase when the number of pods doubles. None if it cannot be
+    measured."""
     counts = []
     for pods in (COUNTED_PODS, 2 * COUNTED_PODS):
         command = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", binary,

@@ -79,7 +79,7 @@ def plan(binary, policy, snapshot):
 
 
 class Cluster:
-    """Up to 20 nodes, between a third and three quarters full; pods of some owners, placed where they fit, by chance."""
+    """Up to 20 nodes, between a third and three quarters full; pods of some owners, placed at random where they fit."""
 
     def __init__(self, seed):
         chance = random.Random(seed)
@@ -121,7 +121,8 @@ class Cluster:
         write_snapshot(path, nodes, pods)
 
     def fewest(self, folder):
-        """How many nodes CBC needs. Pods of one owner are alike: how many of them are where is what is asked."""
+        """The number of nodes that CBC needs. Pods of one owner are alike, so that the variables are numbers of pods
+        per node."""
         used = self.used()
         rows = [" count: " + " + ".join(f"y{b}" for b in used) + " >= 1"]
         for o, (_, _, places) in enumerate(self.owners):
@@ -141,7 +142,7 @@ class Cluster:
         return math.ceil(float(bound.group(1)) - 1e-6) if bound else 1, False
 
     def cheapest(self, folder):
-        """What all pods cost at least an hour, if each stays or goes where that pays off."""
+        """The minimum cost per hour of all pods, if each pod stays or moves to where that pays off."""
         ways = {}  # (owner, from, to): the cost of a pod there
         for o, owner in enumerate(self.owners):
             for a in set(owner[2]):
@@ -166,7 +167,7 @@ class Cluster:
 
 
 def cbc(folder, goal, rows, kinds):
-    """What CBC says of the least that the goal can be."""
+    """Runs CBC; returns the lower bound of the goal, and whether it was reached."""
     model = folder / "model.lp"
     # The solver does not read long lines.
     text = "\n".join(["Minimize", " obj: " + goal, "Subject To", *rows, kinds + "End"]).replace(" + ", "\n + ")

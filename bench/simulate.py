@@ -61,7 +61,7 @@ def pod(number, nodes):
 
 
 def post_all(url, path, objects):
-    """Over a few connections at a time."""
+    """Posts over a few connections at a time."""
     def send(share):
         connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=120)
         for each in share:

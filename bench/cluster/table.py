@@ -79,7 +79,7 @@ def ratio(a, b):
 
 
 def judge(wanted, ours, peer, null):
-    """What is missed, in words; empty: nothing."""
+    """The limits that are exceeded, as text; empty: none."""
     missed = []
     for figure, limit in wanted.items():
         if figure == "of_null":

@@ -80,8 +80,8 @@ def print_parallel(costs):
 
 
 def print_shards(what, values, names, **options):
-    """A table of designs for each value of an option. How evenly pods lie is compared with one instance that is as fast
-    as all together, where the simulation is long enough to replace a good part of the pods."""
+    """Prints a table of designs for each value of an option. If the simulation is long enough to replace a good part of
+    the pods, the distribution of pods is compared with that of one instance as fast as all together."""
     is_long = options["seconds"] >= 5
     head(what, "design", "conflicts", "fits nowhere", "bound of decided", "writes a bound pod", "p99 to bound, ms",
          *["stddev, of one instance's"] * is_long)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The model of one instance and the simulation of several, against what must hold of them."""
+"""Tests invariants of the model of one instance and of the simulation of several."""
 
 import contextlib
 import importlib.util

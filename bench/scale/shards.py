@@ -63,14 +63,14 @@ class Result:
 
     @property
     def conflict_rate(self):
-        """Part of the proposals that were refused although the cluster had room for the pod; without a check, part of
-        the placements that went beyond a node's room."""
+        """The fraction of proposals that were refused although the cluster had room for the pod; without a check, the
+        fraction of placements that exceeded a node's room."""
         conflicts = self.refused - self.refused_nowhere
         return (conflicts + self.overcommitted) / max(1, self.placed + conflicts)
 
     def writes_per_pod(self, design):
-        """Writes to the API server for a bound pod: binding and event, and for the counter object one more when a pod
-        comes and one when it goes, and the refused ones."""
+        """Writes to the API server for each bound pod: binding and event; for the counter object one more when a pod
+        comes and when it goes; and refused writes."""
         return 2 + (2 + self.refused / max(1, self.placed) if design == "version" else 0)
 
     @property
@@ -79,7 +79,8 @@ class Result:
 
 
 class View:
-    """Free room of all nodes as one instance knows it, by amount, so that a best node is found without a scan."""
+    """The free room of all nodes as one instance sees it, indexed by amount, so that a best node is found without a
+    scan."""
 
     def __init__(self, free, is_own=lambda node: True):
         self.free = list(free)
@@ -114,7 +115,7 @@ class View:
         self._add(node)
 
     def leave_out(self, node, until):
-        """Not chosen until the view has caught up with the `until`-th change."""
+        """Excludes the node until the view has caught up with the `until`-th change."""
         if node not in self.left_out:
             self._remove(node)
         self.left_out[node] = until
@@ -152,7 +153,7 @@ class View:
         return None
 
     def best_many(self, size, room, chance, count):
-        """Up to `count` nodes, those with the most room first."""
+        """Up to `count` nodes in descending order of room."""
         nodes = {}
         for free in range(room, size - 1, -1):
             level = self.by_free.get((True, free), []) + self.by_free.get((False, free), [])
@@ -167,8 +168,8 @@ _filled = {}
 
 
 def filled(options):
-    """Pods of a cluster that one instance with a perfect view has kept at this utilisation: [(node, size)]. A large
-    cluster is a small one several times."""
+    """The pods of a cluster that one instance with a perfect view has kept at this utilisation: [(node, size)]. A large
+    cluster consists of several copies of a small one."""
     tile = FILLED_NODES_MAX if options.nodes % FILLED_NODES_MAX == 0 else options.nodes
     key = (tile, options.room, options.utilisation, options.seed)
     if key not in _filled:
@@ -329,7 +330,7 @@ class Simulation:
             self.set_true(time, gone_from, gone, None)
 
     def moved(self, _, instance, counted_on, node, size):
-        """The instance had counted on one node for a pod that is on another, or comes in the log."""
+        """The instance counted on one node for a pod that is on another, or sees it in the log."""
         self.views[instance].change(counted_on, size)
         if node is not None:
             self.views[instance].change(node, -size)
@@ -363,9 +364,10 @@ def simulate(**options):
 
 
 def shares_by_class(instances, classes, seed=1, exponent=1.0, full_pass_s=1.5e-3, repeat_s=8e-6, pods=1_000_000):
-    """Work of the busiest instance over the mean when pods go to instances by the hash of their class.
+    """The work of the busiest instance relative to the mean if pods go to instances by the hash of their class.
 
-    Sizes of classes follow Zipf's law; a class costs a full pass once and little for each further pod."""
+        Sizes of classes follow Zipf's law; a class costs one full pass, and little for each further pod.
+    """
     weights = [1 / (rank + 1) ** exponent for rank in range(classes)]
     total = sum(weights)
     work = [0.0] * instances
@@ -376,8 +378,8 @@ def shares_by_class(instances, classes, seed=1, exponent=1.0, full_pass_s=1.5e-3
 
 
 def broken_spreads(instances, pods=300, zones=3, rate=1000.0, delay_s=0.05, seed=1):
-    """Part of a Deployment's placements that break its hard spreading (maxSkew 1) when its pods are dealt out to
-    instances one by one, each with counts that are a delay old. Nobody checks the rule at commit."""
+    """The fraction of a Deployment's placements that violate its hard spreading (maxSkew 1) if its pods are distributed
+    over instances one by one, each with outdated counts. Nothing checks the rule at commit."""
     chance = random.Random(seed)
     true, placements, broken = [0] * zones, [], 0
     for pod in range(pods):

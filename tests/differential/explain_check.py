@@ -31,7 +31,7 @@ UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "Ki": 2**10, "M
 
 
 class Oracle:
-    """The real kube-scheduler of a version: cases in, answers out."""
+    """The real kube-scheduler of a version: reads cases, writes answers."""
 
     def __init__(self, kubernetes: str):
         self.program = subprocess.run([HERE / "oracle.sh", "oracle", kubernetes], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
@@ -44,7 +44,7 @@ class Oracle:
         return sorted(folder.rglob("*.json"))
 
     def ask(self, case: dict) -> dict | None:
-        """The expectation; None: it has no answer, or more than one."""
+        """The expected answer; None: there is none, or more than one."""
         self.asked += 1
         self._serve.stdin.write(json.dumps({key: case[key] for key in case if key != "expected"}) + "\n")
         self._serve.stdin.flush()
@@ -64,7 +64,7 @@ TERM = re.compile(r"without spec\.affinity\.(pod\w+)\.requiredDuringSchedulingIg
 
 
 def amount(resource: str, text: str) -> int:
-    """Millicores of CPU, else whole units."""
+    """Millicores for CPU, otherwise whole units."""
     number, unit = re.fullmatch(r"(\d+)([a-zA-Z]*)", text).groups()
     if resource == "cpu":
         return int(number) if unit == "m" else int(number) * 1000
@@ -125,7 +125,7 @@ def tolerate(pod: dict, taint: str) -> None:
 
 
 def apply(case: dict, what: str) -> None:
-    """Makes one change in the case; a line that says nothing a person could do is an error."""
+    """Applies one change to the case; a line that is no change that a person could make is an error."""
     pod = case["pending"][0]
     if match := CONTAINER.fullmatch(what):
         kind, name, resource, to, before = match.groups()
@@ -168,7 +168,7 @@ def changed(case: dict, *what: str) -> dict:
 
 
 def one_unit_more(what: list[str]) -> list[list[str]]:
-    """For each resource that `what` takes some of: the same with one unit less taken."""
+    """For each resource in `what`: the same changes with one unit less."""
     made = []
     lines = [CONTAINER.fullmatch(line) for line in what]
     for resource in sorted({match[3] for match in lines if match}):
@@ -184,7 +184,7 @@ def one_unit_more(what: list[str]) -> list[list[str]]:
 
 
 def smaller_skew(what: str) -> list[str]:
-    """The next smaller skew; [] when that is what the pod has."""
+    """The next smaller skew; [] when that is the pod's present one."""
     match = re.fullmatch(r"(.*maxSkew: )(\d+)( instead of )(\d+)", what)
     skew = int(match[2]) - 1
     return [] if skew == int(match[4]) else [f"{match[1]}{skew}{match[3]}{match[4]}"]
@@ -201,7 +201,7 @@ class Check:
         self.problems.append((case, text))
 
     def is_placed(self, case: dict) -> tuple[bool, dict] | None:
-        """None: kube-scheduler fails, or one that fits meets the veto of a Reserve plugin."""
+        """None: kube-scheduler fails, or a pod that fits is refused by a Reserve plugin."""
         answer = self.oracle.ask(case)
         attempt = answer["attempts"][0] if answer else {}
         if not attempt or attempt["result"] == "error" or "reserve" in attempt:
@@ -261,7 +261,7 @@ class Check:
                 self.must_refuse(case, made, f"{what} is not the least: without {key_of(pod)}")
 
     def not_named(self, case: dict, said: dict) -> None:
-        """Changes that the explanation does not name, although its search was complete, may not help."""
+        """Changes that the explanation does not name although its search was complete must not help."""
         named = said.get("changes") or []
         lines = {line for change in named for line in change["what"]}
         kinds = {change["kind"] for change in named}
@@ -342,7 +342,7 @@ def rank(pod: dict) -> int:
 
 
 def tenants(case: dict) -> list[dict]:
-    """Pods whose place could be free, the least important ones first."""
+    """Pods whose room could be freed, in ascending order of priority."""
     nodes = {node["metadata"]["name"] for node in case["objects"].get("nodes") or []}
 
     def can_go(pod):
@@ -354,7 +354,7 @@ def tenants(case: dict) -> list[dict]:
 
 
 def alone(case: dict, index: int) -> dict:
-    """The case with one pending pod; the others wait."""
+    """The case with only one pending pod."""
     objects = dict(case["objects"])
     objects["pods"] = (objects.get("pods") or []) + [pod for i, pod in enumerate(case["pending"]) if i != index]
     return {"name": f"{case['name']}-{index:02}", **{key: case[key] for key in ("config", "gates") if case.get(key)},

@@ -128,7 +128,8 @@ class ApiServer(BerthTest):
         self.assertEqual(server.end(signal.SIGTERM), 0, server.lines("err"))
 
     def test_dependents_of_a_custom_resource(self):
-        """As operators make them (kopf.adopt, controller-runtime's Owns): the owner goes, and they go with it."""
+        """As operators use it (kopf.adopt, controller-runtime's Owns): when the owner is deleted, its dependents are,
+        too."""
         _, api = self.api_server(1)
         api.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {
             "metadata": {"name": "boats.example.io"},

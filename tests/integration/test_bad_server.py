@@ -28,8 +28,8 @@ class BadServer(BerthTest):
         return [line for line in berth.lines("err") if re.match(r"[WE]\d{4} ", line)]
 
     def complains(self, berth: Process, *patterns: str) -> None:
-        """One line names the resource, the cause and when it is tried again. Of many lists that fail for the same reason
-        the first one says it."""
+        """Checks that one line names the resource, the cause and the time of the next try. If several lists fail for
+        the same reason, only the first one logs it."""
         def complaints() -> list:
             return [line for line in self.warnings(berth) if "while listing" in line]
         wait_until(f"berth complains: {self.warnings(berth)}", complaints)
@@ -39,7 +39,7 @@ class BadServer(BerthTest):
             self.assertRegex(lines[0], pattern)
 
     def lives_on(self, berth: Process) -> None:
-        """It has not said much, and ends cleanly."""
+        """Checks that it has logged little, and ends cleanly."""
         self.assertFalse(berth.has_ended(), berth.lines("err"))
         # Each kind that plugins read has a watch of its own, with log lines of its own.
         kinds = collections.Counter(match.group(1) if (match := re.search(r'resource="([^"]*)"', line)) else ""
@@ -48,7 +48,7 @@ class BadServer(BerthTest):
         self.assertEqual(berth.end(), 0, berth.lines("err"))
 
     def watch_all(self, running: list) -> None:
-        """`running`: name, process and patterns of each. All are watched for the same seconds."""
+        """`running`: name, process and patterns of each. All are watched during the same time."""
         begin = time.monotonic()
         for name, berth, patterns in running:
             with self.subTest(name):
@@ -85,7 +85,7 @@ class BadServer(BerthTest):
         self.watch_all([(name, self.run_against(FakeServer(self, answer).url), patterns) for name, answer, patterns in cases])
 
     def test_a_credential_that_is_refused(self):
-        """One line says whose it is and what to do, whoever meets the 401."""
+        """One line says whose credential it is and what to do, for every request that gets a 401."""
         folder = self.folder()
         certificates = Certificates(folder)
         certificates.sign("server", "IP:127.0.0.1")

@@ -41,7 +41,7 @@ def stateful(app: str) -> tuple[str, str, str]:
 
 class Capacity(BerthTest):
     def berth(self, api: Api | None, *arguments, status: int = 0, stdin: str = "") -> tuple[list[str], str]:
-        """Standard output's lines, and standard error."""
+        """The lines of standard output, and standard error."""
         where = ["--master", api.url] if api else []
         done = subprocess.run([berth_binary(), *map(str, arguments), *where], capture_output=True, text=True, input=stdin,
                               errors="replace", timeout=TIME_LIMIT_S, env={**clean_environment(), "HOME": "/nonexistent"})
@@ -58,7 +58,7 @@ class Capacity(BerthTest):
             self.set_status(api, f"{path}/{each['metadata']['name']}", {"phase": "Running"})
 
     def example(self) -> Api:
-        """The cluster that docs/capacity.md describes. Its pods' owners are names only: nobody may miss them."""
+        """The cluster that docs/capacity.md describes. Its pods' owners do not exist as objects."""
         _, api = self.api_server(0, "--no-controllers")
         api.create_all(ROOT / "examples/clusters/capacity.yaml")
         for each in api.pods():
@@ -143,7 +143,7 @@ class Capacity(BerthTest):
         self.assertEqual(self.json(api, "headroom", "-n", "kube-system")["workloads"], [])
 
     def test_pods_of_other_scheduler_names(self):
-        """Without --config the defaults decide for whatever scheduler the pods name, and say so."""
+        """Without --config the defaults are used for any scheduler name, and a line says so."""
         _, api = self.api_server()
         for name in ("node-1", "node-2"):
             api.create("/api/v1/nodes", node(name))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which pods berth takes: by scheduler name, by the annotation of old, by namespace; and `berth run --once`."""
+"""Which pods berth takes: by scheduler name, by the old annotation, by namespace; and `berth run --once`."""
 
 import re
 import signal

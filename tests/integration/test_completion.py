@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Completion in real shells on a terminal, berth as kubectl's plugin, berth help and berth version. zsh and fish are those
-that ./dev setup services unpacks, or the machine's."""
+"""Completion in real shells on a terminal, berth as kubectl's plugin, berth help and berth version. zsh and fish are
+unpacked by ./dev setup services, or installed on the machine."""
 
 import json
 import os
@@ -58,7 +58,8 @@ class Shell:
         return match
 
     def completed(self, line: str) -> list[str]:
-        """The words of the line after it was typed and TAB was hit: it is given to printf and not run."""
+        """The words of the line after it was typed and TAB was pressed: the line becomes arguments of printf instead of
+        being run."""
         self._number += 1
         # Control-A moves to the beginning of the line. The mark is split in two, so that the echo of the line does not
         # match it.

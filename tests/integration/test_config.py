@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""berth run --config: what the file says is what happens to the pods."""
+"""berth run --config: settings of the file take effect."""
 
 import json
 import time
@@ -107,7 +107,7 @@ class Configuration(BerthTest):
         self.assertEqual(berth.end(), 0, berth.lines("err"))
 
     def cluster_of_one_pod(self, to_binding: bytes = b"") -> FakeApiServer:
-        """An API server with a node and a pod that fits there, and the answer to each binding: none, by default."""
+        """An API server with a node and a pod that fits there, and the response to each binding: none, by default."""
         items = one_pod_and_room()
 
         def first(method: str, path: str) -> bytes | None:

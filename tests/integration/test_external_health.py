@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ExternalHealth on a whole berth: sources that are good, bad, late and gone; a real Alertmanager; a real Nagios."""
+"""ExternalHealth with a whole berth: sources that are good, bad, slow or gone; a real Alertmanager; a real Nagios."""
 
 import json
 import time
@@ -34,7 +34,7 @@ def inventory(url: str, **more) -> dict:
 
 
 def machines(**states: str) -> str:
-    """{"node_1": "ok", "node_2": "the words of a bad one"} as the inventory says it."""
+    """The inventory's form of {"node_1": "ok", "node_2": "the message of a bad one"}."""
     return json.dumps({"machines": [{"host": name.replace("_", "-"), "state": "ok" if words == "ok" else "broken", "why": words}
                                     for name, words in states.items()]})
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gangs by annotation, and the reservation for one that waits, with `berth run` and the configuration of docs/pod-groups.md."""
+"""Gangs by annotation, and the reservation for a waiting one, with `berth run` and the configuration of
+docs/pod-groups.md."""
 
 import re
 import subprocess

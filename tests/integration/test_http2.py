@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HTTP/2 with TLS, as curl and a client of our own speak it with the embedded API server and with the secure port."""
+"""HTTP/2 with TLS on the embedded API server and on the secure port, with curl and with a client of our own."""
 
 import base64
 import json
@@ -28,7 +28,8 @@ def frame(kind: int, flags: int, stream: int, payload: bytes) -> bytes:
 
 
 class Frames:
-    """What a server says to who asks for /healthz and then listens, until it ends or nothing comes for a second."""
+    """The frames that a server sends to a client that requests /healthz and then reads until the connection ends or is
+    idle for a second."""
 
     def __init__(self, port: int):
         context = ssl.create_default_context()

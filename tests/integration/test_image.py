@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The image that tools/image.py makes: it says of itself what is true, and what is in it is enough to run berth."""
+"""The image that tools/image.py makes: its metadata is right, and its content is enough to run berth."""
 
 import gzip
 import hashlib
@@ -43,7 +43,7 @@ class Image(unittest.TestCase):
         return data
 
     def parts(self) -> tuple[dict, bytes]:
-        """The image's configuration and its layer, by the OCI layout."""
+        """The image's configuration and its layer, from the OCI layout."""
         self.assertEqual(json.loads(self.files["oci-layout"]), {"imageLayoutVersion": "1.0.0"})
         (index,) = json.loads(self.files["index.json"])["manifests"]
         self.assertEqual(index["annotations"]["io.containerd.image.name"], "example.com/berth:1")
@@ -83,7 +83,8 @@ class Image(unittest.TestCase):
         self.assertEqual(again.read_bytes(), self.archive.read_bytes())
 
     def test_libraries_by_name_are_those_that_the_loader_finds(self) -> None:
-        """As for a program that this machine cannot run: of a sysroot, which here is the machine itself."""
+        """For a program that this machine cannot run, libraries are taken from a sysroot, which is the machine itself
+        here."""
         by_name = self.root / "by-name.tar"
         done = make(by_name, "--tag", "example.com/berth:1", "--add", f"{self.root}/rule.lua:/etc/berth/rule.lua", "--sysroot", "/")
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The log of `berth run` as those read it who read kube-scheduler's: collectors' parsers by their regular expressions, people
-by kube-scheduler's messages, and --vmodule by its sources."""
+"""The log of `berth run` for readers of kube-scheduler's log: regular expressions of log collectors, kube-scheduler's
+messages, and --vmodule by its sources."""
 
 import json
 import re
@@ -23,7 +23,7 @@ PARSERS = {
 
 
 def run_program(*command: str) -> tuple[int, str]:
-    """Its exit status, and what it says on standard error."""
+    """Returns the exit status and standard error."""
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=60, env=clean_environment(), check=False)
     return done.returncode, done.stderr
 
@@ -96,7 +96,7 @@ class Log(BerthTest):
                 self.assertEqual({message for message in known if message in text}, wanted, text)
 
     def test_a_log_that_nobody_reads_stops_nothing(self):
-        """All pods are bound while the pipe is full; then everything is there, up to the last line."""
+        """All pods are bound while the pipe is full; once it is read, the log is complete."""
         _, api = self.api_server(4)
         berth = subprocess.Popen([berth_binary(), "run", "--master", api.url, "--leader-elect=false", "-v=10"],
                                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
@@ -138,7 +138,7 @@ class Log(BerthTest):
         self.assertFalse([line for line in berth.lines("out") if not line.startswith("I")])
 
     def test_what_ends_the_program_is_a_line_of_the_log(self):
-        """As kube-scheduler's: plain while the flags are read, a line of the log from then on."""
+        """As with kube-scheduler: plain text while flags are parsed, a log line from then on."""
         link = self.folder() / "kube-scheduler"
         link.symlink_to(berth_binary())
         cases = [

@@ -101,7 +101,7 @@ class PrometheusTest(BerthTest):
 
 
 class LinterTest(BerthTest):
-    """promtool's rules: names, units, help texts. It has nothing to say, not of upstream's names either."""
+    """promtool's rules for names, units and help texts: it reports nothing, even about upstream's names."""
 
     def lint(self, binary: str, text: bytes) -> str:
         done = subprocess.run([binary, "check", "metrics"], input=text, capture_output=True, timeout=60)

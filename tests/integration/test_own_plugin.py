@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plugin of one's own: examples/own-plugin, built outside of the tree against an installed berth, and shared objects."""
+"""An author's own plugin: examples/own-plugin, built outside of the tree with an installed berth, and shared
+objects."""
 
 import os
 import re
@@ -71,7 +72,7 @@ BERTH_PLUGIN("NodeMatch", [](berth::PluginArgs&, berth::Handle&) { return std::u
 
 
 def run(*arguments: str) -> str:
-    """What the command says; a failure shows all of it."""
+    """The command's output, which a failure shows completely."""
     done = subprocess.run(arguments, capture_output=True, text=True, timeout=200, env=clean_environment())
     if done.returncode != 0:
         raise AssertionError(f"{' '.join(arguments)}: {done.returncode}\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}")
@@ -112,7 +113,7 @@ class OwnPlugin(BerthTest):
             os.environ["BERTH_BINARY"] = before
 
     def refusal(self, *arguments: str, program: Path | None = None) -> str:
-        """The one line that it says before it ends with 2."""
+        """The single line that it prints before it exits with status 2."""
         process = self.start(program or self.prefix / "bin/berth", "run", "--master", "http://127.0.0.1:1", *arguments)
         self.assertEqual(process.wait(), 2, process.lines("err"))
         lines = process.lines("err")
@@ -120,7 +121,7 @@ class OwnPlugin(BerthTest):
         return lines[0].removeprefix("berth: ")
 
     def place(self, program: Path, *arguments: str) -> None:
-        """Four nodes, two of them with a team: pods go where the plugin says."""
+        """Four nodes, two of them with a team: the plugin decides where pods go."""
         _, api = self.api_server()
         for number, team in enumerate(["red", "blue", "", ""], 1):
             api.create("/api/v1/nodes", {"apiVersion": "v1", "kind": "Node",
@@ -163,7 +164,7 @@ class OwnPlugin(BerthTest):
         self.place(self.plugins / "own-scheduler")
 
     def test_a_shared_object_that_crashes(self) -> None:
-        """`berth plugin test` says which file it was, in which case, and fails."""
+        """`berth plugin test` reports the file and the case, and fails."""
         plugins = self.root / "crashing"
         plugins.mkdir()
         library = plugins / "crashing.so"
@@ -231,7 +232,7 @@ class OwnPlugin(BerthTest):
         self.assertIn('"NodeMacth" does not exist; the nearest name is "NodeName"', self.refusal("--config", str(typo)))
 
     def start_crashing(self) -> tuple[Process, Api]:
-        """A scheduler with the plugin that fails at some pods, and one node."""
+        """A scheduler with the plugin that crashes for some pods, and one node."""
         folder = self.folder()
         shutil.copy(self.bad / "build/crashing.so", folder / "crashing.so")
         config = self.file("crashing.yaml", """apiVersion: kubescheduler.config.k8s.io/v1

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages of docs whose commands are run as they are written, on the embedded cluster: docs/start-here.md. Needs a kubectl on
-the machine. The clusters of which pages show outputs, made as the page says. And docs/events.md, which names each event that the
-sources write."""
+"""Pages of docs whose commands are run as they are written, on the embedded cluster: docs/start-here.md. Needs a
+kubectl on the machine. Also the clusters whose outputs pages show, built as the page says; and docs/events.md, which
+names each event that the sources write."""
 
 import os
 import re
@@ -51,7 +51,7 @@ class StartHere(BerthTest):
 
 
 class Clusters(BerthTest):
-    """Who types what a page says about its cluster gets an output of that page."""
+    """The commands of a page about its cluster produce an output of that page."""
 
     def repeat(self, page: str) -> None:
         text = (ROOT / "docs" / page).read_text()

@@ -36,7 +36,7 @@ def blocks(text: str) -> list[Block]:
 
 
 def console(text: str) -> list[tuple[str, list[str]]]:
-    """Each command with the lines that are shown below it."""
+    """Each command with the expected lines below it."""
     found = []
     for line in text.splitlines():
         if line.startswith("$ "):
@@ -64,7 +64,7 @@ class Guide(BerthTest):
         self.port = str(free_port())
 
     def run_shell(self, block: Block, command: str) -> str:
-        """What the command prints. What it leaves running is ended when the test ends."""
+        """The command's output. Processes that it leaves behind are ended with the test."""
         text = command.replace(":" + PORT, ":" + self.port)
         # A file instead of a pipe, which background processes would keep open.
         with tempfile.TemporaryFile("w+") as output:
@@ -102,7 +102,7 @@ class Guide(BerthTest):
                             self.assertTrue(any(line == want for line in lines), f"{command} does not show {want!r}")
 
     def test_the_demo_shows_what_the_guide_says(self):
-        """Six pods, and all on the second node."""
+        """Six pods, all on the second node."""
         for block in blocks(GUIDE.read_text()):
             if block.name in ("tidy.lua", "tidy.yaml"):
                 (self.here / block.name).write_text(block.text)

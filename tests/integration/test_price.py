@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""berth price against `berth apiserver`, and pods of the ready profile best-price that follow the prices."""
+"""berth price with `berth apiserver`, and pods of the ready profile best-price that follow the prices."""
 
 import re
 import signal
@@ -17,7 +17,7 @@ TIME_LIMIT_S = 60.0
 
 class Price(BerthTest):
     def price(self, api: Api | None, *arguments, status: int = 0):
-        """Standard output's lines, and standard error."""
+        """The lines of standard output, and standard error."""
         where = ["--master", api.url] if api else []
         done = subprocess.run([berth_binary(), "price", *map(str, arguments), *where], capture_output=True, text=True,
                               errors="replace", timeout=TIME_LIMIT_S, env=clean_environment(), stdin=subprocess.DEVNULL)

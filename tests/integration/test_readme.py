@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every command that README.md, CONTRIBUTING.md and pages of docs tell people to type exists, with its flags. Nothing heavy is run."""
+"""Every command in README.md, CONTRIBUTING.md and pages of docs exists, with its flags. Nothing expensive is run."""
 
 import re
 import shlex
@@ -15,7 +15,8 @@ BERTH = ("berth", "build/release/bin/berth")
 
 
 def command_lines(text: str) -> list[list[str]]:
-    """The commands of fenced blocks, of table cells and of inline code, as words; comments and continued lines are folded in."""
+    """The commands of fenced blocks, table cells and inline code, split into words; comments and continued lines are
+    merged."""
     lines = []
     for language, block in FENCE.findall(text):
         if language not in ("", "sh", "bash", "console"):
@@ -96,7 +97,7 @@ class Documents(BerthTest):
         self.assertIn("./dev test", fenced)
 
     def test_unknown_ones_would_be_seen(self):
-        """The alarm itself."""
+        """Checks that the test itself detects errors."""
         for line in ("./dev dance", "berth dance", "berth run --dance", "build/release/bin/berth demo --kubeconfig x", "berth --dance"):
             with self.subTest(line), self.assertRaises(AssertionError):
                 for words in command_lines(f"```sh\n{line}\n```\n"):

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""berth rebalance run against `berth apiserver` with simulated nodes and controllers, beside `berth run`: without
---execute it writes nothing; with it pods move once and it is quiet; a refusal of the Eviction API, the end of the process
-in mid-round and a second process do no harm. With BERTH_WRITE_DOCS=1 the log in docs/rebalance.md is written anew."""
+"""berth rebalance run with `berth apiserver`, simulated nodes and controllers, and `berth run`. Without --execute it
+writes nothing. With it each pod moves once, and then nothing happens. A refusal of the Eviction API, the end of the
+process in mid-round and a second process are harmless. With BERTH_WRITE_DOCS=1 the log in docs/rebalance.md is
+rewritten."""
 
 import http.client
 import http.server
@@ -27,7 +28,7 @@ ELECTION = ("--leader-elect-lease-duration", "3s", "--leader-elect-renew-deadlin
 
 
 class Refusal:
-    """The answer of an API server whose PodDisruptionBudgets have changed since they were read."""
+    """The response of an API server whose PodDisruptionBudgets have changed since they were read."""
 
     status = 429
 
@@ -42,8 +43,8 @@ class Refusal:
 
 
 class Gate:
-    """Stands before a server and passes requests on. `on_eviction(pod, forward)` may do something else with those,
-    `on_node(node)` something before a node is written."""
+    """A proxy for a server. `on_eviction(pod, forward)` may replace the handling of evictions; `on_node(node)` is
+    called before a node is written."""
 
     def __init__(self, test: unittest.TestCase, api: Api):
         self.on_eviction = None
@@ -116,7 +117,7 @@ class Gate:
 
 
 class NodesTest(BerthTest):
-    """On three simulated nodes."""
+    """With three simulated nodes."""
 
     def setUp(self):
         self.server, self.api = self.api_server(3)
@@ -157,7 +158,7 @@ profiles:
         return sum(f'"Round" result="{result}' in line for line in process.lines("err"))
 
     def wait_for_rounds(self, process: Process, more: int, result: str = "") -> None:
-        """So many further ones."""
+        """Waits for this number of further rounds."""
         before = self.rounds(process, result)
         wait_until(f"{more} more rounds {result}; it says {process.lines('err')[-3:]}",
                    lambda: self.rounds(process, result) >= before + more)

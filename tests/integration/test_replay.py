@@ -145,7 +145,7 @@ class ReplayTest(BerthTest):
 
     @staticmethod
     def decisions(folder: Path) -> int:
-        """In the newest recording, which may still be written."""
+        """The decisions in the newest recording, which may still be growing."""
         return int(re.search(r"(\d+) decisions?,", replay(folder)[0]).group(1))
 
     def test_a_busy_cluster(self):
@@ -352,8 +352,8 @@ profiles:
                 self.assertRegex(done.stderr, "(?m)" + said)
 
     def test_all_that_policies_are_told(self):
-        """A script that changes, health, load and prices from outside, devices, pods chosen by an annotation; and somebody who
-        asks the running core meanwhile."""
+        """A script that changes; outside data about health, load and prices; devices; pods chosen by an annotation; and
+        questions to the running core."""
         _, api = self.api_server(4)
         outside = OutsideServer(self)
 
@@ -465,7 +465,7 @@ profiles:
 
     @unittest.skipIf(os.environ.get("BERTH_IS_SLOW") == "1", "what has happened by a moment of the recording depends on how fast berth is")
     def test_the_page(self):
-        """Times, and what depends on them, are not compared."""
+        """Times, and values that depend on them, are not compared."""
         folder = self.small_recording()
         (folder.parent / "packed.yaml").write_text(re.search(r"```yaml\n(apiVersion.*?)```", PAGE.read_text(), re.DOTALL).group(1))
         page = PAGE.read_text()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each mode asks for what its role in deploy/ gives and for nothing else, and misses each of these rights when it is taken
-away. On the embedded API server, behind a proxy that records requests and refuses some as RBAC would. tests/e2e/rights_test.go
-does the same with RBAC itself."""
+"""Each mode uses the rights of its role in deploy/ and no others, and reports each right that is taken away. With the
+embedded API server behind a proxy that records requests and refuses some as RBAC would. tests/e2e/rights_test.go does
+the same with RBAC itself."""
 
 import http.client
 import http.server
@@ -33,7 +33,7 @@ Right = tuple[str, str]  # verb, and resource.group
 
 
 def rights_of(text: str) -> set[Right]:
-    """All that a file's roles give."""
+    """All rights in a file's roles."""
     found = set()
     for groups, resources, verbs in RULE.findall(text):
         for group in groups.split(","):
@@ -52,7 +52,7 @@ def role(name: str) -> set[Right]:
 
 
 def right_of(method: str, target: str) -> Right | None:
-    """What a request needs; None: it is about no resource, and every user may read it (/version)."""
+    """The right that a request needs; None: it is about no resource, and allowed for every user (/version)."""
     path, _, query = target.partition("?")
     match = PATH.match(path)
     if not match:
@@ -63,8 +63,8 @@ def right_of(method: str, target: str) -> Right | None:
 
 
 class Guard:
-    """A proxy of plain HTTP that records what is asked, and refuses what is in `refused`. With `streams` it lets a watch begin
-    with what there is, as API servers do since 1.34; otherwise lists are asked for."""
+    """An HTTP proxy that records requests, and refuses those in `refused`. With `streams` a watch may begin with the
+    existing objects, as API servers allow since 1.34; otherwise lists are requested."""
 
     def __init__(self, test: unittest.TestCase, port: int):
         guard = self
@@ -137,7 +137,7 @@ class Guard:
             self._asked.add(right)
 
     def begin(self, *refused: Right) -> None:
-        """Forgets what was asked, and refuses these from now on."""
+        """Clears the recorded requests, and refuses these from now on."""
         with self._lock:
             self._asked = set()
             self.refused = set(refused)
@@ -153,7 +153,7 @@ class Rights(BerthTest):
         return api, Guard(self, int(api.url.rsplit(":", 1)[1]))
 
     def berth(self, guard: Guard, *arguments: str) -> str:
-        """All that a berth prints that ends by itself; other statuses than 0 are answers, too."""
+        """The complete output of a berth command that ends by itself; exit statuses other than 0 are allowed."""
         done = subprocess.run([berth_binary(), *arguments, "--master", guard.url], capture_output=True, text=True,
                               timeout=DEADLINE_S, check=False, env=clean_environment())
         return done.stdout + done.stderr
@@ -230,7 +230,7 @@ class Rights(BerthTest):
                 process.kill()
 
     def test_run(self):
-        """A pod that fits, one that does not, and one that displaces another, with leader election."""
+        """A pod that fits, one that does not, and one that preempts another, with leader election."""
         api, guard = self.stage(1)
         guard.streams = False
         spaces = "/api/v1/namespaces/default/pods"

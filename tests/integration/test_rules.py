@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The alerts and the dashboard of deploy/chart: what they say, and that they ask for metrics that there are."""
+"""The alerts and the dashboard of deploy/chart: their content, and that the metrics that they query exist."""
 
 import json
 import pathlib

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Script on a whole berth: pods go where the file says, new versions of it are taken up, bad ones are not, and what is wrong
-at the start is said in one line."""
+"""Script with a whole berth: the file decides where pods go, new versions are loaded, bad ones are not, and an error at
+the start is one line."""
 
 import os
 import unittest
@@ -34,7 +34,8 @@ def only(node: str) -> str:
 
 class Script(BerthTest):
     def scripted(self, api: Api, text: str, arguments: str = "{file: where.lua}") -> tuple[Process, Metrics, Path]:
-        """The scheduler with that script, beside its configuration; with the metrics and the script's path."""
+        """The scheduler with this script, beside its configuration; returns its metrics and the script's path as
+        well."""
         folder = self.folder()
         (folder / "where.lua").write_text(text)
         configuration = folder / "config.yaml"

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The secure port of berth run, and what one would do to it: pods are scheduled all the same, and one line says what is
-wrong."""
+"""The secure port of berth run under attack: pods are still scheduled, and one line reports the problem."""
 
 import gzip
 import json
@@ -126,7 +125,7 @@ class Serving(BerthTest):
         self.assertEqual(port.berth.end(), 0, port.berth.lines("err"))
 
     def test_cipher_suites_that_http2_cannot_do_with(self):
-        """As kube-scheduler, which does not begin with them unless it is told to do without HTTP/2."""
+        """As in kube-scheduler, berth does not start with these cipher suites unless HTTP/2 is disabled."""
         _, api = self.api_server()
         old = "--tls-cipher-suites=TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384"
         berth = Process(self, "run", "--master", api.url, "--leader-elect=false", "--bind-address=127.0.0.1",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""berth shadow beside a scheduler, on `berth apiserver`: `berth run`, which it agrees with, and this test, which makes
-mistakes. It sends nothing but GETs. BERTH_WRITE_DOCS=1 writes the output in docs/shadow.md anew."""
+"""berth shadow beside a scheduler with `berth apiserver`: beside `berth run`, with which it agrees, and beside this
+test, which makes mistakes. It only sends GETs. BERTH_WRITE_DOCS=1 rewrites the output in docs/shadow.md."""
 
 import json
 import os
@@ -30,7 +30,7 @@ def node(name: str, cpu: str) -> dict:
 
 
 class Recorder:
-    """Stands before a server, passes everything on, and keeps what the clients sent."""
+    """A proxy for a server that passes everything on, and records the clients' requests."""
 
     def __init__(self, test: unittest.TestCase, port: int):
         self._port = port
@@ -71,7 +71,7 @@ class Recorder:
 
 class Shadow(BerthTest):
     def shadow(self, api_url: str, *arguments: str, environment: dict | None = None) -> Process:
-        """It has listed everything."""
+        """Starts berth shadow, and waits until it has listed everything."""
         process = Process(self, "shadow", "--master", api_url, *arguments, environment=environment)
         process.wait_for("err", LOOKING)
         return process
@@ -89,7 +89,7 @@ class Shadow(BerthTest):
         return json.loads("\n".join(process.lines("out")))
 
     def play(self, api: Api) -> None:
-        """The scheduler of docs/shadow.md: eight decisions."""
+        """Acts as the scheduler of docs/shadow.md: eight decisions."""
         def create(name: str, cpu: str, **spec) -> None:
             api.create(f"{NAMESPACE}/pods", pod(name, cpu, **spec))
 
@@ -233,7 +233,7 @@ class Shadow(BerthTest):
         self.assertRegex(process.lines("err")[-1], "ended before the API server told its version")
 
     def test_the_role_allows_no_write(self):
-        """The kinds of the questions' role without those of manifests and pod groups, and nothing but list and watch."""
+        """The role has the kinds of the questions' role without manifests and pod groups, with list and watch only."""
         def rules(name: str) -> tuple[set, set]:
             text = (ROOT / "deploy" / name).read_text()
             kinds = {kind for listed in re.findall(r"resources: \[(.*?)\]", text) for kind in listed.split(", ")}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SIGUSR2, at which a scheduler writes cache and queue into its log, as kube-scheduler does, and SIGUSR1, which does nothing."""
+"""SIGUSR2, at which a scheduler logs its cache and queue, as kube-scheduler does, and SIGUSR1, which does nothing."""
 
 import os
 import signal

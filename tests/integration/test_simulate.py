@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""berth simulate against `berth apiserver`: what it says, that the same pods then go there, and that it writes nothing.
+"""berth simulate with `berth apiserver`: its output, that the same pods are then placed there, and that it writes
+nothing.
 
-With BERTH_WRITE_DOCS=1 the outputs of docs/simulate.md are written anew."""
+With BERTH_WRITE_DOCS=1 the outputs of docs/simulate.md are rewritten.
+"""
 
 import collections
 import json
@@ -45,7 +47,7 @@ class Simulate(BerthTest):
         return done.stdout, done.stderr
 
     def versions(self, api: Api) -> dict[str, str]:
-        """What would tell of any write."""
+        """The versions that any write would change."""
         return {kind: {item["metadata"]["name"]: item["metadata"]["resourceVersion"] for item in api.get(path)["items"]}
                 for kind, path in (("pods", "/api/v1/pods"), ("nodes", "/api/v1/nodes"), ("events", "/api/v1/events"),
                                    ("deployments", "/apis/apps/v1/deployments"))}
@@ -85,7 +87,8 @@ class Simulate(BerthTest):
         self.assertEqual(node_of(api.get(PODS + "/lone")), "node-4")
 
     def test_pods_are_filled_in_by_the_cluster(self):
-        """By its PriorityClasses, RuntimeClasses and ResourceClaimTemplates; then applied, and the same."""
+        """Pods are completed by the cluster's PriorityClasses, RuntimeClasses and ResourceClaimTemplates; applying them
+        gives the same placement."""
         _, api = self.api_server(2)
         api.create("/apis/scheduling.k8s.io/v1/priorityclasses", {
             "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 100})
@@ -115,7 +118,7 @@ class Simulate(BerthTest):
         self.assertEqual(of_file["pods"], answer["pods"])
 
     def test_pod_groups(self):
-        """A gang of a manifest, and one of the cluster, which a snapshot has, too."""
+        """A gang from a manifest, and one of the cluster, which a snapshot contains as well."""
         _, api = self.api_server(2)
         groups = "/apis/scheduling.k8s.io/v1beta1/namespaces/default/podgroups"
         api.create(groups, {"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup", "metadata": {"name": "own"},
@@ -160,7 +163,8 @@ class Simulate(BerthTest):
         self.assertIn("; the cluster is of 1.36: --kubernetes-version 1.37 decides as that version does", err)
 
     def test_composite_pod_groups(self):
-        """A tree of a manifest, and one of the cluster, which a snapshot has, too: one of its two gangs would fit."""
+        """A tree from a manifest, and one of the cluster, which a snapshot contains as well: one of its two gangs would
+        fit."""
         _, api = self.api_server(2)
         ref = {"workloadRef": {"workloadName": "w", "templateName": "x"}}
         objects = []
@@ -291,7 +295,7 @@ extenders: [{urlPrefix: "http://127.0.0.1:1/x", filterVerb: filter}]
 
 
 def deployment_of(replicas: int) -> dict:
-    """DEPLOYMENT as JSON: there is no YAML in Python's library."""
+    """DEPLOYMENT as JSON, because Python's library has no YAML."""
     return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"},
             "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": "web"}},
                      "template": {"metadata": {"labels": {"app": "web"}},

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ./dev release has made, as those who download it would try it. BERTH_RELEASE: its folder; BERTH_RELEASE_AGAIN: the
-command that makes the files once more, without its --out. A program for another architecture is run by qemu, where that
-is installed."""
+"""Tests the output of ./dev release as users would download it. BERTH_RELEASE: its folder; BERTH_RELEASE_AGAIN: the
+command that makes the files again, without its --out. A program for another architecture is run by qemu, if that is
+installed."""
 
 import gzip
 import hashlib
@@ -79,7 +79,7 @@ class Release(Case):
 
 
 class OneArchitecture:
-    """What there is for each architecture; the classes below have its name."""
+    """The files of each architecture; the classes below have its name."""
     architecture = MACHINE
 
     def setUp(self):
@@ -94,7 +94,7 @@ class OneArchitecture:
         self.skipTest(f"{name} is missing: no program for {self.architecture} was run (./dev setup emulator)")
 
     def start(self, berth: Path, *arguments: str) -> str:
-        """With the libraries of this machine, or of the sysroot."""
+        """Starts the program with the libraries of this machine, or of the sysroot."""
         emulated = [self.emulator(), "-L", str(self.sysroot)] if self.foreign else []
         return run(*emulated, str(berth), *arguments)
 
@@ -105,7 +105,7 @@ class OneArchitecture:
         return next(to.iterdir())
 
     def in_root(self, root: Path, *command: str) -> str:
-        """In a root file system of its own, without rights outside it."""
+        """Runs a command in its own root file system, without rights outside of it."""
         if self.foreign:
             shutil.copy(self.emulator(), root / "emulator")
             command = ("/emulator", *command)
@@ -145,7 +145,7 @@ class OneArchitecture:
         self.assertLess(time.monotonic() - begin, EMULATED_FIRST_POD_S_MAX if self.foreign else FIRST_POD_S_MAX)
 
     def test_documents_are_those_that_the_program_writes(self):
-        """Also where a program for another architecture wrote them."""
+        """Also if a program for another architecture wrote them."""
         root, pages = self.unpacked(), self.folder()
         self.start(root / "berth", "__man", str(pages))
         self.assertEqual({page.name: page.read_text() for page in pages.iterdir()},

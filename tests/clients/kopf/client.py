@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""kopf: an operator gets the Songs that are created, changes their pods with them, and the pods go with the Songs."""
+"""kopf: an operator receives the Songs that are created and updates their pods; deleting a Song deletes its pod."""
 
 import subprocess
 import sys

@@ -35,7 +35,7 @@ def pod(name: str, **spec) -> dict:
 
 
 def watched(core: client.CoreV1Api) -> None:
-    """The life of a pod, as a watch tells it."""
+    """The life of a pod in a watch."""
     phases, begun = [], core.list_namespaced_pod(NAMESPACE).metadata.resource_version
 
     def follow() -> None:
@@ -75,7 +75,7 @@ def patched(apps: client.AppsV1Api, core: client.CoreV1Api) -> None:
 
 
 def bound(core: client.CoreV1Api) -> None:
-    """As schedulers in Python bind: the answer is a Status and no Binding, which the client cannot read."""
+    """Binds like schedulers in Python: the response is a Status instead of a Binding, which the client cannot parse."""
     core.create_namespaced_pod(NAMESPACE, pod("mine", schedulerName="python"))
     node = core.list_node().items[0].metadata.name
     body = client.V1Binding(metadata=client.V1ObjectMeta(name="mine"),
