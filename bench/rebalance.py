@@ -167,7 +167,7 @@ class Cluster:
 
 
 def cbc(folder, goal, rows, kinds):
-    """Runs CBC; returns the lower bound of the goal, and whether it was reached."""
+    """The output of CBC for the minimum of the goal."""
     model = folder / "model.lp"
     # The solver does not read long lines.
     text = "\n".join(["Minimize", " obj: " + goal, "Subject To", *rows, kinds + "End"]).replace(" + ", "\n + ")

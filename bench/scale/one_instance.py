@@ -43,7 +43,7 @@ def per_row(costs):
 def limits(core_s, io_s, io_threads, writes_per_s, api_s=0.0, cores=None):
     """Pods per second of one instance, and the stage that limits them.
 
-        `cores` is the number of cores of the machine if the API server runs on it as well; None if that has its own
+    `cores` is the number of cores of the machine if the API server runs on it as well; None if that has its own
     machines.
     """
     if io_threads < 1 or min(core_s, io_s, writes_per_s) <= 0:
@@ -62,7 +62,7 @@ def limits(core_s, io_s, io_threads, writes_per_s, api_s=0.0, cores=None):
 def parallel_gain(pass_s, fixed_s, threads, handover_s):
     """The speed-up of a cycle whose pass over the rows is spread over threads.
 
-        The pass is divided evenly; distributing the ranges and waiting for the last one costs `handover_s` per cycle.
+    The pass is divided evenly; distributing the ranges and waiting for the last one costs `handover_s` per cycle.
     Memory bandwidth is assumed to be unlimited, which favours many threads.
     """
     before = pass_s + fixed_s

@@ -366,7 +366,7 @@ def simulate(**options):
 def shares_by_class(instances, classes, seed=1, exponent=1.0, full_pass_s=1.5e-3, repeat_s=8e-6, pods=1_000_000):
     """The work of the busiest instance relative to the mean if pods go to instances by the hash of their class.
 
-        Sizes of classes follow Zipf's law; a class costs one full pass, and little for each further pod.
+    Sizes of classes follow Zipf's law; a class costs one full pass, and little for each further pod.
     """
     weights = [1 / (rank + 1) ** exponent for rank in range(classes)]
     total = sum(weights)
