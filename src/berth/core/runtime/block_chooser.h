@@ -48,7 +48,7 @@ class BlockChooser final : public NodeChooser {
   ClassUpdater& updater_;
   BlockSearch search_;
 
-  // Of the last cycle in which Choose() was called.
+  // State of the last cycle in which Choose() was called.
   BlockSearch::Question question_;
   // The parts of the totals that all nodes except odd ones share: the raw scores of the class's columns, parallel to
   // these, and their sum with the other scores.

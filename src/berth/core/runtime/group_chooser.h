@@ -69,7 +69,7 @@ class GroupChooser final : public NodeChooser {
   Scorer& scorer_;
   RowOrders orders_;
 
-  // Of the last cycle in which Choose() was called.
+  // State of the last cycle in which Choose() was called.
   Groupers groupers_;                   // the plugins that have to be called
   const TotalsOrder* order_ = nullptr;  // null: there was no order
   std::vector<Candidate> candidates_;

@@ -81,7 +81,7 @@ class RowOrders {
   // The node table's version when an order of own marks could last have been used, by id.
   absl::flat_hash_map<std::uint64_t, std::uint64_t> own_versions_;
 
-  // Of the last Open().
+  // State of the last Open().
   const Groupers* groupers_ = nullptr;
   MarkScope mark_scope_ = MarkScope::kShared;
   std::vector<framework::GroupingPlugin::Marks> marks_;  // parallel to the groupers
