@@ -159,6 +159,7 @@ TEST(LineQueue, LinesThatFollowOthersAreGatheredUntilSomebodyWaits) {
   std::thread writer([&] { queue.Run(); });
   queue.Push(Rank::kInfo, kErr, "0\n");
   first.get_future().wait();  // the first line after a pause is written at once
+  EXPECT_TRUE(queue.WaitUntilWritten(std::chrono::minutes(1)));
   std::string others;
   for (int i = 1; i < 100; ++i) {
     const std::string line = std::to_string(i) + "\n";

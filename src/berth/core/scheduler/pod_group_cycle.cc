@@ -60,11 +60,10 @@ class WithoutNominations {
       nominator.DeleteNominated(member.queued.pod->uid);
     }
   }
-  // Placed members need no nomination.
+  // Restores the nominations, including those of placed members: EndNomination() wakes the pods that wait for the room.
   ~WithoutNominations() {
     for (const GroupMember& member : members_) {
-      if (member.result != GroupMember::Result::kPlaced && !member.nominated_before.empty())
-        nominator_.AddNominatedPod(member.queued.pod, member.nominated_before);
+      if (!member.nominated_before.empty()) nominator_.AddNominatedPod(member.queued.pod, member.nominated_before);
     }
   }
   WithoutNominations(const WithoutNominations&) = delete;
@@ -334,8 +333,7 @@ void PodGroupCycle::Submit(Profile& profile, const PodGroupVerdicts& verdicts, b
 // The member is assumed and reserved. Members of its group that wait at Permit may proceed with it.
 void PodGroupCycle::Bind(Profile& profile, GroupMember&& member) {
   const PodInfoPtr& assumed = member.assumed;
-  if (!member.nominated_before.empty() && member.nominated_before != assumed->node_name)
-    MoveForNomination(state_, *assumed, member.nominated_before);
+  EndNomination(state_, *assumed);
   state_.pod_groups->SetScheduled(assumed);
   const framework::Cycle cycle(state_.cache.nodes(), member.state, member.seed, state_.WallNow());
   PermitAnswers answers = RunPermit(state_, profile, cycle, *assumed, member.queued.is_sampled);

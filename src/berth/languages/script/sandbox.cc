@@ -504,6 +504,10 @@ bool Sandbox::Call(int arguments, int results) {
   return CheckWatches(is_done ? results : 0) && is_done;
 }
 
+std::int64_t Sandbox::CostOfCall() const {
+  return kCallCost + 2 * limits_.instructions_max - instructions_left_ - steps_left_;
+}
+
 // Restores variables that the call has changed, and pops its results if there are any such.
 bool Sandbox::CheckWatches(int results) {
   const Watch* changed = nullptr;

@@ -53,6 +53,8 @@ class Sandbox {
   static constexpr std::size_t kStackBytesMax = std::size_t{128} << 10;
   // A call with at least this many arguments in "..." is charged for copying them.
   static constexpr int kCountedArguments = 256;
+  // Cost of a call itself, in instructions: about the time of calling an empty function.
+  static constexpr std::int64_t kCallCost = 50;
   // Limit on collections caused by full memory in one call, because each one visits all objects.
   static constexpr int kCollectionsMax = 8;
   // Limit on variables that functions share with the top level or keep between calls.
@@ -78,6 +80,9 @@ class Sandbox {
   // The function and then its arguments must be on top of the stack. They are replaced by `results` values, or by
   // nothing on an error.
   bool Call(int arguments, int results);
+  // The cost of the latest call in instructions: the counted ones (a short call has none), the work inside library
+  // functions, and kCallCost. It is the same on every machine, and independent of earlier calls.
+  std::int64_t CostOfCall() const;
   const Failure& failure() const { return failure_; }
 
   // For functions that scripts call. Each of them jumps like lua_error(), so that no object with a destructor may be

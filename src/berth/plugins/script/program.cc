@@ -137,7 +137,8 @@ std::string_view MeantBy(std::string_view global) {
 
 }  // namespace
 
-ScriptProgram::ScriptProgram(const ScriptArgs& args, std::string_view name) : name_(name), sandbox_(args.limits) {
+ScriptProgram::ScriptProgram(const ScriptArgs& args, std::string_view name)
+    : name_(name), cycle_instructions_max_(args.cycle_instructions_max), sandbox_(args.limits) {
   views_ = MakeScriptViews(sandbox_, context_);
   sandbox_.random().SetSource([this] { return RandomOfCall(context_); });
 }
@@ -332,13 +333,25 @@ void ScriptProgram::End() {
   context_.node = nullptr;
 }
 
+// Each call ends by itself, but a cycle makes one for every node.
+bool ScriptProgram::IsCycleSpent(const PodInfo& pod, const NodeInfo* node, std::uint64_t seed) {
+  if (context_.cycle_seed != seed) cycle_instructions_ = 0;
+  if (cycle_instructions_ < cycle_instructions_max_) return false;
+  Fail({Failure::Kind::kLimit, 0,
+        "over " + std::to_string(cycle_instructions_max_) + " instructions in one cycle (cycleInstructionsMax)"},
+       &pod, node);
+  return true;
+}
+
 bool ScriptProgram::Call(int function, const PodInfo& pod, const NodeInfo* node, std::uint64_t seed, int results) {
+  if (IsCycleSpent(pod, node, seed)) return false;
   lua_State* lua = sandbox_.lua();
   Begin(pod, node, seed);
   lua_pushvalue(lua, function);
   lua_pushvalue(lua, views_.pod);
   if (node != nullptr) lua_pushvalue(lua, views_.node);
   const bool is_done = sandbox_.Call(node == nullptr ? 1 : 2, results);
+  cycle_instructions_ += sandbox_.CostOfCall();
   End();
   if (!is_done) Fail(sandbox_.failure(), &pod, node);
   return is_done;
@@ -511,6 +524,7 @@ bool ScriptProgram::TakeNodeNames(std::set<std::string>& names) {
 }
 
 bool ScriptProgram::Normalize(const PodInfo& pod, std::uint64_t seed, Scores& scores) {
+  if (IsCycleSpent(pod, nullptr, seed)) return false;
   lua_State* lua = sandbox_.lua();
   Begin(pod, nullptr, seed);
   lua_pushvalue(lua, normalize_);
@@ -527,6 +541,7 @@ bool ScriptProgram::Normalize(const PodInfo& pod, std::uint64_t seed, Scores& sc
   }
   lua_pushvalue(lua, views_.pod);
   const bool is_done = sandbox_.Call(2, 1);
+  cycle_instructions_ += sandbox_.CostOfCall();
   End();
   if (!is_done) {
     Fail(sandbox_.failure(), &pod, nullptr);

@@ -91,6 +91,7 @@ class ScriptProgram {
   Expected<void> DryRun();
   bool IsFaultOfMadeUpNode() const;
 
+  bool IsCycleSpent(const framework::PodInfo& pod, const framework::NodeInfo* node, std::uint64_t seed);
   bool Call(int function, const framework::PodInfo& pod, const framework::NodeInfo* node, std::uint64_t seed,
             int results);
   void Begin(const framework::PodInfo& pod, const framework::NodeInfo* node, std::uint64_t seed);
@@ -105,6 +106,8 @@ class ScriptProgram {
   std::string_view TextAt(int index) const;
 
   const std::string name_;
+  const std::int64_t cycle_instructions_max_;
+  std::int64_t cycle_instructions_ = 0;  // of the calls with the context's seed
   ScriptContext context_;
   script::Sandbox sandbox_;
   ScriptViews views_;

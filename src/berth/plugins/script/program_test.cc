@@ -584,5 +584,42 @@ TEST(ScriptProgram, ChanceRestsOnTheCycleAndTheNode) {
   EXPECT_GT(of_nodes.size(), 5U);
 }
 
+// A thousand nodes times a millisecond would be a second for each pod.
+TEST(ScriptProgram, TheCallsOfOneCycleHaveABoundTogether) {
+  ScriptArgs args;
+  args.cycle_instructions_max = 100'000;
+  auto made = ScriptProgram::Load(args, "test.lua",
+                                  "function filter(pod, node)\n"
+                                  "  for i = 1, 10000 do end\n"
+                                  "  return true\n"
+                                  "end\n"
+                                  "function score() return 1 end\n"
+                                  "function normalize(scores) return scores end");
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  ScriptProgram& program = **made;
+  const auto pod = SomePod();
+  const NodeInfo node = SomeNode();
+  const auto passes = [&](std::uint64_t seed) {
+    int count = 0;
+    while (count < 1000 && program.Filter(*pod, node, seed).verdict == Verdict::kPass) ++count;
+    return count;
+  };
+  const int first = passes(1);
+  EXPECT_GE(first, 5);
+  EXPECT_LE(first, 11) << "some ten thousand instructions each";
+  const std::string over = "script \"test.lua\": over 100000 instructions in one cycle (cycleInstructionsMax) ";
+  EXPECT_EQ(program.error(), over + "(pod default/web-1, node n1)");
+  EXPECT_TRUE(program.is_over_limit());
+  EXPECT_FALSE(program.Score(*pod, node, 1).has_value());
+  ScriptProgram::Scores scores = {{"n1", 1}};
+  EXPECT_FALSE(program.Normalize(*pod, 1, scores));
+  EXPECT_EQ(program.error(), over + "(pod default/web-1)");
+  EXPECT_EQ(passes(2), first) << "another cycle";
+  // A call that is too short to be counted by instructions counts as well.
+  int calls = 0;
+  while (calls < 100'000 && program.Score(*pod, node, 3)) ++calls;
+  EXPECT_EQ(calls, 100'000 / script::Sandbox::kCallCost);
+}
+
 }  // namespace
 }  // namespace berth::plugins

@@ -9,6 +9,8 @@ namespace {
 
 constexpr std::int64_t kInstructionsMin = 100;
 constexpr std::int64_t kInstructionsMax = 100'000'000;
+constexpr std::int64_t kCycleInstructionsMin = 1'000;
+constexpr std::int64_t kCycleInstructionsMax = 100'000'000'000;
 // A state without a script has some tens of kilobytes.
 constexpr std::int64_t kMemoryBytesMin = std::int64_t{256} << 10;
 constexpr std::int64_t kMemoryBytesMax = std::int64_t{1} << 30;
@@ -42,6 +44,7 @@ void ReadArgs(config::ObjectReader& reader, ScriptArgs& args) {
     reader.errors().NotSupported(reader.PathOf("onError"), on_error, {"error", "skip"});
   args.on_error = on_error == "skip" ? ScriptArgs::OnError::kSkip : ScriptArgs::OnError::kError;
   ReadLimit(reader, "instructionsMax", kInstructionsMin, kInstructionsMax, args.limits.instructions_max);
+  ReadLimit(reader, "cycleInstructionsMax", kCycleInstructionsMin, kCycleInstructionsMax, args.cycle_instructions_max);
   auto memory = static_cast<std::int64_t>(args.limits.memory_bytes_max);
   ReadLimit(reader, "memoryBytesMax", kMemoryBytesMin, kMemoryBytesMax, memory);
   args.limits.memory_bytes_max = static_cast<std::size_t>(memory);

@@ -24,6 +24,9 @@ struct ScriptArgs {
   std::string args_json = "{}";  // an object: the script's global `args`
   OnError on_error = OnError::kError;
   script::Limits limits;
+  // Of all calls with the seed of one cycle, as Sandbox::CostOfCall() counts them: some seconds. Those that follow
+  // fail.
+  std::int64_t cycle_instructions_max = 500'000'000;
 };
 
 // `plugin` is the name in the profile. An error lists all that is wrong, each with its field path.

@@ -31,6 +31,9 @@ TEST(Script, Arguments) {
        "plugin \"Script/x\": args.onError: Unsupported value: \"ignore\": supported values: \"error\", \"skip\""},
       {source + R"(,"instructionsMax":1)",
        "plugin \"Script/x\": args.instructionsMax: Invalid value: 1: not in valid range [100, 100000000]"},
+      {source + R"(,"cycleInstructionsMax":999)",
+       "plugin \"Script/x\": args.cycleInstructionsMax: Invalid value: 999: not in valid range [1000, "
+       "100000000000]"},
       {source + R"(,"memoryBytesMax":1)",
        "plugin \"Script/x\": args.memoryBytesMax: Invalid value: 1: not in valid range [262144, 1073741824]"},
       {R"("file":"missing.lua")", "missing.lua: no such file or directory"},
