@@ -30,7 +30,7 @@ struct RuntimeClass {
 
 struct ResourceClaimTemplate {
   ObjectMeta metadata;
-  ResourceClaimSpec spec;  // of the claims
+  ResourceClaimSpec spec;
   bool operator==(const ResourceClaimTemplate&) const = default;
 };
 

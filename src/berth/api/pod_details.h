@@ -13,7 +13,6 @@
 
 namespace berth::api {
 
-// The state of one container.
 struct ContainerState {
   std::int32_t restart_count = 0;
   std::string waiting_reason;

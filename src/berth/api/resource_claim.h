@@ -221,7 +221,7 @@ struct AllocatedDeviceStatus {
 struct ResourceClaim {
   ObjectMeta metadata;
   std::vector<std::string> finalizers;
-  std::vector<OwnerReference> owners;  // all owners
+  std::vector<OwnerReference> owners;
   ResourceClaimSpec spec;
   std::optional<AllocationResult> allocation;
   std::vector<ClaimConsumer> reserved_for;

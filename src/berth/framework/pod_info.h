@@ -51,7 +51,6 @@ struct PodClass {
   std::int32_t priority() const { return spec.priority.value_or(0); }
 };
 
-// The claims in a pod's status.
 struct PodClaimStatus {
   std::vector<api::PodResourceClaimStatus> resource_claims;
   std::optional<api::PodExtendedResourceClaimStatus> extended_resource_claim;

@@ -45,7 +45,6 @@ class ColumnNodeTable final : public framework::NodeTable {
   std::span<const std::uint32_t> PodsKeptSince(std::uint64_t version) const override;
   std::uint64_t nodes_version() const override { return nodes_version_; }
 
-  // The name of the row's node.
   const std::string& Name(NodeIndex row) const { return names_[row]; }
   // Prefetches what AddPod(row, ...) will change. With thousands of nodes the chosen node's data is mostly not in the
   // CPU's caches.
@@ -93,7 +92,7 @@ class ColumnNodeTable final : public framework::NodeTable {
   void SyncPods(NodeIndex row);    // updates the columns that depend on the pods
   void Touch(NodeIndex row, std::size_t pods_kept);
   void BoundOnDemandData();
-  void AddImages(NodeIndex row);  // the images of the row's node
+  void AddImages(NodeIndex row);
   void RemoveImages(NodeIndex row);
   std::uint32_t AcquireTaintSet(const std::vector<api::Taint>& taints);
   void ReleaseTaintSet(std::uint32_t id);

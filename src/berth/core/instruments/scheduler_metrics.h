@@ -49,7 +49,6 @@ inline constexpr std::size_t kPointCount = 20;
 inline constexpr std::size_t kCodeCount = 7;
 std::string_view ToString(Point point);
 
-// Results of scheduling attempts.
 enum class AttemptResult : std::uint8_t { kScheduled, kUnschedulable, kError };
 std::string_view ToString(AttemptResult result);
 

@@ -33,9 +33,9 @@ struct PodGroupEntity;
 struct Entry {
   QueuedPodInfo info;
   const Profile* profile = nullptr;
-  RejectorSet* rejector_set = nullptr;  // null: no rejectors
-  std::uint64_t sequence = 0;           // order of arrival; breaks ties
-  std::size_t uid_hash = 0;             // copies of the hashes in the indexes
+  RejectorSet* rejector_set = nullptr;
+  std::uint64_t sequence = 0;  // order of arrival; breaks ties
+  std::size_t uid_hash = 0;    // copies of the hashes in the indexes
   std::size_t name_hash = 0;
   Place place = kNowhere;
   std::uint32_t position = 0;  // index in a heap, or among a group's members
@@ -102,7 +102,6 @@ class EntryIndex {
   using Key = typename By::Key;
 
   Entry* Find(const Key& key) const { return Find(key, By::HashOf(key)); }
-  // `hash` is the hash of the key.
   Entry* Find(const Key& key, std::size_t hash) const {
     const auto slot = slots_.find(Probe{hash, &key});
     return slot == slots_.end() ? nullptr : slot->entry;

@@ -11,7 +11,6 @@ namespace berth::queue {
 // A member of a group has the place of its group. `rejectors` are the queue's.
 PodStanding StandingOf(const Entry& pod, const Rejectors& rejectors);
 
-// The standings of the pods in `range`.
 std::vector<PodStanding> StandingsOf(const EntryIndex<ByUid>& pods, const PodRange& range, const Rejectors& rejectors);
 
 }  // namespace berth::queue

@@ -19,7 +19,7 @@ namespace berth::runtime {
 enum class Result : std::uint8_t {
   kFeasible,
   kRefused,  // no node is feasible
-  kNoNodes,  // there are no nodes
+  kNoNodes,
   kError,
 };
 

@@ -98,8 +98,8 @@ class PreemptionAgrees : public ::testing::TestWithParam<std::uint64_t> {
       cluster.nodes.push_back(RandomNode(dice_, name).Build());
       for (int p = dice_.Below(6); p > 0; --p) {
         const PodInfoPtr pod = classes_.MakePodInfo(next().Node(name).Build());
-        // If two pods on a node have the same host port, the first one to leave frees it. NodeInfo tests that rule, so
-        // that such pods are avoided here.
+        // If two pods on a node have the same host port, the first one to leave frees it. That is a rule of NodeInfo,
+        // which this test does not cover, so that such pods are left out.
         const auto& others = cluster.pods[name];
         const bool has_port = !pod->pod_class->host_ports.empty();
         if (has_port && std::any_of(others.begin(), others.end(),

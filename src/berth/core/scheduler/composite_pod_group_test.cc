@@ -143,7 +143,7 @@ TEST_F(CompositePodGroupTest, EnoughGroupsAreEnough) {
             "a False Unschedulable: pod group is unschedulable, 0/1 placements are available, first placement status: "
             "minCount (5) cannot be satisfied: 4 scheduled, 0 remaining");
   EXPECT_EQ(written.conditions[1], "b True Scheduled: ");
-  // The members of a return to activeQ at once.
+  // The members of group a return to activeQ at once.
   EXPECT_EQ(h_.PodsIn(queue::Place::kActive), 5u);
   const Written again = h_.Cycle();
   EXPECT_TRUE(again.bound.empty());

@@ -102,7 +102,6 @@ TEST_F(PreEnqueueTest, OneThatFailsHoldsThePodAndNoOther) {
 
 // --- QueueSort ---
 
-// Sorts pods with short names first.
 class ShortNamesFirst final : public framework::QueueSortPlugin {
  public:
   ShortNamesFirst(const char* name, Handle&) : name_(name) {}

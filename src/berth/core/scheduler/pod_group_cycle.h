@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // PodGroupCycle: one scheduling cycle of a pod group that the queue has handed out. All its waiting members are tried;
-// all are bound, or none is. A composite group contains the members of each PodGroup within it. Within turns only.
+// all are bound, or none is. In a composite group this holds for each PodGroup within it. Within turns only.
 //
 //   TakePoppedGroup --> valid? --> members that are deleted or assumed are dropped --> PodGroupTrial
 //                         | no                                                           |

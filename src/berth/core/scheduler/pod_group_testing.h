@@ -51,7 +51,6 @@ inline api::PodGroup Basic(const std::string& name) {
   return group;
 }
 
-// Gates that enable composite pod groups.
 inline const std::vector<std::string> kCompositeGates = {"TopologyAwareWorkloadScheduling=true",
                                                          "CompositePodGroup=true"};
 // A composite gang, or with min_group_count 0 a composite group without a minimum.

@@ -4,7 +4,6 @@
 namespace berth::cel {
 namespace {
 
-// The names of types.
 const std::map<std::string, TypePtr>& NamedTypes() {
   static const std::map<std::string, TypePtr> kTypes = [] {
     std::map<std::string, TypePtr> types;

@@ -70,7 +70,7 @@ TypePtr MapType(TypePtr key, TypePtr value);
 TypePtr OptionalType(TypePtr parameter);
 TypePtr StructType(std::string_view name);
 TypePtr OpaqueType(std::string_view name, std::vector<TypePtr> parameters = {});
-TypePtr TypeOf(TypePtr parameter);  // type(parameter)
+TypePtr TypeOf(TypePtr parameter);
 TypePtr TypeParam(std::string_view name);
 
 // Parses "map(string,list(A))": names of built-in types, a capital letter for a type parameter, any dotted name for a

@@ -541,7 +541,6 @@ void Set(lua_State* lua, const char* name, lua_CFunction function) {
   lua_setfield(lua, -2, name);
 }
 
-// Pushes the loaded library.
 void PushLibrary(lua_State* lua, const char* name) {
   luaL_getsubtable(lua, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
   lua_getfield(lua, -1, name);
