@@ -23,7 +23,8 @@ SHAPE = {"cpu": "500m", "memory": "1Gi"}
 
 
 def run(limit: float, *command: str) -> tuple[str | None, float, float, int]:
-    """Standard output (None: not within the limit, or failed), seconds, CPU seconds, MiB at most."""
+    """Returns standard output (None if it exceeded the limit or failed), seconds, CPU seconds and peak memory in
+    MiB."""
     began = time.monotonic()
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as complaints:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=complaints)
@@ -40,7 +41,7 @@ def run(limit: float, *command: str) -> tuple[str | None, float, float, int]:
         out.seek(0)
         complaints.seek(0)
         said = out.read()
-        # cluster-capacity tells its version before the answer, and ends with 0 when it fails.
+        # cluster-capacity prints its version before the answer, and exits with status 0 even if it fails.
         answer = re.search(r"(?m)^\{.*\}\s*\Z", said, re.DOTALL)
         text = answer[0] if process.returncode == 0 and answer else None
         if text is None:
@@ -92,7 +93,7 @@ def main() -> int:
 
 
 def wait_for_nodes(berth: str, kubeconfig: str, nodes: int) -> None:
-    """Until they are there and without the taints of their first moments."""
+    """Waits until the nodes exist and have lost their initial taints."""
     for _ in range(600):
         done = subprocess.run([berth, "capacity", "--kubeconfig", kubeconfig, "--cpu", "4", "--max", "1000000", "-o", "json"],
                               capture_output=True, text=True)

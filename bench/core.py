@@ -26,7 +26,7 @@ import statistics
 import subprocess
 import sys
 
-# Pods a second that the core is to reach on one core, by workload: at 5,000 nodes and at 100,000.
+# Target for pods per second on one CPU core, by workload: at 5,000 nodes and at 100,000.
 TARGETS = {
     "basic": (200_000, 100_000),
     "unique": (30_000, 2_000),
@@ -40,7 +40,7 @@ TARGETS = {
     "preferredantiaffinity": (50_000, 20_000),
     "preemption": (10_000, 2_000),
     "mixed": (50_000, 10_000),
-    # A million pods in 30 s, and in 90 s interleaved.
+    # A million pods in 30 s, or in 90 s when interleaved.
     "deployments": (None, 33_334),
     "deployments interleaved": (None, 11_112),
 }
@@ -50,7 +50,7 @@ OTHERS = ["preferredtopologyspreading", "nodeaffinity", "csipv", "matchingantiaf
           "unschedulable", "backlog", "mixedchurn", "daemonset", "daemonseteach", "gated", "gatedaffinity"]
 BAD_INPUT = ["hugenode", "manyterms", "manyvalues", "manyclasses", "flapping"]
 
-# For bad input: what is small, what is large, and how many times as much input that is. `nodes` stands for --nodes.
+# For bad input: a small and a large amount, and the factor between them. `nodes` stands for --nodes.
 GROWTH = {
     "hugenode": (lambda nodes: ["--workload", "basic"], lambda nodes: [], 1),
     "manyterms": (lambda nodes: ["--amount", "125"], lambda nodes: ["--amount", "500"], 4),
@@ -58,13 +58,14 @@ GROWTH = {
     "manyclasses": (lambda nodes: ["--pods", str(nodes // 2)], lambda nodes: ["--pods", str(nodes * 2)], 4),
     "flapping": (lambda nodes: ["--amount", "25"], lambda nodes: ["--amount", "100"], 4),
 }
-# What measuring may add, and what a process may keep of its largest size.
+# Tolerance for measurement noise, and the fraction of its peak memory that a process may keep.
 GROWTH_NOISE = 1.3
 KEPT_PART_MAX, KEPT_MIB_MAX = 0.5, 32
 
-COUNTED_PODS = 1_000  # under valgrind
+COUNTED_PODS = 1_000  # with valgrind
 
-# The plot: workloads at each number of nodes. A pod costs the same after 20,000 as after 200,000.
+# The plot: workloads at each number of nodes. 20,000 pods are enough, because the cost of a pod does not depend on
+# their number.
 SWEEP_PODS_MAX = 20_000
 SWEEP_NODES = [100, 1_000, 5_000, 20_000, 100_000]
 SWEEP = ["basic", "mixed", "unique"]
@@ -83,7 +84,7 @@ SETS = {"core": list(TARGETS), "others": OTHERS, "bad": BAD_INPUT}
 
 
 def run_one(binary, name, nodes, timeout, extra=()):
-    """One process; its JSON line, or a line that says what went wrong."""
+    """Runs one process; returns its JSON line, or a line with the error."""
     command = [binary, *arguments_of(name, nodes), "--json", *extra]
     failed = {"workload": name.split(" ")[0], "interleaved": " " in name, "nodes": nodes}
     try:
@@ -100,7 +101,8 @@ def run_one(binary, name, nodes, timeout, extra=()):
 
 
 def count_instructions(binary, name, nodes, timeout):
-    """Instructions a pod, by valgrind: what twice as many pods take more. None when it cannot be told."""
+    """Instructions per pod, by valgrind: the increase when the number of pods doubles. None if it cannot be
+    measured."""
     counts = []
     for pods in (COUNTED_PODS, 2 * COUNTED_PODS):
         command = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", binary,
@@ -175,8 +177,8 @@ def size(count):
 def print_table(lines):
     """Medians by workload and nodes. Returns whether all targets are met and nothing failed."""
     all_met = True
-    # The core is one thread that never waits: on a machine of its own it is as fast as its CPU time says. The wall clock
-    # of a shared machine says more about the others.
+    # The core is one thread that never waits, so that its CPU time is its speed on an idle machine. On a shared machine
+    # the wall clock depends on other processes.
     columns = ["workload", "nodes / existing / pods", "pods per CPU s", "target", "met", "pods/s", "instructions",
                "allocations", "cycle p50 / p99 / max µs", "peak RSS MiB", "cleared", "stddev"]
     print("| " + " | ".join(columns) + " |")
@@ -252,7 +254,7 @@ def command_compare(options):
         for _ in range(options.runs):
             for lines, binary in zip(sides, (options.after, options.before)):
                 lines.append(run_one(binary, name, options.nodes, options.timeout, sizes))
-                # Of an older program the defaults may be others.
+                # An older program may have other defaults.
                 if "pods" in lines[-1]:
                     sizes = ["--existing", str(lines[-1]["existing"]), "--pods", str(lines[-1]["pods"])]
         errors = sorted({line["error"] for lines in sides for line in lines if line.get("error")})
@@ -335,7 +337,7 @@ def series_of(core, cluster):
             if (not isinstance(process, dict) or line["workload"] != "basic" or line.get("rate") or
                     line.get("order") != "live" or is_berth != (label == "berth")):
                 continue
-            # A start with a cluster full of pods is another figure.
+            # A start with a full cluster has a figure of its own.
             if line["existing"] > 5 * line["nodes"]:
                 continue
             points.setdefault(line["nodes"], []).append(process["cpu_s_per_1000_pods"] * 1000)
@@ -385,7 +387,7 @@ def command_plot(options):
                    f'{10 ** exponent:,}</text>')
     out.append(f'<text x="{(LEFT + WIDTH - RIGHT) / 2:.1f}" y="{HEIGHT - 14}" text-anchor="middle" fill="#202124">nodes, '
                'every one considered by berth</text>')
-    # Labels at the right end of each line, moved apart where they would meet.
+    # Labels at the right end of each line, moved apart where they would overlap.
     ends = sorted((y_of(points[-1][1]), i) for i, (_, _, points) in enumerate(all_series))
     label_y, last = {}, -math.inf
     for y, i in ends:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What core.py makes of recorded lines, and of programs that fail."""
+"""Tests of core.py with recorded lines, and with programs that fail."""
 
 import contextlib
 import importlib.util
@@ -130,7 +130,7 @@ class Plot(unittest.TestCase):
 
 
 class ClusterTable(unittest.TestCase):
-    """The recorded runs of kube-scheduler, and a scheduler that takes a part of what it takes."""
+    """The recorded runs of kube-scheduler, and a scheduler that needs a fraction of its figures."""
 
     def lines(self, cpu_part, rss_part=10, wrong=0):
         lines = []

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What questions to a running scheduler cost the pods that are scheduled meanwhile, with a target.
+"""What questions to a running scheduler cost the pods that are scheduled at the same time, with a target.
 
     explain.py BINARY [--nodes 5000] [--pods 50000] [--seconds 15] [--clients 2]
 
-berth run works on berth's own API server. Ten ordinary pods a second are created, first while nobody asks, then while
-clients ask /explain/pods/NAMESPACE/NAME for a pod that fits nowhere, each again as soon as it has its answer. Told is the
-time from each pod's creation to its binding. Exit status 1: one in a hundred waits longer than the target.
+berth run works on berth's own API server. Ten ordinary pods a second are created, first without questions, then while
+clients ask /explain/pods/NAMESPACE/NAME for a pod that fits nowhere, each again as soon as it has its answer. Prints
+the time from each pod's creation to its binding. Exit status 1: more than one pod in a hundred waits longer than the
+target.
 """
 
 import argparse
@@ -36,7 +37,7 @@ def ordinary(name, cpu):
 
 
 class BoundTimes:
-    """When each pod got its node, by a watch."""
+    """When each pod got its node, from a watch."""
 
     def __init__(self, url):
         self.times = {}
@@ -65,7 +66,7 @@ class Questions:
             thread.start()
 
     def ask(self):
-        context = ssl._create_unverified_context()  # the port signs its own certificate
+        context = ssl._create_unverified_context()  # the port has a self-signed certificate
         connection = http.client.HTTPSConnection("127.0.0.1", self.port, context=context, timeout=60)
         while not self.ends.is_set():
             begin = time.monotonic()

@@ -16,13 +16,13 @@ import subprocess
 import sys
 
 RATIO_MAX = 3.0
-# What the columns are called, and how berth-bench makes such pods.
+# The columns, and the options of berth-bench that make their pods.
 WORKLOADS = {"plain pods": [], "pods of ten ReplicaSets": ["--deployments", "10"]}
 DEFAULT = "default-scheduler"
 
 
 def run_one(binary, config, arguments, options):
-    """CPU time in microseconds a pod, or what went wrong."""
+    """CPU time in microseconds per pod, or the error."""
     command = [binary, "--workload", "policies", "--nodes", str(options.nodes), "--pods", str(options.pods), "--json",
                *arguments]
     if config:
@@ -37,7 +37,7 @@ def run_one(binary, config, arguments, options):
 
 
 def measure(binary, configs, options):
-    """By name and workload: the least of all runs, or the first error."""
+    """By name and workload: the minimum of all runs, or the first error."""
     names = [DEFAULT] + [os.path.splitext(os.path.basename(path))[0] for path in configs]
     results = {name: {} for name in names}
     for _ in range(options.runs):
@@ -53,7 +53,7 @@ def measure(binary, configs, options):
 
 
 def print_table(results):
-    """Whether all are cheap enough."""
+    """Prints the table; returns whether all profiles meet the target."""
     all_met = True
     print("| profile |" + "".join(f" {workload}: CPU µs a pod | times the default |" for workload in WORKLOADS))
     print("|---|" + "---|---|" * len(WORKLOADS))

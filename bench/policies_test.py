@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What policies.py makes of programs' lines, and of programs that fail."""
+"""Tests of policies.py with recorded lines, and with programs that fail."""
 
 import contextlib
 import importlib.util

@@ -37,7 +37,7 @@ profiles:
   - {name: CheaperNode, args: {minStay: 0s, minSavingPercent: 10, horizon: 24h, restartCost: "0.01"}}
   plugins: {balance: {enabled: [%s]}}
 """
-SAVING_MIN, HORIZON_HOURS, RESTART_COST = 0.1, 24, 0.01  # as the policy has them
+SAVING_MIN, HORIZON_HOURS, RESTART_COST = 0.1, 24, 0.01  # as in the policy
 
 
 def node(name, cpu, memory, price=None):
@@ -79,7 +79,7 @@ def plan(binary, policy, snapshot):
 
 
 class Cluster:
-    """Up to 20 nodes, between a third and three quarters full; pods of some owners, placed where they fit, by chance."""
+    """Up to 20 nodes, between a third and three quarters full; pods of some owners, placed at random where they fit."""
 
     def __init__(self, seed):
         chance = random.Random(seed)
@@ -103,7 +103,7 @@ class Cluster:
             used += cpu * len(places)
             if not places:
                 break
-        # Larger ones are dearer; some are old, some spot, some from another contract.
+        # Larger nodes cost more; some are old, some spot, some from another contract.
         self.prices = [round(cpu / 4000 * 0.2 * chance.choice((0.35, 0.5, 0.7, 0.85, 1)), 4) for cpu, _ in self.nodes]
 
     def cost(self, owner, at):
@@ -121,7 +121,8 @@ class Cluster:
         write_snapshot(path, nodes, pods)
 
     def fewest(self, folder):
-        """How many nodes CBC needs. Pods of one owner are alike: how many of them are where is what is asked."""
+        """The number of nodes that CBC needs. Pods of one owner are alike, so that the variables are numbers of pods
+        per node."""
         used = self.used()
         rows = [" count: " + " + ".join(f"y{b}" for b in used) + " >= 1"]
         for o, (_, _, places) in enumerate(self.owners):
@@ -141,8 +142,8 @@ class Cluster:
         return math.ceil(float(bound.group(1)) - 1e-6) if bound else 1, False
 
     def cheapest(self, folder):
-        """What all pods cost at least an hour, if each stays or goes where that pays off."""
-        ways = {}  # owner, from, to: what a pod costs there
+        """The minimum cost per hour of all pods, if each pod stays or moves to where that pays off."""
+        ways = {}  # (owner, from, to): the cost of a pod there
         for o, owner in enumerate(self.owners):
             for a in set(owner[2]):
                 here = self.cost(owner, a)
@@ -166,9 +167,9 @@ class Cluster:
 
 
 def cbc(folder, goal, rows, kinds):
-    """What CBC says of the least that the goal can be."""
+    """The output of CBC for the minimum of the goal."""
     model = folder / "model.lp"
-    # It reads no long lines.
+    # The solver does not read long lines.
     text = "\n".join(["Minimize", " obj: " + goal, "Subject To", *rows, kinds + "End"]).replace(" + ", "\n + ")
     model.write_text(text + "\n")
     return subprocess.run(["cbc", str(model), "sec", str(CBC_SECONDS), "solve"], capture_output=True, text=True, check=True).stdout
@@ -252,7 +253,7 @@ def main():
     parser.add_argument("--pods", type=int, default=50000)
     parser.add_argument("--only", choices=("optimum", "price", "scale"))
     options = parser.parse_args()
-    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # one core
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # pinned to one CPU
     good = True
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)

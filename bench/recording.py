@@ -32,7 +32,7 @@ VALGRIND = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out
 
 
 def pod_body(number, deployments):
-    """A pod as a Deployment of a cluster with sidecars makes it."""
+    """A pod as a Deployment makes it in a cluster with sidecars."""
     name = f"app-{number % deployments}"
     env = [{"name": f"SETTING_{i}", "value": f"some value {i}"} for i in range(12)]
     mount = [{"name": "config", "mountPath": "/etc/config"}]
@@ -99,7 +99,7 @@ def wait_for(condition):
 
 
 def cpu_seconds(pid):
-    """Of all threads that live. berth's do until it ends."""
+    """Of all living threads; berth's threads live until it ends."""
     total = 0
     for path in pathlib.Path(f"/proc/{pid}/task").glob("*/schedstat"):
         total += int(path.read_text().split()[0])
@@ -107,7 +107,7 @@ def cpu_seconds(pid):
 
 
 def run_once(options, pods, recordings, counts_instructions):
-    """CPU seconds, or instructions, and bytes of the recording."""
+    """CPU seconds or instructions, and the size of the recording in bytes."""
     server = Server(options.binary, options.nodes)
     command = [options.binary, "run", "--master", f"http://{server.address}", "--leader-elect=false", "--seed", "1"]
     if recordings:

@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 SECONDS_MAX = 3.0  # after the lists have been read
 MEMORY_MIB_MAX = 300
 ZONES = 3
-OWNERS = 250  # ReplicaSets that the cluster's pods belong to
+OWNERS = 250  # ReplicaSets of the cluster's pods
 CLIENTS = 4
 START_TIMEOUT_S = 60
 
@@ -61,7 +61,7 @@ def pod(number, nodes):
 
 
 def post_all(url, path, objects):
-    """Over a few connections at a time."""
+    """Posts over a few connections at a time."""
     def send(share):
         connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=120)
         for each in share:

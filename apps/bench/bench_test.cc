@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The benchmark itself: every workload runs to its end and keeps its rules at a small size, the verifier notices what
-// is wrong, and what is counted is counted.
+// Tests of the benchmark: every workload runs to its end and keeps its rules at a small size, the verifier detects
+// errors, and counters count.
 #include <memory>
 #include <set>
 #include <string>
@@ -139,7 +139,7 @@ TEST(Driver, PreemptionTakesAsManyAsItNeeds) {
 
 TEST(Driver, GivesUpWhenNothingMoves) {
   Bench bench("basic", {.nodes = 1, .existing = 0, .pods = 45});
-  bench.Run();  // four CPUs hold forty
+  bench.Run();  // a node of four CPUs holds forty pods
   EXPECT_EQ(bench.result.bound, 40u);
   EXPECT_EQ(bench.result.failure, "");
   EXPECT_EQ(bench.verifier.violations(), 0) << bench.verifier.first_violation();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What decoding one Pod or Node costs, from JSON and from protobuf, over the objects that Go wrote in both forms.
+// The cost of decoding one Pod or Node from JSON and from protobuf, on objects that Go wrote in both forms.
 //   berth-decode-bench tests/differential/wire/objects.jsonl [CASE [ROUNDS]]
-// CASE is one of those printed (all by default). Under `valgrind --tool=callgrind` run one case with two numbers of
-// rounds: the difference of the instructions, by the difference of the rounds, is what one round takes.
+// CASE is one of the printed names (default: all). Under `valgrind --tool=callgrind`, run one case with two numbers of
+// rounds: the difference of the instructions divided by the difference of the rounds is the cost of one round.
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -41,7 +41,7 @@ std::vector<Object> ReadObjects(const char* path) {
   return objects;
 }
 
-// The JSON is parsed beforehand: decoding alone is measured.
+// The JSON is parsed in advance, so that only decoding is measured.
 template <typename T>
 std::size_t DecodeJson(const std::vector<Object>& objects, std::string_view kind, int rounds,
                        berth::Expected<std::shared_ptr<const T>> (*decode)(simdjson::dom::element)) {

@@ -8,10 +8,10 @@
 namespace berth::bench {
 namespace {
 
-// By the driver's clock: what one cycle, or one pod's arrival, takes; and how long nothing may move.
+// On the driver's clock: the duration of one cycle or one pod's arrival; and how long there may be no progress.
 constexpr Duration kTick{10};
 constexpr Time kLongAgo{std::chrono::seconds(1'700'000'000)};
-// Longer than the core waits before it drops what nobody uses.
+// Longer than the interval after which the core drops unused data.
 constexpr Duration kIdle = std::chrono::minutes(6);
 constexpr Duration kPatience = std::chrono::minutes(15);
 
@@ -77,10 +77,10 @@ void Driver::Prepare() {
     core_.Handle(scheduler::PodSet{AssignedPod(Group::kExisting, i, node)}, now_);
   }
   for (int i = 0; i < workload_.side_count; ++i) AddPod(Group::kSide, i);
-  // The backlog has had its attempts when the measured pods come.
+  // The existing pending pods are tried before the measured pods arrive.
   while (core_.ScheduleOne(now_)) Settle();
   Settle();
-  // The watch of a real cluster, and not the run, has brought all this.
+  // In a real cluster this would have come from the watch before the run.
   result_ = {};
 }
 
@@ -120,7 +120,7 @@ RunResult Driver::Run(const Meter& meter) {
 void Driver::Clear() {
   for (int i = 0; i < workload_.shape.pods; ++i) RemovePod(Group::kMeasured, i);
   Settle();
-  // What pods leave behind is kept for a while.
+  // Data about the removed pods is kept for a while.
   for (int i = 0; i < 3; ++i) {
     now_ += kIdle;
     core_.Tick(now_);
@@ -134,7 +134,7 @@ void Driver::StepIfDue() {
   Settle();
 }
 
-// To the next moment at which the core has something to do. False when there is none, or nothing comes of it.
+// Advances the clock to the core's next timer. Returns false when there is none, or nothing comes of it.
 bool Driver::LetTimePass() {
   const std::optional<Time> wake = core_.NextWake();
   if (!wake || *wake - last_progress_ > kPatience) return false;
@@ -144,7 +144,7 @@ bool Driver::LetTimePass() {
   return true;
 }
 
-// What outputs cause may cause outputs: the Scheduled event comes with the binding's success.
+// Outputs may cause further outputs: the Scheduled event follows the binding's success.
 void Driver::Settle() {
   for (;;) {
     core_.TakeOutputs(outputs_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Driver: plays the API server to a scheduler's core. It answers each write at once and in full, as a fast and faithful
-// server would, and lets a clock of its own run. Single-threaded.
+// Driver: plays the API server for a scheduler's core. It answers each write at once and correctly, and controls the
+// clock. Single-threaded.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@
 
 namespace berth::bench {
 
-// Looks on at a run, outside of what is measured.
+// Observes a run, outside of the measured time.
 class Observer {
  public:
   virtual ~Observer() = default;
@@ -29,26 +29,26 @@ class Observer {
 };
 
 struct RunResult {
-  Reading before;                // all but the measured pods are there
-  Reading after;                 // the last confirmation has arrived
-  std::vector<float> cycles_us;  // each ScheduleOne, ascending
-  std::uint64_t bound = 0;       // measured pods
-  std::uint64_t events = 0;      // "Scheduled", of any pods
+  Reading before;                // before the measured pods are added
+  Reading after;                 // after the last confirmation
+  std::vector<float> cycles_us;  // duration of each ScheduleOne, ascending
+  std::uint64_t bound = 0;       // number of measured pods
+  std::uint64_t events = 0;      // "Scheduled" events of all pods
   std::uint64_t victims = 0;
-  std::uint64_t unconfirmed = 0;  // decisions without an end
-  std::string failure;            // what ended the run before its time; empty: nothing
+  std::uint64_t unconfirmed = 0;  // decisions that were not confirmed
+  std::string failure;            // why the run ended early; empty: it did not
 };
 
 class Driver final : public Feed {
  public:
-  // All must outlive the driver. `observer` may be null.
+  // All arguments must outlive the driver. `observer` may be null.
   Driver(scheduler::Scheduler& core, const Workload& workload, Observer* observer);
 
-  // Nodes, objects and pods that are there before the measured ones.
+  // Adds nodes, objects, and the pods that exist before the measured ones.
   void Prepare();
-  // Adds the measured pods and schedules until all are bound or nothing moves any more.
+  // Adds the measured pods and schedules until all are bound, or no progress is made.
   RunResult Run(const Meter& meter);
-  // Takes all measured pods away again.
+  // Removes all measured pods.
   void Clear();
 
   const Placements& placements() const { return placements_; }
@@ -61,7 +61,7 @@ class Driver final : public Feed {
   void RemoveObject(framework::ObjectKind kind, const std::string& key) override;
 
  private:
-  // What the scheduler wrote into a pending pod's status.
+  // The status that the scheduler wrote for a pending pod.
   struct PendingStatus {
     std::optional<api::PodCondition> condition;
     std::string nominated_node_name;

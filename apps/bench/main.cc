@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// berth-bench: the core alone, in process, on a synthetic cluster. What is measured goes from the first pod's "added"
-// input to the last confirmation: classing, queue, cycle, assumption, bind output, bind-succeeded and pod-assigned
-// inputs, event, decision record. Only decoding and I/O are outside. docs/benchmarks.md explains the figures.
+// berth-bench: the core in process, on a synthetic cluster. The measured time is from the first pod's "added" input to
+// the last confirmation: classing, queue, cycle, assumption, bind output, bind-succeeded and pod-assigned inputs,
+// event, decision record. Only decoding and I/O are left out. docs/benchmarks.md explains the figures.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -34,15 +34,15 @@ namespace {
 
 using namespace berth;
 
-// About as many cycles are verified unless the user says which.
+// Approximate number of cycles verified by default.
 constexpr int kVerifiedByDefault = 100;
 
 struct Options {
   std::string workload = "basic";
-  std::string config;  // a file; empty: the default configuration
+  std::string config;  // file; empty: the default configuration
   bench::Shape shape;
   std::uint64_t seed = 1;
-  std::optional<int> verify_every;  // 0: by default
+  std::optional<int> verify_every;  // 0: the default
   bool json = false;
   bool clear = false;
 };
@@ -53,7 +53,7 @@ struct Report {
   const bench::RunResult& run;
   double deviation = 0;
   std::size_t classes = 0;
-  double rss_cleared_mib = 0;  // 0: not asked for
+  double rss_cleared_mib = 0;  // 0: not requested
   const bench::Verifier* verifier = nullptr;
   std::string broken_rule;
 };
@@ -123,7 +123,7 @@ std::optional<Options> ParseOptions(int argc, char** argv) {
   return options;
 }
 
-// `berth-bench plugin ...`: the exit status.
+// Runs `berth-bench plugin ...`; returns the exit status.
 int RunPlugin(int argc, char** argv) {
   bench::PluginCostOptions options;
   for (int i = 2; i < argc; ++i) {
@@ -144,7 +144,7 @@ int RunPlugin(int argc, char** argv) {
   return bench::RunPluginCost(options);
 }
 
-// The first profile of the file, or the default one.
+// The first profile of the file, or the default profile.
 Expected<config::KubeSchedulerConfiguration> ReadConfiguration(const std::string& path,
                                                                const std::vector<std::string>& gates) {
   if (!gates.empty()) {
@@ -260,7 +260,7 @@ void PrintText(const Report& report) {
   std::printf("\n");
 }
 
-// The exit status: 1 when something is wrong, which is told.
+// Prints failures; the exit status is 1 if there are any.
 int Judge(const Report& report) {
   const bench::RunResult& run = report.run;
   int status = 0;
@@ -306,7 +306,7 @@ int main(int argc, char** argv) {
   }
   scheduler::SchedulerOptions core_options;
   core_options.seed = options->seed;
-  // As in production.
+  // Metrics are enabled as in production.
   const SystemClock clock;
   MetricRegistry registry;
   instruments::SchedulerMetrics metrics(registry);

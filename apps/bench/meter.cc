@@ -17,7 +17,8 @@
 
 namespace {
 
-// Of the replaced operators below. Loaded and stored apart, which costs nothing: only one thread is measured.
+// Counters of the replaced operators below. Separate load and store instead of an atomic addition, which is enough
+// because only one thread is measured.
 std::atomic<std::uint64_t> allocations{0};
 std::atomic<std::uint64_t> allocated_bytes{0};
 
@@ -48,7 +49,7 @@ void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std
 namespace berth::bench {
 namespace {
 
-// A line such as "VmHWM:  123 kB" of /proc/self/status, in MiB.
+// Reads lines of /proc/self/status such as "VmHWM:  123 kB", converted to MiB.
 void ReadMemory(Reading& reading) {
   std::ifstream status("/proc/self/status");
   std::string line;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a stretch of work costs: wall clock, CPU, instructions, allocations, memory. For one thread.
+// The cost of a piece of work: wall clock, CPU, instructions, allocations, memory. For one thread.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,14 @@
 
 namespace berth::bench {
 
-// All but the last two grow from the start of the process.
+// All values except the last two accumulate from the start of the process.
 struct Reading {
   double wall_s = 0;
   double cpu_s = 0;                           // user and system time of the process
-  std::optional<std::uint64_t> instructions;  // in user space; nullopt: the kernel does not let us count
+  std::optional<std::uint64_t> instructions;  // in user space; nullopt: the kernel does not allow counting
   std::uint64_t allocations = 0;              // calls of operator new
-  std::uint64_t allocated_bytes = 0;          // what they asked for, given back or not
-  double rss_mib = 0;                         // resident now
+  std::uint64_t allocated_bytes = 0;          // requested in total, including memory that was freed
+  double rss_mib = 0;                         // resident at present
   double rss_peak_mib = 0;
 };
 
@@ -28,13 +28,13 @@ class Meter {
   Reading Read() const;
 
  private:
-  int counter_ = -1;  // of perf_event_open; -1: none
+  int counter_ = -1;  // file descriptor of perf_event_open; -1: none
 };
 
-// By the wall clock, from some fixed moment on.
+// Wall clock, relative to some fixed moment.
 double NowMicroseconds();
 
-// Gives what the allocator holds without use back to the system, so that resident memory shows what is in use.
+// Returns unused memory of the allocator to the system, so that resident memory shows what is in use.
 void ReturnFreeMemory();
 
 }  // namespace berth::bench

@@ -25,7 +25,7 @@ using framework::Dependency;
 
 constexpr const char* kName = "Trivial";
 
-// Each looks at the node it is given, so that it has some work, and agrees.
+// Each plugin reads a field of the node, so that it has some work, and accepts the node.
 class TrivialFilter final : public framework::FilterPlugin {
  public:
   explicit TrivialFilter(Dependency dependency) : dependency_(dependency) {}
@@ -79,7 +79,7 @@ struct Form {
   const char* name;
   const char* about;
   std::function<std::unique_ptr<framework::Plugin>()> make;  // empty: no plugin in C++
-  std::string script = {};                                   // the source of one; empty: none
+  std::string script = {};                                   // source of a script; empty: none
 };
 
 template <typename Plugin>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// berth-bench plugin: what a plugin of one's own in the plain form costs beside its own work. The same pods are
-// scheduled without it and with it, by turns.
+// berth-bench plugin: the overhead of an author's plugin in the plain form, beyond its own work. The same pods are
+// scheduled without it and with it, in turn.
 #pragma once
 
 namespace berth::bench {
@@ -12,7 +12,7 @@ struct PluginCostOptions {
   bool json = false;
 };
 
-// Prints a table, or a line of JSON. The exit status: 1 when a run left a pod unbound.
+// Prints a table, or a line of JSON. The exit status is 1 when a run left a pod unbound.
 int RunPluginCost(const PluginCostOptions& options);
 
 }  // namespace berth::bench

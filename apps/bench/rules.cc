@@ -64,7 +64,7 @@ std::string CheckNodeSpread(const Placements& placements, int skew) {
 std::string CheckZones(const Placements& placements, const Which& which) {
   for (std::size_t i = 0; i < placements.measured().size(); ++i) {
     const int node = placements.measured()[i];
-    // Zones count from 1.
+    // Zone names count from 1.
     if (node != kNowhere && which(static_cast<int>(i)) && node % placements.zones >= 2)
       return "a pod is on " + NodeName(node) + ", outside zone1 and zone2";
   }

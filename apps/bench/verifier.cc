@@ -13,7 +13,7 @@
 namespace berth::bench {
 namespace {
 
-// What new plugins find around them: the objects, and nobody to do anything for them.
+// The handle of new plugins: has the objects, and ignores their requests.
 class StillHandle final : public framework::Handle {
  public:
   StillHandle(const framework::Objects& objects, const framework::NodeTable& nodes, const Nominated& nominated)
@@ -63,7 +63,7 @@ std::string ToText(const Refusals& refusals) {
   return text;
 }
 
-// What is wrong with a decision; empty: nothing.
+// Describes the first difference of a decision; empty: there is none.
 std::string Compare(const scheduler::Decision& decision, const runtime::Outcome& want, const Refusals& want_refusals,
                     const framework::NodeTable& nodes) {
   if (want.result == runtime::Result::kError) return "the plain evaluation fails: " + want.error;
@@ -86,7 +86,7 @@ std::string Compare(const scheduler::Decision& decision, const runtime::Outcome&
   return is_best ? std::string() : decision.node_name + " is not among the best nodes";
 }
 
-// Where preemption makes room, after a refusal; the evaluator's state goes with it.
+// Compares the nominated node after a refusal with that of preemption. Changes the evaluator's state.
 std::string ComparePreemption(std::string_view nominated, runtime::Evaluator& evaluator,
                               const framework::NodeTable& nodes) {
   const framework::PostFilterResult want = evaluator.RunPostFilter();
@@ -101,7 +101,7 @@ std::string ComparePreemption(std::string_view nominated, runtime::Evaluator& ev
                        : "preempts on " + std::string(nominated) + ", but better on " + want.nominated_node_name;
 }
 
-// As it was before the decision. It is in the cache if it was placed, else in the queue again.
+// The pod as it was before the decision. It is in the cache if it was placed, otherwise in the queue again.
 framework::PodInfoPtr DecidedPod(const scheduler::Scheduler& core, const std::string& uid) {
   if (const framework::PodInfoPtr* const placed = core.cache().FindPod(uid)) {
     auto pod = std::make_shared<framework::PodInfo>(**placed);

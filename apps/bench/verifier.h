@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verifier: evaluates pods a second time, with nothing that berth keeps: a node table built from the nodes and pods as
-// they are, new plugins, and the plain form, which asks each plugin about each node. The scheduler's choice has to be
-// among the best nodes of that evaluation, with the same score, and its refusals have to be the same; where it preempts
-// has to be as good as where the plain form would.
+// Verifier: evaluates pods a second time without any kept data: with a node table built from the current nodes and
+// pods, new plugins, and the plain form, which calls each plugin for each node. The scheduler's choice must be among
+// the best nodes of that evaluation, with the same score, and its refusals must be equal. Where it preempts, the node
+// must be as good as that of the plain form.
 #pragma once
 
 #include <functional>
@@ -21,7 +21,7 @@ using Nominated = std::map<std::string, std::vector<framework::PodInfoPtr>, std:
 
 class Verifier final : public Observer {
  public:
-  // Looks at one cycle of each `every`, which is at least 1.
+  // Verifies one cycle of each `every`, which is at least 1.
   explicit Verifier(int every) : every_(every) {}
 
   void BeforeCycle(const scheduler::Scheduler& core, Time now) override;
@@ -35,13 +35,13 @@ class Verifier final : public Observer {
 
  private:
   const int every_;
-  framework::Objects objects_;  // nobody listens to these: they are copied
+  framework::Objects objects_;  // copied, because listeners are not needed
   int cycle_ = 0;
   int checked_ = 0;
   int violations_ = 0;
   std::string first_violation_;
 
-  // Of the cycle that is being looked at.
+  // State of the cycle that is being verified.
   std::unique_ptr<cache::Cache> cache_;
   Nominated nominated_;
   Time now_{};

@@ -15,8 +15,8 @@ namespace {
 
 using framework::ObjectKind;
 
-// A real scheduler binds some 300 pods a second beside an API server: what bench/cluster does five times a second comes
-// after each sixty pods.
+// A real scheduler binds about 300 pods a second with an API server: what bench/cluster does five times a second
+// happens here after each sixty pods.
 constexpr int kChurnCycles = 60;
 constexpr int kPodsOnTarget = 90'000;
 constexpr int kLargePodCycles = 100;
@@ -55,7 +55,7 @@ void MakePreemption(Workload& w) {
   w.measured = Kinds({HighPriority});
 }
 
-// A pod of `kind` comes, again and again.
+// Pods of `kind` are added repeatedly.
 void ChurnPods(Workload& w, Dress kind) {
   w.side = Kinds({kind});
   w.step_cycles = kChurnCycles;
@@ -69,7 +69,7 @@ void MakePreemptionAsync(Workload& w) {
 
 void MakeUnschedulable(Workload& w) { ChurnPods(w, TooBig); }
 
-// The last node is an empty one that comes and goes.
+// The last node is empty; it is added and removed repeatedly.
 void AddEmptyNode(Workload& w) {
   w.node = [last = w.shape.nodes - 1](api::Node& node, int i) {
     if (i == last) node.allocatable = {{"cpu", Amount("0")}, {"memory", Amount("0")}, {"pods", Amount("0")}};
@@ -105,7 +105,7 @@ void MakeMixedChurn(Workload& w) {
 
 Recipe FiveTemplates() { return Kinds({Basic, Affinity, AntiAffinity, PreferredAffinity, PreferredAntiAffinity}); }
 
-// So that no two of the five templates' pods on one node are of the same.
+// Chooses templates so that no two pods on a node are of the same of five templates.
 void TurnTemplates(Recipe& recipe, int nodes) {
   recipe.kind_of = [kinds = recipe.kinds, nodes](int i) { return (i + i / nodes) % kinds; };
 }
@@ -142,7 +142,7 @@ void MakeMixed(Workload& w) {
 std::string VolumeName(int i) { return "pv-" + std::to_string(i); }
 std::string ClaimName(int i) { return "pvc-" + std::to_string(i); }
 
-// Bound to each other.
+// A volume and a claim that are bound to each other.
 void AddVolume(Workload& w, int i) {
   auto claim = std::make_shared<api::PersistentVolumeClaim>();
   claim->metadata.namespace_name = kMeasuredNamespace;
@@ -188,7 +188,7 @@ void MakeCsiPv(Workload& w) {
   };
 }
 
-// The last node has room for all.
+// The last node has room for all pods.
 void AddTarget(Workload& w) {
   w.node = [target = w.shape.nodes - 1, room = std::max(kPodsOnTarget, 2 * w.shape.pods)](api::Node& node, int i) {
     if (i != target) return;
@@ -220,7 +220,7 @@ void MakeDaemonSetEach(Workload& w) {
   };
 }
 
-// One node; pods that are not to be scheduled yet; light pods go while others are measured.
+// One node; pods that are gated; light pods that are deleted while others are measured.
 void MakeGated(Workload& w) {
   constexpr int kGated = 1000, kCyclesADeletion = 9;
   w.shape.nodes = 1;
@@ -256,9 +256,9 @@ void MakeGatedAffinity(Workload& w) {
   w.side_count = kGated;
 }
 
-// --- Here only ---
+// --- Workloads of berth-bench only ---
 
-// No two pods alike: requests and labels differ.
+// All pods differ in their requests and labels.
 void MakeUnique(Workload& w) {
   w.measured.vary = [](api::Pod& pod, int i) {
     auto& requests = pod.spec.containers.front().requests;
@@ -306,8 +306,8 @@ void AddDeployments(Workload& w, int count, bool with_services) {
 void MakeDefaultSpreading(Workload& w) { AddDeployments(w, 100, true); }
 void MakeDeployments(Workload& w) { AddDeployments(w, 1000, false); }
 
-// What policies read, on nodes and pods: prices, spot and on-demand nodes, measured load, two types of nodes of which
-// the pods want one. With --deployments the pods are of so many ReplicaSets.
+// The inputs of policies on nodes and pods: prices, spot and on-demand nodes, measured load, two types of nodes of
+// which the pods want one. With --deployments the pods belong to that number of ReplicaSets.
 void MakePolicies(Workload& w) {
   if (w.shape.deployments > 0) AddDeployments(w, w.shape.deployments, false);
   w.node = [](api::Node& node, int i) {
@@ -326,7 +326,7 @@ void MakePolicies(Workload& w) {
   };
 }
 
-// The measured pods come in gangs of that size, or of --amount.
+// The measured pods come in gangs of `default_size`, or of --amount.
 void AddGangs(Workload& w, int default_size, std::optional<std::int32_t> priority) {
   const int size = w.shape.amount > 0 ? w.shape.amount : default_size;
   const auto name_of = [](int gang) { return "gang-" + std::to_string(gang); };
@@ -346,7 +346,7 @@ void AddGangs(Workload& w, int default_size, std::optional<std::int32_t> priorit
 
 void MakeGangs(Workload& w) { AddGangs(w, 10, std::nullopt); }
 
-// Each node is filled by what runs on it, however many pods that are.
+// Each node is filled by its pods, however many there are.
 void MakeGangPreemption(Workload& w) {
   MakePreemption(w);
   const int pods_on_node = (w.shape.existing + w.shape.nodes - 1) / w.shape.nodes;
@@ -358,7 +358,7 @@ void MakeGangPreemption(Workload& w) {
 
 // --- Bad input ---
 
-// How much of it, unless the user says so.
+// The amount of bad input, unless the user sets it.
 int AmountOf(const Workload& w, int by_default) { return w.shape.amount > 0 ? w.shape.amount : by_default; }
 
 void MakeHugeNode(Workload& w) {
@@ -375,7 +375,7 @@ void MakeManyTerms(Workload& w) {
     Basic(pod);
     pod.metadata.labels.Set("color", color(kind));
   };
-  // Of the required ones none matches an existing pod: there is room for all.
+  // No required term matches an existing pod, so that there is room for all pods.
   w.measured.dress = [=](api::Pod& pod, int) {
     Basic(pod);
     for (int i = 0; i < terms; ++i) {
@@ -405,7 +405,7 @@ void MakeManyClasses(Workload& w) {
   w.measured.vary = [](api::Pod& pod, int i) { pod.metadata.labels.Set("app", "app-" + std::to_string(i)); };
 }
 
-// Plain pods among which large ones of another tenant come, each a class of its own.
+// Plain pods mixed with large pods of another tenant, each of which is a class of its own.
 void MakeLargePods(Workload& w, const std::function<void(api::Pod& pod)>& dress) {
   w.side.dress = [dress](api::Pod& pod, int) {
     Basic(pod);
@@ -452,8 +452,8 @@ void MakeManyResources(Workload& w) {
   });
 }
 
-// A hundredth of the nodes goes and comes back in turn. With a hundred changes a thousand pods, each of fifty nodes
-// flaps ten times a second at 5,000 pods a second, which is more than an API server takes.
+// A hundredth of the nodes is deleted and added again in turn. With a hundred changes per thousand pods, each of fifty
+// nodes flaps ten times a second at 5,000 pods a second, which is more than an API server can deliver.
 void MakeFlapping(Workload& w) {
   w.step_cycles = std::max(1, 1000 / AmountOf(w, 100));
   w.step = [flapping = std::max(1, w.shape.nodes / 100)](Feed& feed, int step) {

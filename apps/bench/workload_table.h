@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The workloads by name: those above the line in Workloads() are bench/cluster's; the others are here only. Any thread.
+// The workloads by name: those above the line in Workloads() are bench/cluster's; the others exist here only. Any
+// thread.
 #pragma once
 
 #include <vector>

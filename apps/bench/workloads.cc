@@ -14,18 +14,18 @@ namespace {
 
 constexpr std::string_view kPrefixes[kGroupCount] = {"old-", "pod-", "side-"};
 constexpr const char* kNamespaces[kGroupCount] = {kExistingNamespace, kMeasuredNamespace, kSideNamespace};
-// Of a random uid: all but the number at its end.
+// Prefixes of uids that look random; the pod's number follows.
 constexpr std::string_view kUids[kGroupCount] = {"00000000-0000-4000-8000-", "00000000-0000-4000-9000-",
                                                  "00000000-0000-4000-a000-"};
 
-// Part of what is measured: no allocation, little work.
+// Inside the measured time: no allocation, little work.
 void SetNumbered(std::string& text, std::string_view prefix, long number) {
   char digits[24];
   const char* const end = std::to_chars(digits, digits + sizeof digits, number).ptr;
   text.assign(prefix).append(digits, static_cast<std::size_t>(end - digits));
 }
 
-// What a pod of no kind yet looks like.
+// A pod before its kind is applied.
 std::shared_ptr<api::Pod> BarePod(Group group, const std::string& scheduler_name) {
   auto pod = std::make_shared<api::Pod>();
   pod->metadata.namespace_name = kNamespaces[static_cast<int>(group)];
@@ -92,7 +92,7 @@ const std::shared_ptr<api::Pod>& PodSource::Make(int i) {
     pod = BarePod(group_, scheduler_name_);
     recipe_.dress(*pod, static_cast<int>(kind));
   } else if (pod.use_count() > 1) {
-    pod = std::make_shared<api::Pod>(*pod);  // the scheduler kept the last one
+    pod = std::make_shared<api::Pod>(*pod);  // the scheduler still holds the last object
   }
   const auto group = static_cast<std::size_t>(group_);
   SetNumbered(pod->metadata.name, kPrefixes[group], i);

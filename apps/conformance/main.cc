@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using berth::runtime::Form;
 
-constexpr int kDifferencesShownMax = 20;  // of each family
+constexpr int kDifferencesShownMax = 20;  // for each family
 
 int Usage() {
   std::fprintf(
@@ -46,7 +46,7 @@ struct Tally {
 struct Options {
   std::vector<Form> forms{Form::kPlain, Form::kColumn, Form::kReuse};
   std::set<std::string> skipped;  // families
-  std::string failed;             // where the paths of failed cases go; empty: nowhere
+  std::string failed;             // file for the paths of failed cases; empty: none
   std::vector<std::string> paths;
 };
 
@@ -86,7 +86,7 @@ std::optional<Options> Parse(int argc, char** argv) {
 
 std::string FamilyOf(const fs::path& file) { return fs::absolute(file).parent_path().filename().string(); }
 
-// The case files of the paths, sorted; nothing and a line on stderr when a path does not exist.
+// The case files of the paths, sorted. nullopt and a line on stderr when a path does not exist.
 std::optional<std::vector<std::string>> Files(const Options& options) {
   std::vector<std::string> files;
   for (const std::string& path : options.paths) {

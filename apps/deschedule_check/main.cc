@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // berth-deschedule-check: compares berth's objections with what the descheduler would evict, for the cases of
-// tests/differential/descheduler: files of them, compressed with zstd, or standard input as it is.
+// tests/differential/descheduler: files compressed with zstd, or uncompressed standard input.
 #include <cstdio>
 #include <iostream>
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// berth-explain-check: explains the first pod of each case and compares with the real kube-scheduler's answer. The
-// explanations go to tests/differential/explain_check.py, which tries the changes that they name.
+// berth-explain-check: explains the first pod of each case and compares the explanation with the real kube-scheduler's
+// answer. tests/differential/explain_check.py then tries the changes that the explanations name.
 #include <cstdio>
 #include <string>
 #include <utility>

@@ -18,7 +18,7 @@
 namespace berth::program_sim {
 namespace {
 
-// A line each: "begin SEED", "end SEED HASH SETTLED BOUND ... CHECK\tVIOLATION".
+// One line: "begin SEED", or "end SEED HASH SETTLED BOUND ... CHECK\tVIOLATION".
 std::string Line(std::uint64_t seed, const Report& report) {
   std::ostringstream line;
   line << "end " << seed << ' ' << report.hash << ' ' << report.settled.count() << ' ' << report.bound << ' '
@@ -60,11 +60,11 @@ struct Child {
   pid_t process = -1;
   int file = -1;
   std::string unread;
-  std::uint64_t next = 0;  // the seed after the one that is running
+  std::uint64_t next = 0;  // the seed after the current one
   std::optional<std::uint64_t> running;
 };
 
-// A process that does `work`, whose lines can be read.
+// Starts a process that runs `work`, whose output lines can be read.
 Child Start(const std::function<void(int file)>& work) {
   std::array<int, 2> files{};
   if (::pipe(files.data()) != 0) {
@@ -90,7 +90,7 @@ Child Start(const std::function<void(int file)>& work) {
   return child;
 }
 
-// How the process ended: "killed by signal 6".
+// Waits for the process and describes how it ended: "killed by signal 6".
 std::string Reap(const Child& child) {
   ::close(child.file);
   int status = 0;
@@ -171,7 +171,7 @@ void SimulateSeeds(std::uint64_t first, std::uint64_t last, int jobs,
     }
     std::erase_if(children, [](const Child& child) { return child.process < 0; });
   }
-  // Those that were not waited for: nobody reads what they find.
+  // Ends processes whose results are no longer needed.
   for (const Child& child : children) {
     ::kill(child.process, SIGKILL);
     Reap(child);

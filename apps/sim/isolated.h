@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs simulations in processes of their own, so that one that aborts is a failing seed like any other, and as many at
-// once as there are processors.
+// Runs simulations in separate processes, so that an abort is a failing seed like any other, with as many at once as
+// there are processors.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace berth::program_sim {
 
-// One run. A process that dies is the check "crash".
+// Runs one simulation. If its process dies, that is the check "crash".
 Report SimulateIsolated(const Plan& plan);
 
-// All seeds from `first` to `last`, by `jobs` processes. Calls `tell` here, as results come, in no order; when it
-// returns false nothing more is begun.
+// Runs all seeds from `first` to `last` in `jobs` processes. Calls `tell` on this thread as results arrive, in no
+// order; when it returns false, no further seeds are started.
 void SimulateSeeds(std::uint64_t first, std::uint64_t last, int jobs,
                    const std::function<bool(std::uint64_t seed, const Report& report)>& tell);
 

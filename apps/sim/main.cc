@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// berth-sim: the whole program against a simulated network and API server, from seeds (src/berth/proof/program_sim).
+// berth-sim: runs the whole program with a simulated network and API server, from seeds (src/berth/proof/program_sim).
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
@@ -26,7 +26,7 @@ using berth::program_sim::Plan;
 using berth::program_sim::Report;
 
 constexpr int kShrinkRunsMax = 400;
-constexpr int kShownMax = 5;  // failing seeds that are made smaller and shown
+constexpr int kShownMax = 5;  // failing seeds that are minimised and shown
 constexpr std::uint64_t kSeedsDefault = 200'000;
 
 int Usage() {
@@ -170,11 +170,11 @@ int RunMany(const Options& options) {
     sum.leaders += report.leaders;
     sum.waiting += report.waiting;
     sum.settled = std::max(sum.settled, report.settled);
-    // Independent of the order in which the seeds came.
+    // Independent of the order in which seeds finish.
     sum.hash += report.hash * (2 * seed + 1);
     if (!report.check.empty()) {
       failed.emplace(seed, report);
-      // Long before it is made smaller, for whoever waits.
+      // Printed at once, because minimising it takes long.
       std::fprintf(stderr, "seed %llu fails: %s\n", static_cast<unsigned long long>(seed), report.check.c_str());
     }
     return !(options.ends_at_first && !failed.empty());
@@ -203,7 +203,7 @@ int RunMany(const Options& options) {
 int main(int argc, char** argv) {
   const auto options = Parse(argc, argv);
   if (!options) return Usage();
-  // What fails is the point, and would be told a million times.
+  // Failures are expected here, and would be logged a million times.
   berth::log::SetLevel(options->traces ? berth::log::Level::kInfo : berth::log::Level::kError);
   return options->seed ? RunOne(*options) : RunMany(*options);
 }

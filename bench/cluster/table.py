@@ -16,8 +16,8 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
-# name: workload, nodes, existing, pods, other settings of compare.sh, and what has to hold: figure -> at most this part
-# of kube-scheduler's.
+# name: workload, nodes, existing, pods, other settings of compare.sh, and limits: figure -> at most this fraction of
+# kube-scheduler's.
 ROWS = {
     "basic": ("basic", 5000, 1000, 10000, {}, {"cpu": 1 / 15}),
     "steady": ("basic", 5000, 5000, 2000, {"RATE": "100"}, {"cpu": 1 / 15, "p50": 1, "p99": 1}),
@@ -79,7 +79,7 @@ def ratio(a, b):
 
 
 def judge(wanted, ours, peer, null):
-    """What is missed, in words; empty: nothing."""
+    """The limits that are exceeded, as text; empty: none."""
     missed = []
     for figure, limit in wanted.items():
         if figure == "of_null":

@@ -28,7 +28,7 @@ double Now() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
 }
 
-// The number behind `key` and `prefix`, as in "name":"pod-17".
+// The number after `key` and a prefix, as in "name":"pod-17".
 std::optional<std::size_t> NumberBehind(std::string_view text, std::string_view key) {
   const std::size_t at = text.find(key);
   if (at == std::string_view::npos) return std::nullopt;
@@ -93,7 +93,7 @@ bool Client::Begin(Connection& connection, std::string_view path, std::string_vi
   return Flush(connection);
 }
 
-// A request is far smaller than the socket's buffer: that it does not fit is a peer that does not read.
+// A request is far smaller than the socket's buffer: if it does not fit, the peer does not read.
 bool Client::Flush(Connection& connection) {
   while (connection.sent < connection.out.size()) {
     const ssize_t wrote =
@@ -187,7 +187,7 @@ bool Client::ReadWatch(Progress& progress) {
     has_watch_head_ = true;
     at = head + 4;
   }
-  while (true) {  // a chunk a turn
+  while (true) {  // one chunk per iteration
     const std::size_t line = watch_in_.find("\r\n", at);
     if (line == std::string::npos) break;
     std::size_t length = 0;
@@ -252,7 +252,7 @@ Client::Bound Client::PostAndWatch(std::string_view namespace_name, const std::v
   if (!StartWatch(namespace_name)) return progress.bound;
   progress.started = Now();
   const std::string path = "/api/v1/namespaces/" + std::string(namespace_name) + "/pods";
-  (void)Run(path, bodies, &progress, patience_seconds);  // problem() tells
+  (void)Run(path, bodies, &progress, patience_seconds);  // errors are in problem()
   return progress.bound;
 }
 

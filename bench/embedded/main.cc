@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // berth-bench-embedded: how fast berth binds pods on its own API server. One process is berth (the embedded API server
-// and the scheduler, as in `berth demo`), another is the client, which creates nodes and pods over HTTP and watches the
-// pods being bound. Prints one JSON line.
+// and the scheduler, as in `berth demo`); another is the client, which creates nodes and pods over HTTP and watches the
+// bindings. Prints one JSON line.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -31,13 +31,13 @@ namespace {
 
 constexpr double kPatienceSeconds = 20;
 constexpr std::uint64_t kSettleSecondsMax = 60;
-constexpr std::uint32_t kPodsPerNodeMax = 40;  // by the nodes' CPU
+constexpr std::uint32_t kPodsPerNodeMax = 40;  // limited by the nodes' CPU
 
 struct Flags {
   long nodes = 10'000;
   long pods = 100'000;
   long connections = 32;
-  double pods_per_second_min = 0;  // below it the exit status is 3
+  double pods_per_second_min = 0;  // below this rate the exit status is 3
 };
 
 int Usage(std::string_view problem) {
@@ -47,7 +47,7 @@ int Usage(std::string_view problem) {
   return 2;
 }
 
-// berth, until its standard input ends. Tells its port on `out`.
+// Runs berth until its standard input ends. Writes its port to `out`.
 int RunBerth(int in, int out) {
   cli::BlockSignals();
   log::SetLevel(log::Level::kError);
@@ -90,7 +90,7 @@ std::string PodBody(std::size_t i) {
          wants + R"(,"limits":)" + wants + "}}]}}";
 }
 
-// User and system time of a process so far, from the kernel's own account; 0 when it has gone.
+// User and system time of a process so far; 0 when it has ended.
 double CpuSeconds(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
@@ -113,7 +113,7 @@ double PeakMib(pid_t pid) {
   return 0;
 }
 
-// Waits until the process does nothing any more: events are written after the bindings.
+// Waits until the process is idle: events are written after the bindings.
 double SettledCpuSeconds(pid_t pid) {
   double before = CpuSeconds(pid);
   for (std::uint64_t i = 0; i < kSettleSecondsMax * 2; ++i) {
@@ -182,7 +182,7 @@ int Main(int argc, char** argv) {
       return Usage(std::string(name) + ": no such flag");
     }
   }
-  // The child is made before there is any thread.
+  // Forks before there are any threads.
   int to_berth[2];
   int from_berth[2];
   if (pipe(to_berth) != 0 || pipe(from_berth) != 0) return Usage("no pipes");

@@ -8,20 +8,21 @@ server with etcd, and etcd's writes. Where all share one machine, its cores are 
 import collections
 import json
 
-# What berth's I/O costs a pod: two watch events decoded at 2 us, three requests over TLS at 20 us (binding, event, and
-# sometimes a status). A whole process measured beside a real API server took 190 us in all with few pods a turn, so
-# this is the lower of two figures; the other one is IO_S_MEASURED.
+# The cost of berth's I/O for a pod: two watch events decoded at 2 us, three requests over TLS at 20 us (binding, event,
+# and sometimes a status). A whole process beside a real API server was measured at 190 us with few pods per turn, so
+# that this is the lower of two figures; the other one is IO_S_MEASURED.
 IO_S = 2 * 2e-6 + 3 * 20e-6
 IO_S_MEASURED = 185e-6
-# kube-apiserver and etcd together for a pod that is created, bound and has its event: bench/cluster, `basic` live.
+# kube-apiserver and etcd together, for a pod that is created, bound and has its event: measured with bench/cluster,
+# `basic` live.
 API_S = 2.55e-3
-WRITES_PER_POD = 2  # binding and event; the creation is not the scheduler's
+WRITES_PER_POD = 2  # binding and event; others create the pod
 
 Limits = collections.namedtuple("Limits", "pods_per_s by")
 
 
 def read_costs(path):
-    """Core CPU seconds a pod by workload and number of nodes, from lines of berth-bench --json."""
+    """CPU seconds of the core per pod, by workload and number of nodes, from lines of berth-bench --json."""
     costs = collections.defaultdict(dict)
     with open(path, encoding="utf-8") as file:
         for text in file:
@@ -31,7 +32,7 @@ def read_costs(path):
 
 
 def per_row(costs):
-    """(fixed seconds, seconds a row) of the line through the smallest and the largest cluster measured."""
+    """(fixed seconds, seconds per row) of the line through the smallest and the largest measured cluster."""
     few, many = min(costs), max(costs)
     if few == many:
         raise ValueError("two sizes are needed")
@@ -40,9 +41,11 @@ def per_row(costs):
 
 
 def limits(core_s, io_s, io_threads, writes_per_s, api_s=0.0, cores=None):
-    """Pods a second of one instance, and what limits them.
+    """Pods per second of one instance, and the stage that limits them.
 
-    `cores` is the machine's number where the API server runs on it too, None where that has machines of its own."""
+    `cores` is the number of cores of the machine if the API server runs on it as well; None if that has its own
+    machines.
+    """
     if io_threads < 1 or min(core_s, io_s, writes_per_s) <= 0:
         raise ValueError("every stage costs something")
     stages = {
@@ -57,15 +60,16 @@ def limits(core_s, io_s, io_threads, writes_per_s, api_s=0.0, cores=None):
 
 
 def parallel_gain(pass_s, fixed_s, threads, handover_s):
-    """How many times as fast a cycle gets when its pass over the rows is spread over threads.
+    """The speed-up of a cycle whose pass over the rows is spread over threads.
 
-    The pass is divided evenly; handing the ranges out and waiting for the last costs `handover_s` a cycle. Memory
-    bandwidth is taken as unlimited, which flatters many threads."""
+    The pass is divided evenly; distributing the ranges and waiting for the last one costs `handover_s` per cycle.
+    Memory bandwidth is assumed to be unlimited, which favours many threads.
+    """
     before = pass_s + fixed_s
     after = fixed_s + (pass_s / threads + handover_s if threads > 1 else pass_s)
     return before / after
 
 
 def rows_to_break_even(row_s, threads, handover_s):
-    """Rows from which on spreading a pass over threads is not slower than one thread."""
+    """The number of rows from which on threads are not slower than a single thread."""
     return handover_s / (row_s * (1 - 1 / threads))

@@ -27,7 +27,7 @@ import one_instance  # noqa: E402
 import shards  # noqa: E402
 
 CORES = 16
-IO_THREADS = 4  # what a cluster of this size would need; berth has one today
+IO_THREADS = 4  # needed for a cluster of this size; berth has one today
 DESIGNS = {
     "unchecked": {"design": "unchecked"},
     "version": {"design": "version"},
@@ -80,14 +80,14 @@ def print_parallel(costs):
 
 
 def print_shards(what, values, names, **options):
-    """A table of designs for each value of an option. How evenly pods lie is compared with one instance that is as fast
-    as all together, where the simulation is long enough to replace a good part of the pods."""
+    """Prints a table of designs for each value of an option. If the simulation is long enough to replace a good part of
+    the pods, the distribution of pods is compared with that of one instance as fast as all together."""
     is_long = options["seconds"] >= 5
     head(what, "design", "conflicts", "fits nowhere", "bound of decided", "writes a bound pod", "p99 to bound, ms",
          *["stddev, of one instance's"] * is_long)
     for value in values:
         here = {**options, what: value}
-        # At least six delays, so that most decisions see others' placements.
+        # At least six delays, so that most decisions see the placements of other instances.
         here["seconds"] = max(here["seconds"], 6 * here["delay_s"])
         if is_long:
             alone = shards.simulate(**{**here, "instances": 1, "rate": here["rate"] * here["instances"]})

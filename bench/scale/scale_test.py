@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The model of one instance and the simulation of several, against what must hold of them."""
+"""Tests invariants of the model of one instance and of the simulation of several."""
 
 import contextlib
 import importlib.util
@@ -59,7 +59,7 @@ class OneInstance(unittest.TestCase):
         for threads in (2, 4, 16):
             rows = one_instance.rows_to_break_even(15e-9, threads, 35e-6)
             self.assertAlmostEqual(one_instance.parallel_gain(rows * 15e-9, 5e-6, threads, 35e-6), 1)
-        # A repaired cycle touches a handful of rows: threads only slow it down.
+        # An incremental cycle touches a handful of rows, so that threads only slow it down.
         self.assertLess(one_instance.parallel_gain(64 * 15e-9, 5e-6, 16, 2e-6), 1)
 
 
@@ -137,7 +137,7 @@ class Instances(unittest.TestCase):
         self.assertNotEqual(run(1), run(2))
 
     def test_what_the_record_rests_on(self):
-        # A tenth of what scale.py's table of 5,000 nodes has.
+        # A tenth of the 5,000 nodes in scale.py's table.
         busy = {"nodes": 500, "seconds": 20.0, "rate": 5.0, "instances": 8, "utilisation": 0.9}
         plain = shards.simulate(**busy)
         offered = shards.simulate(**busy, candidates=16)

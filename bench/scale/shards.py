@@ -25,9 +25,9 @@ import random
 import statistics
 
 DESIGNS = ("unchecked", "version", "coordinator", "leases")
-SIZES = (1, 1, 1, 2, 2, 4)  # units that a pod asks for, drawn evenly
+SIZES = (1, 1, 1, 2, 2, 4)  # units that a pod requests, uniformly distributed
 FILLED_NODES_MAX = 5000
-TRIES_MAX = 20  # of one pod; then it goes back to its queue and counts as given up
+TRIES_MAX = 20  # for one pod; then it returns to its queue and counts as given up
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,13 +35,13 @@ class Options:
     design: str = "coordinator"
     instances: int = 8
     nodes: int = 5000
-    room: int = 40  # units a node
+    room: int = 40  # units per node
     utilisation: float = 0.95
-    delay_s: float = 0.05  # until the others see a placement
+    delay_s: float = 0.05  # until other instances see a placement
     commit_s: float = 0.005  # until a placement is answered
-    rate: float = 50.0  # decisions a second of one instance
+    rate: float = 50.0  # decisions per second of one instance
     seconds: float = 20.0
-    prefers_own: bool = False  # among equals, a node of the instance's own part
+    prefers_own: bool = False  # among equal nodes, prefers one of the instance's own part
     candidates: int = 1  # nodes that a coordinator is offered for a pod
     seed: int = 1
 
@@ -51,26 +51,26 @@ class Result:
     decisions: int = 0
     placed: int = 0
     refused: int = 0
-    refused_with_room: int = 0  # by a version that had changed, although the pod would have fitted
-    refused_nowhere: int = 0  # no node at all had room for the pod, whatever the view said
-    unfit: int = 0  # no node in view had room
+    refused_with_room: int = 0  # because of a changed version, although the pod would have fitted
+    refused_nowhere: int = 0  # no node had room for the pod, whatever the view showed
+    unfit: int = 0  # no node in the view had room
     elsewhere: int = 0  # leases: proposed to the owner of another instance's node
     given_up: int = 0
-    overcommitted: int = 0  # placements beyond a node's room
+    overcommitted: int = 0  # placements beyond a node's capacity
     latency_s_p99: float = 0.0  # from the first decision to the answer
-    used_stddev: float = 0.0  # units in use, over nodes, mean of four looks
+    used_stddev: float = 0.0  # units in use per node; mean of four samples
     seconds: float = 0.0
 
     @property
     def conflict_rate(self):
-        """Part of the proposals that were refused although the cluster had room for the pod; without a check, part of
-        the placements that went beyond a node's room."""
+        """The fraction of proposals that were refused although the cluster had room for the pod; without a check, the
+        fraction of placements that exceeded a node's room."""
         conflicts = self.refused - self.refused_nowhere
         return (conflicts + self.overcommitted) / max(1, self.placed + conflicts)
 
     def writes_per_pod(self, design):
-        """Writes to the API server for a bound pod: binding and event, and for the counter object one more when a pod
-        comes and one when it goes, and the refused ones."""
+        """Writes to the API server for each bound pod: binding and event; for the counter object one more when a pod
+        comes and when it goes; and refused writes."""
         return 2 + (2 + self.refused / max(1, self.placed) if design == "version" else 0)
 
     @property
@@ -79,7 +79,8 @@ class Result:
 
 
 class View:
-    """Free room of all nodes as one instance knows it, by amount, so that a best node is found without a scan."""
+    """The free room of all nodes as one instance sees it, indexed by amount, so that a best node is found without a
+    scan."""
 
     def __init__(self, free, is_own=lambda node: True):
         self.free = list(free)
@@ -114,7 +115,7 @@ class View:
         self._add(node)
 
     def leave_out(self, node, until):
-        """Not chosen until the view has caught up with the `until`-th change."""
+        """Excludes the node until the view has caught up with the `until`-th change."""
         if node not in self.left_out:
             self._remove(node)
         self.left_out[node] = until
@@ -152,7 +153,7 @@ class View:
         return None
 
     def best_many(self, size, room, chance, count):
-        """Up to `count` nodes, those with the most room first."""
+        """Up to `count` nodes in descending order of room."""
         nodes = {}
         for free in range(room, size - 1, -1):
             level = self.by_free.get((True, free), []) + self.by_free.get((False, free), [])
@@ -167,8 +168,8 @@ _filled = {}
 
 
 def filled(options):
-    """Pods of a cluster that one instance with a perfect view has kept at this utilisation: [(node, size)]. A large
-    cluster is a small one several times."""
+    """The pods of a cluster that one instance with a perfect view has kept at this utilisation: [(node, size)]. A large
+    cluster consists of several copies of a small one."""
     tile = FILLED_NODES_MAX if options.nodes % FILLED_NODES_MAX == 0 else options.nodes
     key = (tile, options.room, options.utilisation, options.seed)
     if key not in _filled:
@@ -209,7 +210,8 @@ class Simulation:
             self.free[node] -= size
         self.with_free = collections.Counter(self.free)
         self.used = sum(size for _, size in self.pods)
-        # Room in use stays where the cluster could be filled to, or large pods would find none after a while.
+        # Usage stays at the level to which the cluster could be filled; otherwise large pods would eventually find no
+        # room.
         self.target = self.used
         self.changes = []  # (time, node, amount, instance that knows already)
         self.version = [0] * options.nodes
@@ -278,11 +280,11 @@ class Simulation:
             return
         if options.design == "leases" and self.owner(nodes[0]) != instance:
             result.elsewhere += 1
-        # Until the answer comes it counts on its first choice.
+        # Until it is answered, the pod counts on its first choice.
         self.views[instance].change(nodes[0], -size)
         sent_version = self.seen_version[instance][nodes[0]] if self.seen_version else 0
         if self.seen_version:
-            # The answer will carry the next version, and the instance's next write to this node will name it.
+            # The answer will have the next version, which the instance's next write to this node will name.
             self.seen_version[instance][nodes[0]] += 1
         self.push(time + options.commit_s / 2, self.commit, instance, nodes, size, began, tries, sent_version)
 
@@ -319,7 +321,7 @@ class Simulation:
         if node != first:
             self.push(time + options.commit_s / 2, self.moved, instance, first, node, size)
         if options.design == "leases" and self.owner(node) != instance:
-            # Proposer and owner both know at once; of the two the log lets the proposer skip it.
+            # Proposer and owner both know at once. Of these two, the log entry excludes the proposer.
             self.views[self.owner(node)].change(node, -size)
             self.push(time + options.delay_s, self.moved, self.owner(node), node, None, size)
         self.pods.append((node, size))
@@ -328,7 +330,7 @@ class Simulation:
             self.set_true(time, gone_from, gone, None)
 
     def moved(self, _, instance, counted_on, node, size):
-        """The instance had counted on one node for a pod that is on another, or comes in the log."""
+        """The instance counted on one node for a pod that is on another, or sees it in the log."""
         self.views[instance].change(counted_on, size)
         if node is not None:
             self.views[instance].change(node, -size)
@@ -362,9 +364,10 @@ def simulate(**options):
 
 
 def shares_by_class(instances, classes, seed=1, exponent=1.0, full_pass_s=1.5e-3, repeat_s=8e-6, pods=1_000_000):
-    """Work of the busiest instance over the mean when pods go to instances by the hash of their class.
+    """The work of the busiest instance relative to the mean if pods go to instances by the hash of their class.
 
-    Sizes of classes follow Zipf's law; a class costs a full pass once and little for each further pod."""
+    Sizes of classes follow Zipf's law; a class costs one full pass, and little for each further pod.
+    """
     weights = [1 / (rank + 1) ** exponent for rank in range(classes)]
     total = sum(weights)
     work = [0.0] * instances
@@ -375,12 +378,13 @@ def shares_by_class(instances, classes, seed=1, exponent=1.0, full_pass_s=1.5e-3
 
 
 def broken_spreads(instances, pods=300, zones=3, rate=1000.0, delay_s=0.05, seed=1):
-    """Part of a Deployment's placements that break its hard spreading (maxSkew 1) when its pods are dealt out to
-    instances one by one, each with counts that are a delay old. Nobody checks the rule at commit."""
+    """The fraction of a Deployment's placements that violate its hard spreading (maxSkew 1) if its pods are distributed
+    over instances one by one, each with outdated counts. Nothing checks the rule at commit."""
     chance = random.Random(seed)
     true, placements, broken = [0] * zones, [], 0
     for pod in range(pods):
-        # Instance `pod % instances` decides at `time`, with all of its own placements and the others' old ones.
+        # Instance `pod % instances` decides at `time`. It sees all of its own placements, and those of others with a
+        # delay.
         time = pod / (rate * instances)
         seen = [0] * zones
         for placed_at, who, zone in placements:

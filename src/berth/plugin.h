@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one header that a plugin of one's own includes. Start with docs/plugins/write-a-plugin.md; the extension points
-// are in berth/framework/plugin.h; examples/own-plugin is a whole plugin. This header and those that it includes need
-// nothing but the standard library and each other.
+// The one header that a plugin of your own includes. docs/plugins/write-a-plugin.md is the place to start; the
+// extension points are in berth/framework/plugin.h; examples/own-plugin is a complete plugin. This header includes only
+// the standard library and other installed headers.
 #pragma once
 
 #include <vector>
@@ -18,7 +18,7 @@ namespace berth {
 
 namespace action = framework::action;
 
-// Extension points and what else a plugin may be.
+// Extension points and other interfaces of a plugin.
 using framework::AnnotationReader;
 using framework::BindPlugin;
 using framework::EnqueueExtensions;
@@ -38,7 +38,7 @@ using framework::QueueSortPlugin;
 using framework::ReservePlugin;
 using framework::ScorePlugin;
 
-// What they are given and what they answer.
+// The arguments and results of their functions.
 using framework::ClusterEvent;
 using framework::ClusterEventWithHint;
 using framework::Code;
@@ -72,8 +72,8 @@ using framework::StateData;
 using framework::Status;
 using framework::WithPlugin;
 
-// The whole of berth with these plugins beside its own: `berth run`, `berth demo` and all the rest. For main() to
-// return; it may start threads, and is called once. Needs to be linked with berth::berth.
+// Runs berth with these plugins in addition to its own: `berth run`, `berth demo` and all other subcommands. main()
+// returns its result; call it once, because it may start threads. Link with berth::berth.
 int RunScheduler(int argc, char** argv, std::vector<PluginRegistration> plugins = {});
 
 }  // namespace berth

@@ -21,7 +21,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-# Those that are ready in about a minute where nothing has been built: --day takes them in turn.
+# Clients that are ready within about a minute from scratch; --day takes them in turn.
 QUICK = ["scheduler-bash", "python", "scheduler-go", "kopf", "scheduler-python", "javascript"]
 CANNOT = 77
 BUILD_SECONDS_MAX = 1200
@@ -33,7 +33,7 @@ def clients() -> list[str]:
 
 
 def of_day(day: int) -> list[str]:
-    """Two of the quick ones: each has its turn every three days."""
+    """Two of the quick clients: each runs every three days."""
     at = day * 2 % len(QUICK)
     return QUICK[at:at + 2]
 
@@ -44,7 +44,7 @@ def last_line(log: pathlib.Path) -> str:
 
 
 def script(name: str, what: str, environment: dict, log, seconds: int) -> int:
-    """The exit status of a client's script; it and all that it has started are gone afterwards."""
+    """The exit status of a client's script. Ends the script and all its child processes."""
     process = subprocess.Popen([HERE / name / what], cwd=HERE / name, env=environment, stdin=subprocess.DEVNULL, stdout=log,
                                stderr=subprocess.STDOUT, start_new_session=True)
     try:
@@ -90,7 +90,7 @@ class Cluster:
 
 
 def run(name: str, berth: str, release: str) -> tuple[str, str]:
-    """What came of a client, and the last line of its output where it did not pass."""
+    """The result of a client, and the last line of its output if it did not pass."""
     build = ROOT / "build/clients" / name
     build.mkdir(parents=True, exist_ok=True)
     log = build / f"log-{release}"
@@ -130,7 +130,7 @@ def main() -> int:
     if unknown := [name for name in arguments.names if name not in known]:
         parser.error(f"there is no client {unknown[0]}; there are {', '.join(known)}")
     names = arguments.names or (of_day(arguments.day) if arguments.day is not None else known)
-    # What was started ends with this program, however it ends.
+    # Child processes end with this program, however it ends.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     counts = {"passed": 0, "FAILED": 0, "left out": 0}
     print(f"{'CLIENT':<20} {'RESULT':<9} {'SECONDS':>7}  Kubernetes {arguments.kubernetes_version}", flush=True)

@@ -25,13 +25,13 @@ HOSTNAME = "kubernetes.io/hostname"
 CORDON = "node.kubernetes.io/unschedulable"
 NEW_NODE = "berth-explain-new-node"
 SKEW_MAX = 1 << 24
-TRIES_MAX = 8  # of pods and nodes that are not named, for each explanation
+TRIES_MAX = 8  # of unnamed pods and nodes, for each explanation
 SHOWN_MAX = 20
 UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
 
 
 class Oracle:
-    """The real kube-scheduler of a version: cases in, answers out."""
+    """The real kube-scheduler of a version: reads cases, writes answers."""
 
     def __init__(self, kubernetes: str):
         self.program = subprocess.run([HERE / "oracle.sh", "oracle", kubernetes], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
@@ -44,7 +44,7 @@ class Oracle:
         return sorted(folder.rglob("*.json"))
 
     def ask(self, case: dict) -> dict | None:
-        """The expectation; None: it has no answer, or more than one."""
+        """The expected answer; None: there is none, or more than one."""
         self.asked += 1
         self._serve.stdin.write(json.dumps({key: case[key] for key in case if key != "expected"}) + "\n")
         self._serve.stdin.flush()
@@ -56,7 +56,7 @@ class Oracle:
         self._serve.wait()
 
 
-# What people read, and what they change then.
+# Parses explanations and applies the changes that they name.
 
 CONTAINER = re.compile(r"spec(?:\.(initContainers|containers)\[(.+)\])?\.resources\.requests\.(\S+): (\S+) instead of (\S+)")
 SKEW = re.compile(r"spec\.topologySpreadConstraints\[(\d+)\]\.maxSkew: (\d+) instead of \d+")
@@ -64,7 +64,7 @@ TERM = re.compile(r"without spec\.affinity\.(pod\w+)\.requiredDuringSchedulingIg
 
 
 def amount(resource: str, text: str) -> int:
-    """Millicores of CPU, else whole units."""
+    """Millicores for CPU, otherwise whole units."""
     number, unit = re.fullmatch(r"(\d+)([a-zA-Z]*)", text).groups()
     if resource == "cpu":
         return int(number) if unit == "m" else int(number) * 1000
@@ -125,7 +125,7 @@ def tolerate(pod: dict, taint: str) -> None:
 
 
 def apply(case: dict, what: str) -> None:
-    """Makes one change in the case; a line that says nothing a person could do is an error."""
+    """Applies one change to the case; a line that is no change that a person could make is an error."""
     pod = case["pending"][0]
     if match := CONTAINER.fullmatch(what):
         kind, name, resource, to, before = match.groups()
@@ -161,19 +161,19 @@ def apply(case: dict, what: str) -> None:
 
 def changed(case: dict, *what: str) -> dict:
     made = copy.deepcopy(case)
-    # From the last one: of a list, elements that are still to go keep their places.
+    # From the last to the first, so that the indices of elements still to be removed stay valid.
     for each in reversed(what):
         apply(made, each)
     return made
 
 
 def one_unit_more(what: list[str]) -> list[list[str]]:
-    """For each resource that `what` takes some of: the same with one unit less taken."""
+    """For each resource in `what`: the same changes with one unit less."""
     made = []
     lines = [CONTAINER.fullmatch(line) for line in what]
     for resource in sorted({match[3] for match in lines if match}):
         of = [i for i, match in enumerate(lines) if match and match[3] == resource]
-        # Requests of the pod as a whole count in place of its containers'.
+        # Requests of the pod as a whole replace those of its containers.
         at = next((i for i in of if not lines[i][1]), of[0])
         kind, name, _, to, before = lines[at].groups()
         more = amount(resource, to) + 1
@@ -184,7 +184,7 @@ def one_unit_more(what: list[str]) -> list[list[str]]:
 
 
 def smaller_skew(what: str) -> list[str]:
-    """The next smaller skew; [] when that is what the pod has."""
+    """The next smaller skew; [] when that is the pod's present one."""
     match = re.fullmatch(r"(.*maxSkew: )(\d+)( instead of )(\d+)", what)
     skew = int(match[2]) - 1
     return [] if skew == int(match[4]) else [f"{match[1]}{skew}{match[3]}{match[4]}"]
@@ -194,14 +194,14 @@ class Check:
     def __init__(self, oracle: Oracle):
         self.oracle = oracle
         self.counts = Counter()
-        self.unnamed = Counter()  # refused pods for which nothing is named, by the plugins that refuse them
+        self.unnamed = Counter()  # refused pods for which nothing is named, by refusing plugins
         self.problems = []
 
     def problem(self, case: dict, text: str) -> None:
         self.problems.append((case, text))
 
     def is_placed(self, case: dict) -> tuple[bool, dict] | None:
-        """None: kube-scheduler fails, or one that fits meets the veto of a Reserve plugin."""
+        """None: kube-scheduler fails, or a pod that fits is refused by a Reserve plugin."""
         answer = self.oracle.ask(case)
         attempt = answer["attempts"][0] if answer else {}
         if not attempt or attempt["result"] == "error" or "reserve" in attempt:
@@ -246,7 +246,7 @@ class Check:
             if less:
                 self.must_refuse(case, changed(case, *less), f"{what} is not the least: {less}")
         if len(what) > 1 and change["kind"] == "together":
-            # Requests of a pod and of its containers for one resource have to agree, or the pod is not valid.
+            # A pod's requests must be consistent with those of its containers, or the pod is invalid.
             parts = [(match[3] if (match := CONTAINER.fullmatch(line)) else line) for line in what]
             for part in sorted(set(parts)):
                 fewer = [line for line, of in zip(what, parts) if of != part]
@@ -261,7 +261,7 @@ class Check:
                 self.must_refuse(case, made, f"{what} is not the least: without {key_of(pod)}")
 
     def not_named(self, case: dict, said: dict) -> None:
-        """Changes that the explanation does not name, although its search was complete, may not help."""
+        """Changes that the explanation does not name although its search was complete must not help."""
         named = said.get("changes") or []
         lines = {line for change in named for line in change["what"]}
         kinds = {change["kind"] for change in named}
@@ -342,7 +342,7 @@ def rank(pod: dict) -> int:
 
 
 def tenants(case: dict) -> list[dict]:
-    """Pods whose place could be free, the least important ones first."""
+    """Pods whose room could be freed, in ascending order of priority."""
     nodes = {node["metadata"]["name"] for node in case["objects"].get("nodes") or []}
 
     def can_go(pod):
@@ -354,7 +354,7 @@ def tenants(case: dict) -> list[dict]:
 
 
 def alone(case: dict, index: int) -> dict:
-    """The case with one pending pod; the others wait."""
+    """The case with only one pending pod."""
     objects = dict(case["objects"])
     objects["pods"] = (objects.get("pods") or []) + [pod for i, pod in enumerate(case["pending"]) if i != index]
     return {"name": f"{case['name']}-{index:02}", **{key: case[key] for key in ("config", "gates") if case.get(key)},
@@ -398,7 +398,7 @@ def main() -> int:
                 file = path.with_name(f"{path.stem}-{index:02}.json")
                 file.write_text(json.dumps(case))
                 cases[str(file)] = case
-        # All of them at once would be a long command line.
+        # In batches, because the command line is limited in length.
         files = list(cases)
         for start in range(0, len(files), 200):
             done = subprocess.run([options.program, *files[start:start + 200]], check=True, stdout=subprocess.PIPE, text=True)

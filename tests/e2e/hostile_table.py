@@ -13,7 +13,7 @@ import json
 import sys
 
 BEGIN, END = "<!-- table of ./dev hostile -->", "<!-- end of the table -->"
-# What an attack is, in a few words of the reader's.
+# A short description of each attack.
 MEANING = {
     "calm": "nothing",
     "bindings-dead": "webhook on bindings, dead URL",
@@ -47,7 +47,7 @@ HEAD = ["attack", "strength", "scheduler", "p50", "p99", "after the watch", "slo
 
 
 def read(paths):
-    """The last line of each attack, strength and scheduler, in the order in which they first came."""
+    """The last line of each attack, strength and scheduler, in order of first occurrence."""
     lines = {}
     for path in paths:
         with open(path, encoding="utf-8") as file:
@@ -86,7 +86,7 @@ def row(line):
 
 
 def table(lines):
-    """Markdown: a row an attack, strength and scheduler, and a line on where and when."""
+    """A Markdown table with a row for each attack, strength and scheduler, and a line with place and time."""
     rows = [HEAD, ["---"] * len(HEAD)] + [row(line) for line in lines]
     text = "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n" for cells in rows)
     versions = sorted({line["scheduler"] + " (" + line["version"] + ")" for line in lines})
@@ -97,7 +97,7 @@ def table(lines):
 
 
 def put(document, text):
-    """The document with the text between its marks."""
+    """The document with the text inserted between its marks."""
     if document.count(BEGIN) != 1 or document.count(END) != 1 or document.index(BEGIN) > document.index(END):
         raise ValueError(f"the document needs the lines {BEGIN} and {END}, once and in this order")
     return document[:document.index(BEGIN) + len(BEGIN)] + "\n" + text + document[document.index(END):]

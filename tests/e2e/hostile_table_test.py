@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What hostile_table.py makes of recorded lines."""
+"""Tests of hostile_table.py with recorded lines."""
 
 import importlib.util
 import json

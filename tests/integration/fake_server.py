@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Servers that stand in for the API server and say what a test wants, in raw bytes."""
+"""Fake API servers with scripted responses in raw bytes."""
 
 import json
 import re
@@ -61,7 +61,7 @@ class FakeServer:
             return [request for request in self.requests if re.search(pattern, request[0])]
 
     def close(self) -> None:
-        # shutdown() wakes accept(); close() alone does not.
+        # shutdown() wakes accept(), while close() alone does not.
         try:
             self._listener.shutdown(socket.SHUT_RDWR)
         except OSError:
@@ -87,7 +87,8 @@ def status(code: int, reason: str, message: str) -> bytes:
 
 
 def too_new(request: str, body: bytes) -> bytes | None:
-    """What a server that knows neither streaming lists nor protobuf says to them; None: they are not asked for."""
+    """The response of a server that supports neither streaming lists nor protobuf to such a request; None: the request
+    is for neither."""
     if "sendInitialEvents" in request:
         return http("400 Bad Request", status(400, "BadRequest", "sendInitialEvents is forbidden"))
     if body.startswith(b"k8s\0"):
@@ -104,8 +105,9 @@ def fixed(data: bytes, keep: bool = False):
 
 
 class FakeApiServer(FakeServer):
-    """Lists `items`, which are lists by path; says nothing to watches, and takes all writes. `first(method, path)` is asked
-    before: the bytes that it returns are the answer, b"" for none; None leaves the request to the server."""
+    """Serves `items`, which are lists by path; leaves watches open, and accepts all writes. `first(method, path)` is
+    called before: the bytes that it returns are the response, b"" stands for none; None lets the server handle the
+    request."""
 
     def __init__(self, test: unittest.TestCase, items: dict[str, list], first=lambda _method, _path: None):
         self._items = items
@@ -130,11 +132,11 @@ class FakeApiServer(FakeServer):
 
 
 def listed(name: str, body: dict, **metadata) -> dict:
-    """`body` as the API server lists it."""
+    """`body` in the form of the API server's list."""
     return {**body, "metadata": {"name": name, "uid": f"u-{name}", "resourceVersion": "5", **metadata}}
 
 
 def one_pod_and_room() -> dict[str, list]:
-    """What FakeApiServer lists: the pod default/p, and a node n on which it fits."""
+    """Items for FakeApiServer: the pod default/p, and a node n on which it fits."""
     return {"/api/v1/nodes": [listed("n", {"status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}}})],
             "/api/v1/pods": [listed("p", pod("p"), namespace="default")]}

@@ -21,7 +21,7 @@ from support import Api, Process, free_port, wait_until
 
 
 class Reply:
-    """An HTTP answer; `after` are seconds that it takes."""
+    """An HTTP response; `after` is its delay in seconds."""
 
     def __init__(self, body: bytes | str, status: int = 200, after: float = 0.0, headers: dict | None = None):
         self.body = body.encode() if isinstance(body, str) else body
@@ -40,14 +40,14 @@ class QuietHandler(BaseHTTPRequestHandler):
             self.end_headers()
             self.wfile.write(body)
         except OSError:
-            pass  # whoever asked has gone
+            pass  # the client has disconnected
 
     def log_message(self, *_):
         pass
 
 
 class QuietServer(ThreadingHTTPServer):
-    """On a port of its own, in threads that nobody waits for."""
+    """A server on its own port whose threads are not waited for."""
 
     daemon_threads = True
 
@@ -58,7 +58,7 @@ class QuietServer(ThreadingHTTPServer):
         pass
 
     def start(self, test: unittest.TestCase, closing: threading.Event) -> None:
-        """Serves until the test ends, and sets `closing` then."""
+        """Serves until the test ends, when `closing` is set."""
         threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
 
         def close() -> None:
@@ -70,8 +70,8 @@ class QuietServer(ThreadingHTTPServer):
 
 
 class OutsideServer:
-    """Answers GET requests by `answers[path]`, each a Reply or a function of the handler that returns one; the path may
-    be that of the beginning. Ended with the test."""
+    """Answers GET requests by `answers[path]`, each of which is a Reply or a function of the handler that returns one;
+    the path may be a prefix. Ended with the test."""
 
     def __init__(self, test: unittest.TestCase):
         self.answers = {}
@@ -95,7 +95,7 @@ class OutsideServer:
 
 
 class Metrics:
-    """What a berth process with --metrics-bind-address says of itself."""
+    """The metrics of a berth process with --metrics-bind-address."""
 
     def __init__(self, berth: Process):
         self.url = berth.wait_for("err", r'Serving metrics" url="([^"]+)"').group(1)
@@ -109,7 +109,7 @@ class Metrics:
         return {line.split()[2] for line in self.text().splitlines() if line.startswith("# TYPE ")}
 
     def value(self, name: str, **labels: str) -> float:
-        """The sum of all samples of that name with these labels; -1 where there is none."""
+        """The sum of all samples with this name and these labels; -1 if there are none."""
         found = []
         for line in self.text().splitlines():
             match = re.match(rf"{name}(?:{{(.*)}})? (\S+)$", line)
@@ -118,7 +118,7 @@ class Metrics:
         return sum(found) if found else -1.0
 
     def wait_for(self, wanted, name: str, **labels: str) -> float:
-        """Until the value is `wanted`, or `wanted(value)` is true."""
+        """Waits until the value is `wanted`, or `wanted(value)` is true."""
         is_it = wanted if callable(wanted) else lambda value: value == wanted
         last = -1.0
 
@@ -158,7 +158,7 @@ def refused(api: Api, name: str, pattern: str) -> str:
 
 
 def program(test: unittest.TestCase, name: str, *places: str) -> str:
-    """The path of a real program. Without it the test is skipped, or fails where BERTH_REQUIRE_SERVICES is set."""
+    """The path of a real program. Without it the test is skipped, or fails if BERTH_REQUIRE_SERVICES is set."""
     root = os.environ.get("BERTH_SERVICES", "")
     for place in places:
         for path in ([root + place] if root else []) + [place]:
@@ -173,8 +173,8 @@ def program(test: unittest.TestCase, name: str, *places: str) -> str:
 
 
 def with_share(binary: str, needed: str) -> list[str]:
-    """What to put before a command that reads its own /usr/share by an absolute path: when it was unpacked and not installed,
-    it sees that of its package there, in a mount namespace of its own."""
+    """The prefix of a command that reads its own /usr/share by an absolute path: if its package was unpacked instead of
+    installed, it sees the package's files there, in its own mount namespace."""
     root = os.environ.get("BERTH_SERVICES", "")
     if os.path.exists(needed) or not root or not binary.startswith(root):
         return []
@@ -182,7 +182,7 @@ def with_share(binary: str, needed: str) -> list[str]:
 
 
 class Service:
-    """A real program in the foreground, ended by its own pid; its words go to `log`."""
+    """A real program in the foreground, ended by its own pid; its output goes to `log`."""
 
     def __init__(self, test: unittest.TestCase, log: Path, *command: str):
         self.log = log
@@ -191,7 +191,7 @@ class Service:
         test.addCleanup(self.end)
 
     def kill(self) -> None:
-        """As when the machine takes it: it tidies up nothing."""
+        """Kills it as a crash would, without a clean shutdown."""
         self._popen.kill()
         self._popen.wait()
 
@@ -228,14 +228,14 @@ class Nagios:
         daemon = program(test, "nagios4", "/usr/sbin/nagios4")
         self._cgi = program(test, "statusjson.cgi", "/usr/lib/cgi-bin/nagios4/statusjson.cgi")
         check = folder / "check.sh"
-        # A check reads what the test has written: its status, and its words.
+        # A check prints the state that the test has written: exit status and text.
         check.write_text(f'#!/bin/sh\nread -r code words <"{folder}/$1.state"\necho "$words"\nexit "$code"\n')
         check.chmod(0o755)
         objects = ["define timeperiod {\n timeperiod_name always\n alias always\n" + "".join(
             f" {day} 00:00-24:00\n" for day in
             ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")) + "}\n",
             f"define command {{\n command_name look\n command_line {check} $HOSTNAME$\n}}\n",
-            # It does not start without a service and somebody to tell.
+            # Nagios needs at least one service and one contact to start.
             "define command {\n command_name tell\n command_line /bin/true\n}\n",
             "define contact {\n contact_name nobody\n host_notification_period always\n service_notification_period always\n"
             " host_notification_commands tell\n service_notification_commands tell\n}\n",
@@ -280,7 +280,7 @@ class Nagios:
         new.rename(path)
 
     def _run_cgi(self, handler) -> Reply:
-        """What a web server does: asks for the password, runs the program and passes on what it prints."""
+        """Acts as a web server: asks for the password, runs the program and passes on its output."""
         want = "Basic " + base64.b64encode(f"{self.USER}:{self.PASSWORD}".encode()).decode()
         if handler.headers.get("Authorization") != want:
             return Reply("who are you?", 401)

@@ -19,7 +19,7 @@ import urllib.request
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-# Generous: a machine that builds something else meanwhile is slow.
+# Long, because the machine may be busy with other builds.
 DEADLINE_S = 60.0
 POLL_S = 0.05
 
@@ -33,7 +33,7 @@ def berth_binary() -> str:
 
 
 def clean_environment() -> dict:
-    """The environment without what would lead berth to a cluster of the machine's."""
+    """The environment without variables that would point berth to another cluster."""
     drop = {"KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT", "http_proxy", "https_proxy", "no_proxy",
             "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "REQUEST_METHOD"}
     return {key: value for key, value in os.environ.items() if key not in drop}
@@ -84,7 +84,7 @@ class Process:
         return self._popen.pid
 
     def lines(self, name: str) -> list[str]:
-        """What came so far on "out" or "err"."""
+        """The lines so far on "out" or "err"."""
         with self._lock:
             return list(self._lines[name])
 
@@ -108,7 +108,7 @@ class Process:
         return wait_until(f"{self} says {pattern!r}; it says {self.lines(name)[-5:]}", look, timeout)
 
     def wait(self, timeout: float = DEADLINE_S) -> int:
-        """Its exit status; all its output has been read then."""
+        """Returns the exit status after all output was read."""
         status = self._popen.wait(timeout)
         for reader in self._readers:
             reader.join(timeout)
@@ -144,7 +144,8 @@ class Api:
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
     def call(self, method: str, path: str, body=None, content_type: str = JSON, headers: dict | None = None):
-        """Status and answer (parsed when it is JSON). `body`: bytes, or what is written as JSON."""
+        """Returns status and response body (parsed if it is JSON). `body`: bytes, or a value that is written as
+        JSON."""
         data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
         request = urllib.request.Request(self.url + path, data=data, method=method, headers=headers or {})
         if data is not None and content_type:
@@ -176,7 +177,7 @@ class Api:
         return answer
 
     def create_all(self, path: Path) -> None:
-        """The documents of a file of manifests, as `kubectl create -f` would."""
+        """Creates the documents of a file of manifests, like `kubectl create -f`."""
         for document in re.split(r"(?m)^---\n", path.read_text()):
             if not (kind := re.search(r"(?m)^kind: (\w+)$", document)):
                 continue
@@ -218,7 +219,7 @@ def openssl(folder: Path, *arguments: str) -> None:
 
 
 class Certificates:
-    """A certificate authority in `folder` (ca.crt) and what it signs."""
+    """A certificate authority in `folder` (ca.crt) and the certificates that it signs."""
 
     def __init__(self, folder: Path):
         self.folder = folder
@@ -230,7 +231,7 @@ class Certificates:
                                        "default_md=sha256\npolicy=p\nunique_subject=no\n[p]\ncommonName=supplied\n")
 
     def sign(self, name: str, alternative: str = "", is_expired: bool = False) -> None:
-        """NAME.crt and NAME.key; `alternative` is like "IP:127.0.0.1". An expired one ended on 2020-02-01."""
+        """Writes NAME.crt and NAME.key; `alternative` is like "IP:127.0.0.1". An expired one ended on 2020-02-01."""
         openssl(self.folder, "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", f"/CN={name}",
                 "-keyout", f"{name}.key", "-out", f"{name}.csr")
         (self.folder / f"{name}.cnf").write_text(f"subjectAltName={alternative}\n" if alternative else "")
@@ -255,7 +256,7 @@ class BerthTest(unittest.TestCase):
         return path
 
     def api_server(self, nodes: int = 0, *more: str) -> tuple[Process, Api]:
-        """`berth apiserver` on a port of its own choice, with all its nodes ready; `more` flags."""
+        """`berth apiserver` on a port that it chooses, with all its nodes ready; `more` are flags."""
         process = Process(self, "apiserver", "--listen", "127.0.0.1:0", "--nodes", str(nodes), *more)
         address = process.wait_for("out", r"http://(127\.0\.0\.1:\d+)").group(1)
         api = Api(address)

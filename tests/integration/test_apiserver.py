@@ -77,7 +77,7 @@ class ApiServer(BerthTest):
                 answer = b""
                 while chunk := connection.recv(65536):
                     answer += chunk
-                if answer:  # closing without a word is an answer, too
+                if answer:  # closing the connection without an answer is allowed, too
                     self.assertRegex(answer, rb"^HTTP/1\.[01] 400 ")
                     self.assertIn(b'"kind":"Status"', answer)
         self.assertTrue(api.is_up())
@@ -120,7 +120,7 @@ class ApiServer(BerthTest):
 
         wait_until("an event for each", lambda: scheduled() == sorted([f"before-{n}" for n in range(20)] + ["after"]))
         wait_until("the kubelets run them", lambda: sum(p["status"].get("phase") == "Running" for p in api.pods()) == 21)
-        # The pod that waits is bound once a node has room.
+        # The waiting pod is bound once a node has room.
         api.create("/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "huge"},
                                      "status": {"allocatable": {"cpu": "2000", "memory": "64Gi", "pods": "110"}}})
         wait_until("the large pod is bound", lambda: node_of(api.get(PODS + "/large")) == "huge")
@@ -128,7 +128,8 @@ class ApiServer(BerthTest):
         self.assertEqual(server.end(signal.SIGTERM), 0, server.lines("err"))
 
     def test_dependents_of_a_custom_resource(self):
-        """As operators make them (kopf.adopt, controller-runtime's Owns): the owner goes, and they go with it."""
+        """As operators use it (kopf.adopt, controller-runtime's Owns): when the owner is deleted, its dependents are,
+        too."""
         _, api = self.api_server(1)
         api.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {
             "metadata": {"name": "boats.example.io"},

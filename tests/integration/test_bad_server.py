@@ -13,22 +13,23 @@ import unittest
 from fake_server import FakeApiServer, FakeServer, fixed, http, listed, one_pod_and_room, status
 from support import Api, BerthTest, Certificates, Process, berth_binary, clean_environment, free_port, pod, wait_until
 
-# A watch that fails backs off from 1 s or so: more lines of one than this in the first seconds means no back-off.
+# A failing watch backs off from about 1 s: more lines for one watch in these first seconds mean that there is no
+# back-off.
 WATCHED_S = 4.0
 LINES_MAX = 6
 
 
 class BadServer(BerthTest):
     def run_against(self, url: str) -> Process:
-        # What is asked first otherwise, the server's version, has a test of its own (test_kubernetes_version.py).
+        # The version is set, because its request has tests of its own (test_kubernetes_version.py).
         return Process(self, "run", "--master", url, "--seed", "1", "--leader-elect=false", "--kubernetes-version=1.36")
 
     def warnings(self, berth: Process) -> list[str]:
         return [line for line in berth.lines("err") if re.match(r"[WE]\d{4} ", line)]
 
     def complains(self, berth: Process, *patterns: str) -> None:
-        """One line names the resource, the cause and when it is tried again. Of many lists that fail for the same reason
-        the first one says it."""
+        """Checks that one line names the resource, the cause and the time of the next try. If several lists fail for
+        the same reason, only the first one logs it."""
         def complaints() -> list:
             return [line for line in self.warnings(berth) if "while listing" in line]
         wait_until(f"berth complains: {self.warnings(berth)}", complaints)
@@ -38,21 +39,21 @@ class BadServer(BerthTest):
             self.assertRegex(lines[0], pattern)
 
     def lives_on(self, berth: Process) -> None:
-        """It has not said much, and ends cleanly."""
+        """Checks that it has logged little, and ends cleanly."""
         self.assertFalse(berth.has_ended(), berth.lines("err"))
-        # Each kind that plugins read has its own watch, and its own word.
+        # Each kind that plugins read has a watch of its own, with log lines of its own.
         kinds = collections.Counter(match.group(1) if (match := re.search(r'resource="([^"]*)"', line)) else ""
                                     for line in self.warnings(berth))
         self.assertLessEqual(max(kinds.values(), default=0), LINES_MAX, berth.lines("err"))
         self.assertEqual(berth.end(), 0, berth.lines("err"))
 
     def watch_all(self, running: list) -> None:
-        """`running`: name, process and patterns of each. All are watched for the same seconds."""
+        """`running`: name, process and patterns of each. All are watched during the same time."""
         begin = time.monotonic()
         for name, berth, patterns in running:
             with self.subTest(name):
                 self.complains(berth, *patterns)
-        # Time itself is what is measured: how much berth says in it.
+        # Waits in real time, because the number of lines per time is measured.
         wait_until("some seconds passed", lambda: time.monotonic() > begin + WATCHED_S)
         for name, berth, _ in running:
             with self.subTest(name):
@@ -80,11 +81,11 @@ class BadServer(BerthTest):
             ("429", fixed(http("429 Too Many Requests", status(429, "TooManyRequests", "slow down")), True), ["slow down|429"]),
             ("redirect", fixed(b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n", True), ["302"]),
         ]
-        # Side by side: each takes its seconds.
+        # In parallel, because each takes several seconds.
         self.watch_all([(name, self.run_against(FakeServer(self, answer).url), patterns) for name, answer, patterns in cases])
 
     def test_a_credential_that_is_refused(self):
-        """One line says whose it is and what to do, whoever meets the 401."""
+        """One line says whose credential it is and what to do, for every request that gets a 401."""
         folder = self.folder()
         certificates = Certificates(folder)
         certificates.sign("server", "IP:127.0.0.1")
@@ -98,7 +99,7 @@ class BadServer(BerthTest):
             "clusters": [{"name": "k", "cluster": {"server": server.url, "certificate-authority": str(folder / "ca.crt")}}],
             "users": [{"name": "jane", "user": {"token": "old"}}],
             "contexts": [{"name": "c", "context": {"cluster": "k", "user": "jane"}}]}))
-        # In a line of the log quotes have backslashes.
+        # Quotes have backslashes in log lines.
         whose = (rf"401 Unauthorized: the token of user .{{1,2}}jane.{{1,2}} \(kubeconfig {kubeconfig}\) is wrong or has "
                  r"expired; put a new one")
         running = [(name, Process(self, "run", "--kubeconfig", str(kubeconfig), "--seed", "1", *flags)) for name, flags in (
@@ -198,7 +199,7 @@ class BadServer(BerthTest):
         _, plain = self.api_server()
         ca = folder / "ca.crt"
         cases = [
-            # The control: the connection is made, and what is heard is the server's own answer.
+            # The control: the connection succeeds, and the error is the server's answer.
             ("good", good.url, ca, ["heard you"]),
             ("unknown-authority", good.url, other / "ca.crt", ["certificate", "issuer|authority|self.signed|unknown"]),
             ("other-name", elsewhere.url, ca, ["certificate", "127.0.0.1|name|address|IP"]),
@@ -219,7 +220,7 @@ class BadServer(BerthTest):
         wait_until("the binding is under way", lambda: server.seen("POST .*/binding"))
         begin = time.monotonic()
         self.assertEqual(berth.end(), 0, berth.lines("err"))
-        # README promises ten seconds; the machine gets a few more.
+        # README promises ten seconds; the rest is for a slow machine.
         self.assertLess(time.monotonic() - begin, 14)
 
     def test_a_server_that_comes_late(self):

@@ -28,7 +28,7 @@ CONFIG = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfigu
 
 class BadStart(BerthTest):
     def refused(self, arguments: list, *patterns: str) -> None:
-        """Ends by itself with status 2, and says on few lines what every pattern looks for."""
+        """Checks that it ends by itself with status 2, after a few lines that match every pattern."""
         arguments = [str(argument) for argument in arguments]
         done = subprocess.run([berth_binary(), *arguments], capture_output=True, text=True, errors="replace",
                               timeout=TIME_LIMIT_S, env=clean_environment(), stdin=subprocess.DEVNULL)
@@ -208,7 +208,7 @@ class BadStart(BerthTest):
         self.assertEqual(process.end(), 0)
 
     def test_plugin_test_ends_with_control_c(self):
-        """Its tables are more than a pipe holds, which nobody reads."""
+        """Its output is larger than a pipe that is not read."""
         cases = "".join(f"- {{name: case {i}, pod: {{name: p}}, filter: {{a: pass}}}}\n" for i in range(3000))
         path = self.file("many.yaml", f"plugin: NodeLabelMatch\nnodes: [{{name: a}}]\ncases:\n{cases}")
         command = [berth_binary(), "plugin", "test", str(path)]

@@ -41,7 +41,7 @@ def stateful(app: str) -> tuple[str, str, str]:
 
 class Capacity(BerthTest):
     def berth(self, api: Api | None, *arguments, status: int = 0, stdin: str = "") -> tuple[list[str], str]:
-        """Standard output's lines, and standard error."""
+        """The lines of standard output, and standard error."""
         where = ["--master", api.url] if api else []
         done = subprocess.run([berth_binary(), *map(str, arguments), *where], capture_output=True, text=True, input=stdin,
                               errors="replace", timeout=TIME_LIMIT_S, env={**clean_environment(), "HOME": "/nonexistent"})
@@ -58,7 +58,7 @@ class Capacity(BerthTest):
             self.set_status(api, f"{path}/{each['metadata']['name']}", {"phase": "Running"})
 
     def example(self) -> Api:
-        """The cluster that docs/capacity.md describes. Its pods' owners are names only: nobody may miss them."""
+        """The cluster that docs/capacity.md describes. Its pods' owners do not exist as objects."""
         _, api = self.api_server(0, "--no-controllers")
         api.create_all(ROOT / "examples/clusters/capacity.yaml")
         for each in api.pods():
@@ -82,7 +82,7 @@ class Capacity(BerthTest):
         self.assertIn("Insufficient cpu", shape["stoppedBy"]["message"])
         self.assertEqual(sum(each["pods"] for each in shape["nodes"]), shape["fits"])
         self.assertTrue(found["cluster"]["source"].startswith("http://127.0.0.1"))
-        # The pods that it says fit do fit, and no more: berth itself places them.
+        # The pods that it reports as fitting do fit, and no more: berth itself places them.
         for number in range(shape["fits"] + 1):
             api.create("/api/v1/namespaces/default/pods", {**pod(f"more-{number}", "", "more"), "spec": {
                 "containers": [{"name": "c", "image": "registry/c:1", "resources": {"requests": {"cpu": "1"}}}]}})
@@ -120,14 +120,14 @@ class Capacity(BerthTest):
         self.assertEqual(said["web-0"]["budget"], "forbids")
         self.assertEqual(said["agent-1"]["drain"], "ignored")
         self.berth(api, "can-drain", "node-4", status=3)
-        forced = self.json(api, "can-drain", "node-4", "--force", status=3)  # web allows none
+        forced = self.json(api, "can-drain", "node-4", "--force", status=3)  # web does not allow any eviction
         self.assertEqual({each["name"]: each["drain"] for each in forced["pods"]},
                          {"agent-4": "ignored", "lone": "lost", "web-3": "moves"})
         found = self.json(api, "can-drain", *(f"node-{n}" for n in range(1, 6)), "--force", status=3)
         db = next(each for each in found["pods"] if each["name"] == "db-0")
         self.assertEqual(db["goesTo"], "")
         self.assertIn("were unschedulable", db["refusal"]["message"])
-        # Nothing was changed.
+        # The question has changed nothing.
         self.assertFalse(any(each["spec"].get("unschedulable") for each in api.get("/api/v1/nodes")["items"]))
         self.assertEqual(len(api.pods()), 14)
 
@@ -143,7 +143,7 @@ class Capacity(BerthTest):
         self.assertEqual(self.json(api, "headroom", "-n", "kube-system")["workloads"], [])
 
     def test_pods_of_other_scheduler_names(self):
-        """Without --config the defaults decide for whatever scheduler the pods name, and say so."""
+        """Without --config the defaults are used for any scheduler name, and a line says so."""
         _, api = self.api_server()
         for name in ("node-1", "node-2"):
             api.create("/api/v1/nodes", node(name))

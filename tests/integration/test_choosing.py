@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which pods berth takes: by scheduler name, by the annotation of old, by namespace; and `berth run --once`."""
+"""Which pods berth takes: by scheduler name, by the old annotation, by namespace; and `berth run --once`."""
 
 import re
 import signal
@@ -27,7 +27,7 @@ class Choosing(BerthTest):
             cls.api.create("/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
 
     @classmethod
-    def addCleanup(cls, function, *arguments):  # the server is the class's
+    def addCleanup(cls, function, *arguments):  # the server lives as long as the class
         cls.addClassCleanup(function, *arguments)
 
     def create(self, made: dict, namespace: str = "default") -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""berth cluster: its kubeconfig, TLS and tokens, and the file that its objects are kept in."""
+"""berth cluster: its kubeconfig, TLS and tokens, and the file in which its objects are kept."""
 
 import base64
 import hmac
@@ -37,7 +37,7 @@ class Cluster(BerthTest):
         wait_until("both run", lambda: [p["status"].get("phase") for p in api.pods()] == ["Running"] * 2)
         self.assertIn("server: " + api.url, config.read_text())
         self.assertEqual(config.stat().st_mode & 0o777, 0o600)
-        # The last of these lines is the scheduler's user's, too: the kubeconfig leads there.
+        # The kubeconfig's user is allowed to run a scheduler.
         self.assertEqual(Process(self, "run", "--kubeconfig", str(config), "--once").wait(), 0)
         self.assertEqual(process.end(), 0, process.lines("err"))
 
@@ -45,7 +45,7 @@ class Cluster(BerthTest):
             "spec": {"schedulingPolicy": {"gang": {"minCount": 5}}}}
 
     def gang(self, *flags: str) -> tuple[Api, str]:
-        """A cluster with room for four of the five members of a gang; the warning of its creation."""
+        """A cluster with room for four of the five members of a gang; returns the warning of its creation."""
         _, api = self.cluster("--write-kubeconfig", str(self.folder() / "kubeconfig"), *flags)
         request = urllib.request.Request(api.url + "/apis/scheduling.k8s.io/v1beta1/namespaces/default/podgroups", method="POST",
                                          data=json.dumps(self.GANG).encode(), headers={"Content-Type": "application/json"})
@@ -67,7 +67,7 @@ class Cluster(BerthTest):
         wait_until("four of four run", lambda: sum(p["status"].get("phase") == "Running" for p in api.pods()) == 4)
 
     def test_pods_of_a_group_that_is_none_get_a_warning(self):
-        """In 1.36 the scheduler knows no groups; with 1.37 they can be switched off."""
+        """In 1.36 the scheduler ignores groups; with 1.37 they can be enabled."""
         api, warning = self.gang()
         self.assertEqual(warning, '299 - "PodGroup default/train: pods are scheduled one by one, as Kubernetes 1.36 does; with '
                                   '--kubernetes-version 1.37 and --feature-gates GenericWorkload=true as a group"')
@@ -85,7 +85,7 @@ class Cluster(BerthTest):
             self.assertIn(said, process.lines("err")[0])
 
     def test_metrics_for_load_aware(self):
-        """The policy reads the embedded server's own metrics: a node that says it is hot gets no pod."""
+        """The policy reads the embedded server's own metrics: a node that reports high load gets no pod."""
         config = self.file("load-aware.yaml", json.dumps({
             "apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
             "leaderElection": {"leaderElect": False}, "profiles": [{
@@ -96,7 +96,7 @@ class Cluster(BerthTest):
         numbers = itertools.count()
 
         def refuses_node_1() -> bool:
-            """Whether a pod for node-1 alone waits, as soon as anything has come of it."""
+            """Whether a pod for node-1 is pending, once it has been decided."""
             name = f"there-{next(numbers)}"
             api.create(PODS, pod(name, nodeSelector={"kubernetes.io/hostname": "node-1"}))
             made = lambda: api.get(f"{PODS}/{name}")
@@ -140,7 +140,7 @@ class Cluster(BerthTest):
         self.assertEqual(status("/api/v1/nodes", {}), 401)
         self.assertEqual(status("/api/v1/nodes", {"Authorization": "Bearer wrong"}), 401)
         self.assertEqual(status("/readyz", {}), 200)
-        # Another scheduler, and kubectl where there is one, find their way by the file.
+        # Another scheduler, and kubectl if it is installed, can connect with the file.
         self.assertEqual(Process(self, "run", "--kubeconfig", str(config), "--once").wait(), 0)
         if kubectl := shutil.which("kubectl"):
             done = subprocess.run([kubectl, "--kubeconfig", str(config), "auth", "can-i", "create", "pods"], capture_output=True,
@@ -197,7 +197,7 @@ class Cluster(BerthTest):
         process, api = self.cluster(*flags)
         there = {m["metadata"]["name"]: m["data"]["n"] for m in api.get(MAPS)["items"]}
         self.assertEqual({name: there.get(name) for name in answered}, answered)
-        # Custom resources and what runs come back, too, and versions of before the end are too old.
+        # Custom resources and running pods are restored, too; resource versions from before the end are too old.
         self.assertEqual(len(api.ready_nodes()), 2)
         stale = api.call("GET", MAPS + "?watch=true&resourceVersion=2&timeoutSeconds=1")[1]
         self.assertEqual(stale["object"]["code"], 410)

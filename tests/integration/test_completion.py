@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Completion in real shells on a terminal, berth as kubectl's plugin, berth help and berth version. zsh and fish are those
-that ./dev setup services unpacks, or the machine's."""
+"""Completion in real shells on a terminal, berth as kubectl's plugin, berth help and berth version. zsh and fish are
+unpacked by ./dev setup services, or installed on the machine."""
 
 import json
 import os
@@ -41,7 +41,7 @@ class Shell:
         for line in begin:
             self._write(line + "\n")
         self._number = 0
-        self.completed("true")  # it reads commands now
+        self.completed("true")  # waits until the shell reads commands
 
     def _write(self, text: str) -> None:
         os.write(self._fd, text.encode())
@@ -58,9 +58,11 @@ class Shell:
         return match
 
     def completed(self, line: str) -> list[str]:
-        """The words of the line after it was typed and TAB was hit: it is given to printf and not run."""
+        """The words of the line after it was typed and TAB was pressed: the line becomes arguments of printf instead of
+        being run."""
         self._number += 1
-        # Control-A: the beginning of the line. The mark is cut in two, so that the line's echo does not look like it.
+        # Control-A moves to the beginning of the line. The mark is split in two, so that the echo of the line does not
+        # match it.
         self._write(line + "\t\x01printf '<%s>' 'end''" + str(self._number) + "' \r")
         words = self._read_until(rf"<end{self._number}>((?:<[^<>]*>)*)")[1]
         return re.findall(r"<([^<>]*)>", words)
@@ -111,7 +113,7 @@ class CompletionTest(BerthTest):
         ]
         for name, line, want in cases:
             with self.subTest(name):
-                # zsh takes the slash away when the line is accepted.
+                # zsh removes the slash when the line is accepted.
                 self.assertEqual([word.rstrip("/") for word in complete(line)], want)
 
     def test_bash(self):
@@ -125,7 +127,7 @@ class CompletionTest(BerthTest):
         zsh = program(self, "zsh", "/bin/zsh")
         root = os.environ.get("BERTH_SERVICES", "")
         begin = ["PS1='$ '; bindkey -e; setopt noautomenu"]
-        if root and zsh.startswith(root):  # unpacked and not installed
+        if root and zsh.startswith(root):  # unpacked instead of installed
             begin.append(f"module_path=({root}/usr/lib/*/zsh/5.9); fpath=({root}/usr/share/zsh/functions/**/*(/N))")
         begin += ["autoload -Uz compinit && compinit -u -D", "source <(berth completion zsh)"]
         shell = Shell(self, self.work, [zsh, "-f", "-i"], self.environment, *begin)

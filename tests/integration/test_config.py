@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""berth run --config: what the file says is what happens to the pods."""
+"""berth run --config: settings of the file take effect."""
 
 import json
 import time
@@ -76,7 +76,7 @@ class Configuration(BerthTest):
         spread = self.bind_one_by_one(api, "spread", "default-scheduler", 6)
         self.assertEqual(sorted(set(spread)), sorted({"n1", "n2", "n3", "n4"} - set(packed)), f"spread: {spread}, packed: {packed}")
         self.assertEqual(sorted(spread.count(node) for node in set(spread)), [2, 2, 2])
-        # Each profile signs its events.
+        # Each profile's events have its name.
         wait_until("12 events", lambda: len(self.reporters(api)) == 12)
         self.assertEqual(sorted(self.reporters(api)), ["default-scheduler"] * 6 + ["packer"] * 6)
         api.create(PODS, pod("stranger", scheduler="berth"))
@@ -95,19 +95,19 @@ class Configuration(BerthTest):
 
     def test_a_limit_of_requests(self):
         berth, api = self.schedule(BEGIN + "clientConnection: {qps: 2, burst: 1}\nprofiles: [{}]\n")
-        # Lists and watches of all kinds come first.
+        # Lists and watches of all kinds are requested first.
         api.create(PODS, pod("first"))
         wait_until("the first pod is bound", lambda: node_of(api.get(PODS + "/first")))
         begin = time.monotonic()
         for number in range(7):
             api.create(PODS, pod(f"p-{number}"))
         wait_until("all are bound", lambda: all(node_of(each) for each in api.pods()))
-        # Six more bindings at two a second, after a first one that need not wait.
+        # Six more bindings at two a second, after a first one that does not wait.
         self.assertGreater(time.monotonic() - begin, 2.5)
         self.assertEqual(berth.end(), 0, berth.lines("err"))
 
     def cluster_of_one_pod(self, to_binding: bytes = b"") -> FakeApiServer:
-        """An API server with a node and a pod that fits there, and the answer to each binding: none, by default."""
+        """An API server with a node and a pod that fits there, and the response to each binding: none, by default."""
         items = one_pod_and_room()
 
         def first(method: str, path: str) -> bytes | None:
@@ -127,9 +127,9 @@ class Configuration(BerthTest):
             return int(clock.group(1)) * 3600 + int(clock.group(2)) * 60 + float(clock.group(3))
 
         first, second, third = began(1), began(2), began(3)
-        # One second, by default.
+        # The default is one second.
         self.assertGreater((second - first) % 86400, 2.5)
-        # Twice the first wait, by default.
+        # The default is twice the first wait.
         self.assertGreater((third - second) % 86400, 2.5)
         self.assertLess((third - second) % 86400, 5.9)
         self.assertEqual(berth.end(), 0, berth.lines("err"))

@@ -37,7 +37,7 @@ class Demo(BerthTest):
         self.assertTrue([line for line in lines if re.match(r"^nginx-\S+\s+Pending\s+<none>", line)], "pods wait first")
         header = next(i for i, line in enumerate(lines) if line.startswith("POD "))
         self.assertRegex(lines[header + 1], r"^nginx-", "no table without pods")
-        # The first pod finds five equal nodes, the others a node that is less free.
+        # The first pod finds five equal nodes, later ones a node with less free room.
         whys = {match.group(3) for match in last}
         self.assertIn("best of 5 feasible nodes: equal to 4 others, chosen by chance", whys)
         self.assertGreaterEqual(len(whys), 2, whys)
@@ -52,7 +52,7 @@ class Demo(BerthTest):
 
     def test_more_pods_than_fit(self):
         """The demo ends when the scheduler has refused the rest, not when its time is up."""
-        demo = Process(self, "demo", "--nodes", "1", "--replicas", "120")  # a node takes 40 of them
+        demo = Process(self, "demo", "--nodes", "1", "--replicas", "120")  # a node has room for 40 of them
         self.assertEqual(demo.wait(60), 1)
         lines = demo.lines("err")
         self.assertEqual(len(lines), 1, lines)
@@ -92,7 +92,7 @@ class Demo(BerthTest):
         shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text).replace("\r", "")
         tail = [line for line in shown.splitlines() if line.strip()][-3:]
         self.assertTrue(all(POD_LINE.match(line.strip()) for line in tail), shown)
-        # Redrawing in place: each frame starts where the one before did, so the cursor goes up.
+        # Redraws in place: each frame starts where the previous one did, so that the cursor moves up.
         self.assertRegex(text, r"\x1b\[\d*[AF]")
 
     def serve(self) -> tuple[Process, Api]:

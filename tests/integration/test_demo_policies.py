@@ -18,7 +18,8 @@ ROW = re.compile(r"^(node-\d+) +(.*)$")
 
 
 class Shown:
-    """What a demo printed: a row a node, before and after, with the column that matters and the pods of each workload."""
+    """The output of a demo: a row for each node, before and after, with the policy's column and the pods of each
+    workload."""
 
     def __init__(self, lines: list[str]):
         self.lines = lines
@@ -63,7 +64,7 @@ class DemoPolicies(BerthTest):
         return shown
 
     def check(self, policy: str) -> Shown:
-        """The demo with seed 1, which the policy's page shows."""
+        """Compares the demo with seed 1 with the policy's page."""
         shown = self.demo(policy, "--seed", "1")
         page = ROOT / "docs" / "policies" / f"{policy}.md"
         command = f"$ berth demo --policy {policy} --seed 1"
@@ -81,7 +82,7 @@ class DemoPolicies(BerthTest):
         return shown
 
     def check_scenario(self, name: str, page: Path) -> Shown:
-        """The same for what is no policy."""
+        """The same for demos without a policy."""
         demo = Process(self, "demo", "--scenario", name, "--seed", "1")
         self.assertEqual(demo.wait(90), 0, demo.lines("err"))
         self.assertEqual(demo.lines("err"), [])
@@ -192,7 +193,7 @@ class DemoPolicies(BerthTest):
         self.assertNotEqual(*pair, "a pair is kept apart")
 
     def check_example(self, policy: str):
-        """The page's YAML is the example, without its comment."""
+        """The page's YAML must be the example without its comment."""
         example = [line for line in (ROOT / "examples" / "rebalance" / f"{policy}.yaml").read_text().splitlines() if not line.startswith("#")]
         self.assertIn("```yaml\n" + "\n".join(example) + "\n```", (ROOT / "docs" / "policies" / f"{policy}.md").read_text())
 
@@ -206,7 +207,7 @@ class DemoPolicies(BerthTest):
         demo = Process(self, "demo", "--policy", "best-price", "--serve", "--listen", address)
         demo.wait_for("out", re.escape(f"http://{address}"))
         api = Api(address)
-        # node-1 becomes the cheapest; the next pods see it.
+        # node-1 becomes the cheapest, which the next pods see.
         status, answer = api.call("PATCH", "/api/v1/nodes/node-1", {"metadata": {"annotations": {"berth.dev/price": "0.01"}}}, Api.MERGE_PATCH)
         self.assertEqual(status, 200, answer)
         status, answer = api.call("PATCH", "/apis/apps/v1/namespaces/default/deployments/web/scale", {"spec": {"replicas": 13}}, Api.MERGE_PATCH)

@@ -37,8 +37,7 @@ def rights() -> set[tuple[str, str, str]]:
 
 
 class Guard:
-    """Stands before an API server and lets those requests through that the rights allow, and /version. Keeps what it
-    refused."""
+    """A proxy for an API server that passes requests which the rights allow, and /version. Records refused requests."""
 
     def __init__(self, test: unittest.TestCase, api: Api, allowed: set[tuple[str, str, str]]):
         self.refused = []
@@ -89,8 +88,8 @@ class Explain(BerthTest):
         return json.loads(out)
 
     def test_the_page_shows_what_is_printed(self):
-        """Each block of docs/explain.md that begins with "$ berth explain" is what the command prints. Those with --scheduler
-        are test_explain_port.py's."""
+        """Each block of docs/explain.md that begins with "$ berth explain" is the command's output.
+        test_explain_port.py tests those with --scheduler."""
         api = self.shop()
         text = PAGE.read_text()
         blocks = re.findall(r"(?ms)^```console\n(\$ berth (explain [^\n]*)\n(.*?))^```", text)
@@ -130,7 +129,7 @@ class Explain(BerthTest):
         self.assertTrue(said["wokenBy"])
         out, _ = self.run_explain(api.url, "pod", "-n", "shop", "checkout", "-o", "yaml", status=3)
         self.assertIn("state: Refused\n", out)
-        # What it names, done.
+        # Applies the change that the explanation names.
         status, answer = api.call("PATCH", "/api/v1/nodes/old-1", {"spec": {"unschedulable": None}}, Api.MERGE_PATCH)
         self.assertEqual(status, 200, answer)
         said = self.json_of(api, "shop/checkout")
@@ -213,7 +212,7 @@ class Explain(BerthTest):
         self.assertRegex(err, "extender http://127.0.0.1:1 is not asked")
 
     def test_the_role_is_enough(self):
-        """deploy/questions-role.yaml: nothing else is asked for, and nothing of it is missing."""
+        """deploy/questions-role.yaml has exactly the rights that are needed."""
         api = self.shop()
         guard = Guard(self, api, rights())
         with_role, err = self.run_explain(guard.url, "pod", "shop/checkout", "-o", "json", status=3)
@@ -266,7 +265,7 @@ class Explain(BerthTest):
             explain = Process(self, "explain", "pod", "x", "--master", f"http://127.0.0.1:{silent.getsockname()[1]}")
             connection, _ = silent.accept()
             with connection:
-                connection.recv(1)  # it has asked, and would wait for long
+                connection.recv(1)  # the client has sent its request, and would wait for long
                 self.assertEqual(explain.end(), 1)
         self.assertEqual(len(explain.lines("err")), 1, explain.lines("err"))
 

@@ -16,13 +16,14 @@ from test_explain import PAGE, SHOP, shop_cluster
 from test_serving import SecurePort
 
 TIME_LIMIT_S = 60.0
-# What the page calls them.
+# The page's name for the port.
 PAGE_URL = "https://10.0.0.7:10259"
 PAGE_CA = "ca.crt"
 
 
 class Reviews:
-    """TokenReview and SubjectAccessReview: the token "jane" is jane's, who may read `allowed`, a pattern of paths."""
+    """Answers TokenReview and SubjectAccessReview: the token "jane" belongs to jane, who may read the paths that match
+    `allowed`."""
 
     def __init__(self, test: unittest.TestCase, allowed: str):
         self.asked = []
@@ -56,7 +57,7 @@ def kubeconfig(server: str, token: str = "") -> str:
 
 class ExplainPort(BerthTest):
     def cluster(self) -> Api:
-        """That of docs/explain.md, without the pod that would evict others."""
+        """The cluster of docs/explain.md without the pod that would evict others."""
         _, api = self.api_server()
         shop_cluster(api)
         api.call("DELETE", f"{SHOP}/checkout")
@@ -66,8 +67,8 @@ class ExplainPort(BerthTest):
         api.create(SHOP, pod("import", "9", priorityClassName="shop"))
 
     def settled(self, api: Api, port: SecurePort) -> None:
-        """With a pod that fits nowhere. It comes when the other is placed: that is then the first decision of all, and which
-        of two equally good nodes it names follows from the seed and the order of the nodes."""
+        """With a pod that fits nowhere. It is created when the other is placed, which is then the first decision: which
+        of two equal nodes that names depends only on the seed and the order of the nodes."""
         wait_until("report is placed", lambda: node_of(api.get(f"{SHOP}/report")))
         self.create_import(api)
         wait_until("import has been refused, and this has come back", lambda: [
@@ -81,7 +82,7 @@ class ExplainPort(BerthTest):
         return wait_until(f"{name} is explained", look)
 
     def asked_whole(self, port: SecurePort, name: str) -> dict:
-        """On a busy machine the search for changes may be ended before it is through: then once more."""
+        """On a busy machine the search for changes may end before it is complete: then asks once more."""
         def look():
             said = self.asked(port, name)
             return said if said.get("changesComplete", True) else None
@@ -95,7 +96,7 @@ class ExplainPort(BerthTest):
         return done.stdout, done.stderr
 
     def with_certificate(self, api: Api) -> tuple[SecurePort, list[str]]:
-        """A port whose certificate an authority has signed, and the flags that ask it."""
+        """A port with a certificate signed by an authority, and the flags of a client for it."""
         folder = self.folder()
         Certificates(folder).sign("berth", "IP:127.0.0.1")
         port = SecurePort(self, api.url, f"--tls-cert-file={folder}/berth.crt", f"--tls-private-key-file={folder}/berth.key",
@@ -104,13 +105,13 @@ class ExplainPort(BerthTest):
 
     @unittest.skipIf(os.environ.get("BERTH_IS_SLOW") == "1", "the search for changes is bounded in time in a running scheduler")
     def test_the_page_shows_what_is_printed(self):
-        """Each block of docs/explain.md with --scheduler is what the command prints, but for times and seeds."""
+        """Each block of docs/explain.md with --scheduler is the command's output, except for times and seeds."""
         _, api = self.api_server()
         documents = re.split(r"(?m)^---\n", (ROOT / "examples/clusters/explain.yaml").read_text())
         pods = [document for document in documents if re.search(r"(?m)^kind: Pod$", document)]
         api.create_all(self.file("nodes.yaml", "---\n".join(document for document in documents if document not in pods)))
         port, flags = self.with_certificate(api)
-        # Of equally good nodes the seed chooses by their order, which is another one when running pods are read first.
+        # The seed chooses among equal nodes by their order, which depends on whether running pods were read first.
         wait_until("berth has read all nodes", lambda: port.ask("/readyz")[0] == 200)
         api.create_all(self.file("pods.yaml", "---\n".join(document for document in pods if "name: checkout" not in document)))
         self.settled(api, port)
@@ -133,7 +134,7 @@ class ExplainPort(BerthTest):
                 page = page.replace(block, f"$ berth explain pod {command}\n{still(out)}")
                 continue
             with self.subTest(command):
-                # Where a line is broken depends on the length of the seed.
+                # Line breaks depend on the length of the seed.
                 self.assertEqual(still(printed).split(), still(out).split())
         if os.environ.get("BERTH_WRITE_DOCS"):
             PAGE.write_text(page)

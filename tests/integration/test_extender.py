@@ -16,8 +16,8 @@ REQUESTS = "berth_extender_requests_total"
 
 
 class Extender:
-    """An extender by functions: verbs[verb](body) gives what is written as JSON, bytes that are the whole body, or a
-    number: a bare status. Ended with the test."""
+    """An extender by functions: verbs[verb](body) returns a value that is written as JSON, bytes as the whole body, or
+    a number as a status without body. Ended with the test."""
 
     def __init__(self, test: unittest.TestCase, tls: ssl.SSLContext | None = None, **verbs):
         self.verbs = verbs
@@ -51,7 +51,7 @@ class Extender:
         server.start(test, self.closing)
 
     def questions(self, verb: str, name: str) -> list[dict]:
-        """About the pod of that name."""
+        """The requests about the pod with this name."""
         return [body for path, body in self.asked if path.endswith("/" + verb) and name in (body.get("Pod", {}).get("metadata", {}).get("name"), body.get("PodName"))]
 
 
@@ -62,7 +62,7 @@ def names(body: dict) -> list[str]:
 
 
 def keep(*wanted: str, **more):
-    """A filter that leaves these nodes, in the form in which it was asked."""
+    """A filter that leaves these nodes, in the form of the request."""
 
     def answer(body: dict) -> dict:
         left = [name for name in names(body) if name in wanted]
@@ -117,7 +117,7 @@ class ExtenderTest(BerthTest):
         extender = Extender(self, filter=keep(nodes[2]))
         self.start(api, {"urlPrefix": extender.url, "filterVerb": "filter", "nodeCacheCapable": True,
                          "managedResources": [{"name": "example.com/seat", "ignoredByScheduler": True}]})
-        # No node has a seat: that is for the extender to say.
+        # No node has a seat, which only the extender knows.
         wants = pod("wants")
         wants["spec"]["containers"][0]["resources"] = {"requests": {"example.com/seat": "1"}, "limits": {"example.com/seat": "1"}}
         create_pod(api, wants)
@@ -146,7 +146,7 @@ class ExtenderTest(BerthTest):
                                                    if e["reason"] == "Scheduled" and e["regarding"]["name"] == "p"])
 
     def test_extenders_that_misbehave(self):
-        """One line each, on the pod and in the log; when the extender is well again the pod is placed."""
+        """Each failure is one line on the pod and in the log; when the extender works again the pod is placed."""
         _, api = self.api_server(nodes=2)
         nodes = sorted(api.ready_nodes())
         extender = Extender(self, filter=keep(*nodes))
@@ -175,8 +175,9 @@ class ExtenderTest(BerthTest):
                 create_pod(api, pod(name))
                 message = refused(api, name, pattern)
                 self.assertNotIn("\n", message)
-                extender.verbs["filter"] = lambda body: {"nodenames": body["NodeNames"]}  # as Go reads it, in any case
-                if name == "nobody":  # any event brings it back
+                # keys in any case, as Go reads them
+                extender.verbs["filter"] = lambda body: {"nodenames": body["NodeNames"]}
+                if name == "nobody":  # any event wakes it
                     create_pod(api, pod("event", nodeName=nodes[0]))
                 placed(api, name)
         berth.wait_for("err", 'An extender fails" extender=')
@@ -229,7 +230,7 @@ class ExtenderTest(BerthTest):
         self.assertNotIn("nodeName", find_pod(api, "p")["spec"])
 
     def test_pods_that_no_extender_cares_about_need_none(self):
-        """A pod that waits for an extender holds up others as long as the time-out, as with kube-scheduler."""
+        """As in kube-scheduler, a pod that waits for an extender delays others until the time-out."""
         _, api = self.api_server(nodes=1)
         extender = Extender(self, filter=lambda body: extender.closing.wait(2) and {} or {"NodeNames": body["NodeNames"]})
         self.start(api, {"urlPrefix": extender.url, "filterVerb": "filter", "nodeCacheCapable": True, "httpTimeout": "500ms",

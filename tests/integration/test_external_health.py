@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ExternalHealth on a whole berth: sources that are good, bad, late and gone; a real Alertmanager; a real Nagios."""
+"""ExternalHealth with a whole berth: sources that are good, bad, slow or gone; a real Alertmanager; a real Nagios."""
 
 import json
 import time
@@ -34,7 +34,7 @@ def inventory(url: str, **more) -> dict:
 
 
 def machines(**states: str) -> str:
-    """{"node_1": "ok", "node_2": "the words of a bad one"} as the inventory says it."""
+    """The inventory's form of {"node_1": "ok", "node_2": "the message of a bad one"}."""
     return json.dumps({"machines": [{"host": name.replace("_", "-"), "state": "ok" if words == "ok" else "broken", "why": words}
                                     for name, words in states.items()]})
 
@@ -99,7 +99,7 @@ class ExternalHealth(BerthTest):
             metrics.wait_for(1, UNKNOWN, profile=f"half-{way}")
             create_pod(api, pod(f"half-{way}", scheduler=f"half-{way}"))
             self.assertIn(placed(api, f"half-{way}"), ("node-2",) if way == "closed" else ("node-1", "node-2"))
-        # Once good answers come, those that failed closed go on.
+        # With good answers, the nodes that failed closed are used again.
         for name in answers:
             outside.answers[f"/{name}"] = Reply(good)
         for name in answers:
@@ -148,7 +148,7 @@ class ExternalHealth(BerthTest):
         create_pod(api, pod("b", scheduler="safe"))
         self.assertIn("1 node(s) called bad by alertmanager: DiskFails: a disk of node-2 has bad sectors",
                       refused(api, "b", "called bad"))
-        # Somebody silences one: the node may be used again.
+        # With a silence, the node may be used again.
         post("/api/v2/silences", {"matchers": [{"name": "instance", "value": "node-1:9100", "isRegex": False}],
                                   "startsAt": at(0), "endsAt": at(10), "createdBy": "me", "comment": "known"})
         self.assertEqual(placed(api, "b"), "node-1")
@@ -182,12 +182,12 @@ class ExternalHealth(BerthTest):
         nagios.set("node-2", True, "PING OK")
         self.assertEqual(placed(api, "b"), "node-2")
 
-        # Without the password there is no word at all.
+        # Without the password the request fails.
         metrics.wait_for(lambda count: count > 0, REQUESTS, profile="stranger", result="error")
         create_pod(api, pod("d", scheduler="stranger"))
         refused(api, "d", "without fresh word from nagios")
 
-        # The CGI goes on answering when the daemon is gone, with what is ever older.
+        # The CGI still answers when the daemon is gone, with ever older data.
         nagios.service.kill()
         metrics.wait_for(1, STALE, profile="closed")
         self.assertEqual(metrics.value(REQUESTS, profile="closed", result="error"), 0)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gangs by annotation, and the reservation for one that waits, with `berth run` and the configuration of docs/pod-groups.md."""
+"""Gangs by annotation, and the reservation for a waiting one, with `berth run` and the configuration of
+docs/pod-groups.md."""
 
 import re
 import subprocess
@@ -58,7 +59,7 @@ class GangsByAnnotation(BerthTest):
         self.assertEqual(self.bound(api), {"alone"})
         api.create(PODS, member("c", "3"))
         wait_until("the gang is bound", lambda: self.bound(api) == {"alone", "a", "b", "c"})
-        # Mended, it is the fourth.
+        # After its correction, it is the fourth member.
         status, _ = api.call("PATCH", f"{PODS}/bad", {"metadata": {"annotations": {"berth.dev/min-count": "3"}}}, Api.MERGE_PATCH)
         self.assertEqual(status, 200)
         wait_until("it is bound", lambda: "bad" in self.bound(api))

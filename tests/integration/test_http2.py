@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HTTP/2 with TLS, as curl and a client of our own speak it with the embedded API server and with the secure port."""
+"""HTTP/2 with TLS on the embedded API server and on the secure port, with curl and with a client of our own."""
 
 import base64
 import json
@@ -14,7 +14,7 @@ from support import BerthTest, Process, clean_environment, free_port
 
 SETTINGS, GOAWAY = 4, 7
 MAX_CONCURRENT_STREAMS = 3
-# :method GET, :scheme https, :path /healthz and :authority as HPACK writes them without compression.
+# :method GET, :scheme https, :path /healthz and :authority, as HPACK encodes them without compression.
 GET_HEALTHZ = b"\x82\x87\x04\x08/healthz\x01\x09localhost"
 
 
@@ -28,7 +28,8 @@ def frame(kind: int, flags: int, stream: int, payload: bytes) -> bytes:
 
 
 class Frames:
-    """What a server says to who asks for /healthz and then listens, until it ends or nothing comes for a second."""
+    """The frames that a server sends to a client that requests /healthz and then reads until the connection ends or is
+    idle for a second."""
 
     def __init__(self, port: int):
         context = ssl.create_default_context()
@@ -80,7 +81,7 @@ class Http2(BerthTest):
             self.assertEqual(version, spoken)
             self.assertEqual(json.loads(body)["kind"], "NodeList")
 
-        # A watch, and other requests beside it; each event comes as it happens.
+        # A watch, with other requests on the same connection; each event arrives as it happens.
         watch = subprocess.Popen(["curl", "--silent", "--no-buffer", "--http2", *known, url + "/api/v1/configmaps?watch=1"],
                                  stdout=subprocess.PIPE, text=True, env=clean_environment())
         try:
@@ -98,7 +99,7 @@ class Http2(BerthTest):
             watch.wait()
             watch.stdout.close()
 
-        # Many at once share a connection.
+        # Many requests at once share a connection.
         asked = [part for _ in range(20) for part in ("--output", "/dev/null", url + "/api/v1/nodes")]
         done = curl("--http2", "--parallel", *known, "--write-out", "%{http_code} %{http_version} %{num_connects}\n", *asked)
         answers = [line.split() for line in done.stdout.splitlines()]
@@ -127,7 +128,7 @@ class Http2(BerthTest):
                 said = Frames(port)
                 self.assertEqual(said.protocol, protocol)
                 self.assertEqual(said.settings.get(MAX_CONCURRENT_STREAMS), streams)
-                # Who is anonymous may ask once a connection, as in kube-scheduler since CVE-2023-44487.
+                # An anonymous client may send one request per connection, as in kube-scheduler since CVE-2023-44487.
                 self.assertEqual((said.goaway_code, said.has_ended), (0, True) if is_ended else (None, False))
                 done = curl("--insecure", "--http2", "--write-out", " %{http_version}", f"https://127.0.0.1:{port}/healthz")
                 self.assertEqual(done.stdout, "ok 2" if protocol == "h2" else "ok 1.1", done.stderr)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The image that tools/image.py makes: it says of itself what is true, and what is in it is enough to run berth."""
+"""The image that tools/image.py makes: its metadata is right, and its content is enough to run berth."""
 
 import gzip
 import hashlib
@@ -43,7 +43,7 @@ class Image(unittest.TestCase):
         return data
 
     def parts(self) -> tuple[dict, bytes]:
-        """The image's configuration and its layer, by the OCI layout."""
+        """The image's configuration and its layer, from the OCI layout."""
         self.assertEqual(json.loads(self.files["oci-layout"]), {"imageLayoutVersion": "1.0.0"})
         (index,) = json.loads(self.files["index.json"])["manifests"]
         self.assertEqual(index["annotations"]["io.containerd.image.name"], "example.com/berth:1")
@@ -56,7 +56,7 @@ class Image(unittest.TestCase):
         self.assertEqual(config["config"]["Entrypoint"], ["/usr/bin/berth"])
         self.assertEqual(config["config"]["User"], "65532:65532")
         self.assertEqual(config["rootfs"]["diff_ids"], ["sha256:" + hashlib.sha256(gzip.decompress(layer)).hexdigest()])
-        # The same by what docker load reads.
+        # The same through the files that docker load reads.
         (docker,) = json.loads(self.files["manifest.json"])
         self.assertEqual(docker["RepoTags"], ["example.com/berth:1"])
         self.assertEqual(json.loads(self.files[docker["Config"]]), config)
@@ -71,7 +71,8 @@ class Image(unittest.TestCase):
             (docker,) = json.load(tar.extractfile("manifest.json"))
             config = json.load(tar.extractfile(docker["Config"]))["config"]
         self.assertEqual(config["Entrypoint"], ["/usr/bin/kube-scheduler"])
-        # kubeadm's /etc/kubernetes/scheduler.conf is root's, with mode 0600; its manifest's command is found by PATH.
+        # kubeadm's /etc/kubernetes/scheduler.conf belongs to root with mode 0600; the command in its manifest is found
+        # through PATH.
         self.assertEqual(config["User"], "0:0")
         self.assertEqual(config["Env"], ["PATH=/usr/bin"])
 
@@ -82,7 +83,8 @@ class Image(unittest.TestCase):
         self.assertEqual(again.read_bytes(), self.archive.read_bytes())
 
     def test_libraries_by_name_are_those_that_the_loader_finds(self) -> None:
-        """As for a program that this machine cannot run: of a sysroot, which here is the machine itself."""
+        """For a program that this machine cannot run, libraries are taken from a sysroot, which is the machine itself
+        here."""
         by_name = self.root / "by-name.tar"
         done = make(by_name, "--tag", "example.com/berth:1", "--add", f"{self.root}/rule.lua:/etc/berth/rule.lua", "--sysroot", "/")
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -108,13 +110,13 @@ class Image(unittest.TestCase):
         for name, member in members.items():
             self.assertEqual((member.uid, member.gid, member.mtime), (0, 0, 0), name)
             self.assertFalse(member.mode & 0o6000, name)
-        # Nothing but berth and libraries is a program: no shell, no package manager.
+        # Only berth and libraries are executable: no shell, no package manager.
         programs = [name for name, member in members.items() if member.isfile() and member.mode & 0o111]
         self.assertEqual([name for name in programs if ".so" not in name], ["usr/bin/berth"])
 
         if os.geteuid() != 0:
             self.skipTest("only root may change the root directory")
-        # The whole of berth at work with nothing but these files, as the image's user.
+        # berth runs with nothing but these files, as the image's user.
         demo = subprocess.run(["chroot", "--userspec=65532:65532", str(folder), "/usr/bin/berth", "demo", "--nodes", "2"],
                               capture_output=True, text=True, timeout=120, env=clean_environment(), check=False)
         self.assertEqual(demo.returncode, 0, demo.stderr)

@@ -299,7 +299,7 @@ class Kubectl(BerthTest):
         names = re.findall(r"(?m)^(\S+) created$", applied)
         self.assertEqual(len(names), KINDS.count("\nkind:"), applied)
         again = self.kubectl("apply", "-f", str(manifest))
-        # Lists that are replaced as a whole differ by what the server fills in: kubectl sends them anew on any server.
+        # Lists that are replaced as a whole differ by the server's defaults: kubectl sends them again with any server.
         for name in names:
             want = "configured" if name.split("/")[1] in ("numbered", "closed", "hook", "slice") else "unchanged"
             self.assertIn(f"{name} {want}", again)
@@ -333,7 +333,7 @@ class Kubectl(BerthTest):
         self.assertIn('Apply failed with 1 conflict: conflict with "kubectl": .data.a', conflict)
         self.kubectl("apply", "--server-side", "--field-manager", "other", "--force-conflicts", "-f", "-", stdin=changed)
         self.assertEqual(self.kubectl("get", "configmap", "owned", "-o", "jsonpath={.data.a}"), "9")
-        # What client-side apply owns, kubectl takes over; and what it does not apply any more goes.
+        # kubectl takes over fields owned by client-side apply; fields that it no longer applies are removed.
         plain = text.replace("owned", "taken")
         self.kubectl("apply", "-f", "-", stdin=plain)
         self.kubectl("apply", "--server-side", "-f", "-", stdin=plain.replace("a: '1', b: '2'", "a: '3'"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which kube-scheduler `berth run` follows: the API server's version says it, and may come late."""
+"""Which kube-scheduler `berth run` follows: it depends on the API server's version, which may become known late."""
 
 import json
 import unittest

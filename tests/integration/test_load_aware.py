@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""LoadAware on a whole berth: measurements that are good, bad, late and gone; metrics.k8s.io at the API server; a real
+"""LoadAware with a whole berth: measurements that are good, bad, slow or gone; metrics.k8s.io at the API server; a real
 Prometheus."""
 
 import http.client
@@ -30,13 +30,13 @@ def configuration(*profiles: dict) -> str:
 
 
 def prometheus(url: str, **more) -> dict:
-    """Arguments with short times."""
+    """Arguments with short intervals."""
     return {"source": "prometheus", "interval": "1s", "timeout": "1s", "freshness": "4s", "futureTolerance": "2s",
             "hotThreshold": 80, "prometheus": {"url": url, "cpuQuery": "cpu", "nodeLabel": "node"}, **more}
 
 
 def vector(shares: dict, at: float | None = None) -> str:
-    """What Prometheus says; `shares` are texts or numbers by node."""
+    """A response of Prometheus; `shares` are texts or numbers by node."""
     at = time.time() if at is None else at
     return json.dumps({"status": "success", "data": {"resultType": "vector", "result": [
         {"metric": {"node": node}, "value": [at, str(share)]} for node, share in shares.items()]}})
@@ -47,7 +47,7 @@ def use(**by_node) -> dict:
 
 
 class MetricsApi:
-    """A proxy in front of an API server that answers metrics.k8s.io itself, as an aggregated API does."""
+    """A proxy for an API server that answers metrics.k8s.io itself, like an aggregated API."""
 
     PATH = "/apis/metrics.k8s.io/v1beta1/nodes"
 
@@ -97,7 +97,7 @@ class MetricsApi:
 
 
 class Exporter:
-    """What Prometheus scrapes: the share of each node in use."""
+    """A target that Prometheus scrapes: the utilisation of each node."""
 
     def __init__(self, test: unittest.TestCase, shares: dict):
         self.shares = shares
@@ -130,7 +130,7 @@ class LoadAware(BerthTest):
         wait_until("berth has heard of it", lambda: len(outside.asked) > asked + 1)
         create_pod(api, pod("waits", scheduler="load"))
         message = refused(api, "waits", "hotter than 80%")
-        # On top of the 98 % there is the first pod.
+        # The first pod comes on top of the 98 %.
         self.assertTrue(message.startswith("0/3 nodes are available: 1 node(s) hotter than 80%: cpu at 100%, 1 node(s) hotter "
                                            "than 80%: cpu at 97%, 1 node(s) hotter than 80%: cpu at 99%. "), message)
         begin = time.monotonic()
@@ -252,7 +252,7 @@ class LoadAware(BerthTest):
         create_pod(api, pod("second", scheduler="load"))
         self.assertEqual(placed(api, "second"), "node-3")
 
-        # A query that Prometheus does not understand is answered with status 400.
+        # Prometheus answers an invalid query with status 400.
         metrics.wait_for(lambda count: count > 0, REQUESTS, profile="wrong", result="error")
         create_pod(api, pod("third", scheduler="wrong"))
         placed(api, "third")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The log of `berth run` as those read it who read kube-scheduler's: collectors' parsers by their regular expressions, people
-by kube-scheduler's messages, and --vmodule by its sources."""
+"""The log of `berth run` for readers of kube-scheduler's log: regular expressions of log collectors, kube-scheduler's
+messages, and --vmodule by its sources."""
 
 import json
 import re
@@ -12,7 +12,7 @@ from outside import create_pod, placed
 from support import Api, BerthTest, Process, berth_binary, clean_environment, pod, wait_until
 
 HEADER = r"[IWEF]\d{4} \d{2}:\d{2}:\d{2}\.\d{6}\s+\d+ [^ :]+:\d+\] "
-# Each has to take every line apart.
+# Each of these must parse every line.
 PARSERS = {
     "Fluent Bit and Promtail": r"^(?P<level>[IWEF])(?P<month>\d{2})(?P<day>\d{2}) (?P<time>\d{2}:\d{2}:\d{2}\.\d+)\s+"
                                r"(?P<threadid>\d+) (?P<file>[^ :]+):(?P<line>\d+)\] (?P<message>.*)$",
@@ -23,7 +23,7 @@ PARSERS = {
 
 
 def run_program(*command: str) -> tuple[int, str]:
-    """Its exit status, and what it says on standard error."""
+    """Returns the exit status and standard error."""
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=60, env=clean_environment(), check=False)
     return done.returncode, done.stderr
 
@@ -96,14 +96,14 @@ class Log(BerthTest):
                 self.assertEqual({message for message in known if message in text}, wanted, text)
 
     def test_a_log_that_nobody_reads_stops_nothing(self):
-        """All pods are bound while the pipe is full; then everything is there, up to the last line."""
+        """All pods are bound while the pipe is full; once it is read, the log is complete."""
         _, api = self.api_server(4)
         berth = subprocess.Popen([berth_binary(), "run", "--master", api.url, "--leader-elect=false", "-v=10"],
                                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                                  env=clean_environment())
         self.addCleanup(berth.stderr.close)
         self.addCleanup(lambda: berth.poll() is None and berth.kill())
-        # A pipe holds 64 KiB; the scores of one pod on four nodes take 5.
+        # A pipe holds 64 KiB; the scores of one pod on four nodes take 5 KiB.
         names = [f"p{number}" for number in range(80)]
         for name in names:
             create_pod(api, pod(name, cpu="10m"))
@@ -138,7 +138,7 @@ class Log(BerthTest):
         self.assertFalse([line for line in berth.lines("out") if not line.startswith("I")])
 
     def test_what_ends_the_program_is_a_line_of_the_log(self):
-        """As kube-scheduler's: plain while the flags are read, a line of the log from then on."""
+        """As with kube-scheduler: plain text while flags are parsed, a log line from then on."""
         link = self.folder() / "kube-scheduler"
         link.symlink_to(berth_binary())
         cases = [
@@ -153,7 +153,7 @@ class Log(BerthTest):
                 status, said = run_program(link, *arguments)
                 self.assertEqual(status, 1)
                 self.assertRegex(said, wanted)
-        # People who type `berth run` read it as it is, unless they ask for JSON.
+        # Errors of `berth run` are plain text on a terminal, unless JSON is requested.
         self.assertRegex(run_program(berth_binary(), "run", "--config=/nonexistent")[1], r"^berth: .*/nonexistent.*\n$")
         self.assertRegex(run_program(berth_binary(), "run", "--config=/nonexistent", "--logging-format=json")[1], r"^\{")
 

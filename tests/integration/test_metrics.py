@@ -12,7 +12,8 @@ import urllib.request
 from outside import Metrics, Service, create_pod, free_port, placed, program
 from support import BerthTest, Process, pod, wait_until
 
-# Of kubernetes-mixin: what its rules record, with their quantiles, and the expressions of its dashboard "Scheduler".
+# From kubernetes-mixin: metrics of its recording rules, with their quantiles, and the expressions of its dashboard
+# "Scheduler".
 RECORDED = ["scheduler_scheduling_attempt_duration_seconds", "scheduler_scheduling_algorithm_duration_seconds",
             "scheduler_pod_scheduling_sli_duration_seconds"]
 QUANTILES = ["0.99", "0.9", "0.5"]
@@ -27,7 +28,7 @@ DASHBOARD = [
     f"rate(process_cpu_seconds_total{{{SELECTOR}}}[5m])",
 ]
 
-# Nothing is read again while all is well: there are series, and no requests to take a quantile of.
+# Without errors nothing is read again: there are series, but no requests for a quantile.
 QUIET = f'histogram_quantile(0.99, sum(rate(rest_client_request_duration_seconds_bucket{{{SELECTOR},verb="GET"}}[5m])) by (verb, le))'
 
 
@@ -88,7 +89,7 @@ class PrometheusTest(BerthTest):
                          {(f"cluster_quantile:{metric}:histogram_quantile", "ok", "") for metric in RECORDED}
                          | {("KubeSchedulerDown", "ok", "inactive")})
 
-        # What Prometheus itself made of the text: every family has its type and its help.
+        # Prometheus's own reading of the text: every family has its type and its help.
         metadata = self.ask("/api/v1/metadata")
         self.assertFalse([name for name, said in metadata.items() if not said[0]["help"] or said[0]["type"] == "unknown"])
         context = ssl.create_default_context()
@@ -100,7 +101,7 @@ class PrometheusTest(BerthTest):
 
 
 class LinterTest(BerthTest):
-    """promtool's rules: names, units, help texts. It has nothing to say, not of upstream's names either."""
+    """promtool's rules for names, units and help texts: it reports nothing, even about upstream's names."""
 
     def lint(self, binary: str, text: bytes) -> str:
         done = subprocess.run([binary, "check", "metrics"], input=text, capture_output=True, timeout=60)
@@ -111,7 +112,7 @@ class LinterTest(BerthTest):
         _, api = self.api_server(1)
         berth = Process(self, "run", "--master", api.url, "--metrics-bind-address=127.0.0.1:0", "--leader-elect-retry-period=1s")
         metrics = Metrics(berth)
-        # Evictions, too: a pod that takes the whole node, and one that is worth more.
+        # Evictions, too: a pod that takes the whole node, and one of higher priority.
         api.create("/apis/scheduling.k8s.io/v1/priorityclasses",
                    {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 1000})
         node = api.get("/api/v1/nodes")["items"][0]
@@ -125,7 +126,7 @@ class LinterTest(BerthTest):
         self.assertEqual(metrics.value("scheduler_preemption_attempts_total"), 1)
         text = metrics.text().encode()
         self.assertEqual(self.lint(binary, text), "")
-        # It would say so.
+        # The control: promtool reports an error.
         slip = b"# HELP berth_slips A slip.\n# TYPE berth_slips counter\nberth_slips 1\n"
         self.assertRegex(self.lint(binary, text + slip), r"^berth_slips [^\n]*_total[^\n]*\n$")
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plugin of one's own: examples/own-plugin, built outside of the tree against an installed berth, and shared objects."""
+"""An author's own plugin: examples/own-plugin, built outside of the tree with an installed berth, and shared
+objects."""
 
 import os
 import re
@@ -18,7 +19,7 @@ BUILD = Path(os.environ["BERTH_BUILD"])
 PODS = "/api/v1/namespaces/default/pods"
 TEAM = "example.com/team"
 
-# Plugins that must not be loaded, one whose name is taken, and one that fails while it looks at some pods.
+# Plugins that must not be loaded, one with a name that is taken, and one that fails for some pods.
 BAD_PLUGINS = {
     "CMakeLists.txt": """cmake_minimum_required(VERSION 3.25)
 project(bad LANGUAGES CXX)
@@ -34,7 +35,7 @@ target_compile_definitions(newer PRIVATE BERTH_PLUGIN_ABI_VERSION=999)
 [[maybe_unused]] const bool kAborts = (std::abort(), true);
 BERTH_PLUGIN("Aborting", [](berth::PluginArgs&, berth::Handle&) { return std::unique_ptr<berth::Plugin>(); });
 """,
-    # Loads well, and dies, or ends the process, once it is asked.
+    # Loads without an error, and crashes or ends the process when it is called.
     "crashing.cc": """#include <berth/plugin.h>
 #include <csignal>
 #include <cstdlib>
@@ -71,7 +72,7 @@ BERTH_PLUGIN("NodeMatch", [](berth::PluginArgs&, berth::Handle&) { return std::u
 
 
 def run(*arguments: str) -> str:
-    """What the command says; a failure shows all of it."""
+    """The command's output, which a failure shows completely."""
     done = subprocess.run(arguments, capture_output=True, text=True, timeout=200, env=clean_environment())
     if done.returncode != 0:
         raise AssertionError(f"{' '.join(arguments)}: {done.returncode}\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}")
@@ -94,7 +95,7 @@ class OwnPlugin(BerthTest):
         for name, text in BAD_PLUGINS.items():
             (cls.bad / name).write_text(text)
         cls.build(cls.bad)
-        # The directory of plugins as the README has it: the build's own.
+        # The folder of plugins as in the README: the build folder.
         cls.plugins = cls.example / "build"
 
     @classmethod
@@ -112,7 +113,7 @@ class OwnPlugin(BerthTest):
             os.environ["BERTH_BINARY"] = before
 
     def refusal(self, *arguments: str, program: Path | None = None) -> str:
-        """The one line that it says before it ends with 2."""
+        """The single line that it prints before it exits with status 2."""
         process = self.start(program or self.prefix / "bin/berth", "run", "--master", "http://127.0.0.1:1", *arguments)
         self.assertEqual(process.wait(), 2, process.lines("err"))
         lines = process.lines("err")
@@ -120,7 +121,7 @@ class OwnPlugin(BerthTest):
         return lines[0].removeprefix("berth: ")
 
     def place(self, program: Path, *arguments: str) -> None:
-        """Four nodes, two of them with a team: pods go where the plugin says."""
+        """Four nodes, two of them with a team: the plugin decides where pods go."""
         _, api = self.api_server()
         for number, team in enumerate(["red", "blue", "", ""], 1):
             api.create("/api/v1/nodes", {"apiVersion": "v1", "kind": "Node",
@@ -144,7 +145,7 @@ class OwnPlugin(BerthTest):
             self.assertIn(placed[name], nodes, name)
         message = wait_until("the lost one is refused", lambda: self.message(api, "lost"))
         self.assertIn(f"4 node(s) didn't have the pod's {TEAM}", message)
-        # The event that it has registered for.
+        # The event for which the plugin has registered.
         status, _ = api.call("PATCH", "/api/v1/nodes/n4", {"metadata": {"labels": {TEAM: "green"}}}, Api.MERGE_PATCH)
         self.assertEqual(status, 200)
         self.assertEqual(wait_until("it is tried again", lambda: node_of(api.get(f"{PODS}/lost"))), "n4")
@@ -163,7 +164,7 @@ class OwnPlugin(BerthTest):
         self.place(self.plugins / "own-scheduler")
 
     def test_a_shared_object_that_crashes(self) -> None:
-        """`berth plugin test` says which file it was, in which case, and fails."""
+        """`berth plugin test` reports the file and the case, and fails."""
         plugins = self.root / "crashing"
         plugins.mkdir()
         library = plugins / "crashing.so"
@@ -190,7 +191,7 @@ class OwnPlugin(BerthTest):
     def test_its_own_tests(self) -> None:
         self.assertIn("100% tests passed, 0 tests failed out of 1",
                       run("ctest", "--test-dir", str(self.plugins), "--output-on-failure"))
-        # A plugin that is wrong fails them.
+        # A wrong plugin fails its cases.
         wrong = self.root / "wrong"
         shutil.copytree(EXAMPLE, wrong)
         source = wrong / "node_match.cc"
@@ -209,7 +210,7 @@ class OwnPlugin(BerthTest):
         for name in names:
             self.assertRegex(name, r"^(bin/berth|lib/libberth(_testing)?\.a|lib/cmake/berth/[\w.]+|share/berth/[\w.-]+\.yaml|share/man/man1/berth[\w-]*\.1|"
                              r"include/berth/(plugin\.h|(base|api|framework)/\w+\.h|testing/(builders|small_cluster)\.h))$")
-        # Nothing leads back to where it was built.
+        # Installed files must not contain paths of the build.
         for path in [*self.prefix.rglob("*.cmake"), *self.prefix.rglob("*.h")]:
             for place in (BUILD, ROOT):
                 self.assertNotIn(str(place), path.read_text(), path)
@@ -231,7 +232,7 @@ class OwnPlugin(BerthTest):
         self.assertIn('"NodeMacth" does not exist; the nearest name is "NodeName"', self.refusal("--config", str(typo)))
 
     def start_crashing(self) -> tuple[Process, Api]:
-        """A scheduler with the plugin that fails at some pods, and one node."""
+        """A scheduler with the plugin that crashes for some pods, and one node."""
         folder = self.folder()
         shutil.copy(self.bad / "build/crashing.so", folder / "crashing.so")
         config = self.file("crashing.yaml", """apiVersion: kubescheduler.config.k8s.io/v1
@@ -254,7 +255,7 @@ profiles:
         api.create(PODS, pod("before", scheduler="crashing"))
         wait_until("the first is bound", lambda: node_of(api.get(f"{PODS}/before")))
         api.create(PODS, pod("hang", scheduler="crashing"))
-        time.sleep(1)  # Nothing tells that a plugin has begun.
+        time.sleep(1)  # nothing shows that a plugin has begun
         began = time.monotonic()
         self.assertEqual(berth.end(), 1, berth.lines("err"))
         self.assertLess(time.monotonic() - began, 20, "the chart's terminationGracePeriodSeconds")
@@ -278,7 +279,7 @@ profiles:
         wait_until("the process goes on", lambda: is_bound("after"))
         self.assertIn("beginning anew", "\n".join(berth.lines("err")))
         self.assertFalse(is_bound("abort"))
-        # A second failure within a minute is one too many.
+        # A second failure within a minute ends the process.
         create("abort-too")
         self.assertEqual(berth.wait(), -signal.SIGABRT, berth.lines("err"))
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages of docs whose commands are run as they are written, on the embedded cluster: docs/start-here.md. Needs a kubectl on
-the machine. The clusters of which pages show outputs, made as the page says. And docs/events.md, which names each event that the
-sources write."""
+"""Pages of docs whose commands are run as they are written, on the embedded cluster: docs/start-here.md. Needs a
+kubectl on the machine. Also the clusters whose outputs pages show, built as the page says; and docs/events.md, which
+names each event that the sources write."""
 
 import os
 import re
@@ -14,7 +14,7 @@ from support import DEADLINE_S, ROOT, BerthTest, Process, berth_binary, clean_en
 
 KUBECTL = shutil.which("kubectl")
 BLOCK = re.compile(r"^<!-- run by tests/integration/test_pages\.py(?:: (?P<how>[^\n]*))? -->\n```sh\n(?P<text>.*?)^```$", re.S | re.M)
-# Statuses that answer a question: docs/explain.md.
+# Exit statuses that are answers to a question: docs/explain.md.
 SCRIPT = """set -u -o pipefail -o errtrace
 trap 'status=$?; [ $status -eq 3 ] || { echo "$BASH_COMMAND: status $status" >&2; exit 1; }' ERR
 """
@@ -29,7 +29,7 @@ class StartHere(BerthTest):
         blocks = [(match["how"], match["text"]) for match in BLOCK.finditer((ROOT / "docs/start-here.md").read_text())]
         self.assertEqual([how for how, _ in blocks], ["in the background", None, None, None])
         folder = self.folder()
-        # `berth` on the PATH; its port is a free one.
+        # `berth` on the PATH, on a free port.
         tool = folder / "bin/berth"
         tool.parent.mkdir()
         tool.write_text(f'#!/bin/sh\nif [ "$1" = demo ]; then set -- "$@" --listen 127.0.0.1:{free_port()}; fi\n'
@@ -46,12 +46,12 @@ class StartHere(BerthTest):
                               capture_output=True, text=True, timeout=2 * DEADLINE_S, check=False)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn('deployment "web" successfully rolled out', done.stdout)
-        self.assertIn("Insufficient cpu", done.stdout)  # explain, of the pod that is too large
+        self.assertIn("Insufficient cpu", done.stdout)  # explains the pod that is too large
         self.assertRegex(done.stdout, r"(?m)^web-\S+ +1/1 +Running")
 
 
 class Clusters(BerthTest):
-    """Who types what a page says about its cluster gets an output of that page."""
+    """The commands of a page about its cluster produce an output of that page."""
 
     def repeat(self, page: str) -> None:
         text = (ROOT / "docs" / page).read_text()

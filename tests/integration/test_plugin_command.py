@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`berth plugin`: what `new` writes passes `test`, and what `test` says of good, bad and broken cases."""
+"""`berth plugin`: the files that `new` writes pass `test`; results of `test` for good, bad and broken cases."""
 
 import json
 import re

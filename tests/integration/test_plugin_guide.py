@@ -20,7 +20,7 @@ from support import ROOT, BerthTest, berth_binary, clean_environment, free_port
 
 GUIDE = ROOT / "docs/plugins/write-a-plugin.md"
 FENCE = re.compile(r"^```([a-z]*)(?: (\S+))?\n(.*?)^```$", re.S | re.M)
-PORT = "8001"  # the guide's; the test takes one that is free
+PORT = "8001"  # the guide's port; the test uses a free one
 TIMEOUT_S = 200
 
 
@@ -36,7 +36,7 @@ def blocks(text: str) -> list[Block]:
 
 
 def console(text: str) -> list[tuple[str, list[str]]]:
-    """Each command with the lines that are shown below it."""
+    """Each command with the expected lines below it."""
     found = []
     for line in text.splitlines():
         if line.startswith("$ "):
@@ -55,7 +55,7 @@ class Guide(BerthTest):
     def setUp(self):
         self.home = self.folder()
         self.here = self.folder()
-        # The guide's `cmake --install`, into the home that it names.
+        # The guide's `cmake --install`, into the prefix that it names.
         subprocess.run(["cmake", "--install", os.environ["BERTH_BUILD"], "--prefix", str(self.home / "berth")], check=True,
                        capture_output=True, timeout=TIMEOUT_S)
         self.assertTrue((self.home / "berth/bin/berth").exists(), berth_binary())
@@ -64,9 +64,9 @@ class Guide(BerthTest):
         self.port = str(free_port())
 
     def run_shell(self, block: Block, command: str) -> str:
-        """What the command prints. What it leaves running is ended when the test ends."""
+        """The command's output. Processes that it leaves behind are ended with the test."""
         text = command.replace(":" + PORT, ":" + self.port)
-        # Not a pipe: what is left running would hold it open.
+        # A file instead of a pipe, which background processes would keep open.
         with tempfile.TemporaryFile("w+") as output:
             process = subprocess.Popen(["bash", "-euo", "pipefail", "-c", text], cwd=self.here, env=self.environment,
                                        stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
@@ -102,12 +102,12 @@ class Guide(BerthTest):
                             self.assertTrue(any(line == want for line in lines), f"{command} does not show {want!r}")
 
     def test_the_demo_shows_what_the_guide_says(self):
-        """Six pods, and all on the second node."""
+        """Six pods, all on the second node."""
         for block in blocks(GUIDE.read_text()):
             if block.name in ("tidy.lua", "tidy.yaml"):
                 (self.here / block.name).write_text(block.text)
         said = self.run_shell(Block(0, "sh", "", ""), "berth demo --config tidy.yaml --replicas 6")
-        # Each pod is shown anew when something changes.
+        # The pods are printed again at each change.
         last = dict(re.findall(r"(?m)^(nginx-\S+) +Running +(\S+)", said))
         self.assertEqual(list(last.values()), ["node-2"] * 6, said)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""berth price against `berth apiserver`, and pods of the ready profile best-price that follow the prices."""
+"""berth price with `berth apiserver`, and pods of the ready profile best-price that follow the prices."""
 
 import re
 import signal
@@ -17,7 +17,7 @@ TIME_LIMIT_S = 60.0
 
 class Price(BerthTest):
     def price(self, api: Api | None, *arguments, status: int = 0):
-        """Standard output's lines, and standard error."""
+        """The lines of standard output, and standard error."""
         where = ["--master", api.url] if api else []
         done = subprocess.run([berth_binary(), "price", *map(str, arguments), *where], capture_output=True, text=True,
                               errors="replace", timeout=TIME_LIMIT_S, env=clean_environment(), stdin=subprocess.DEVNULL)
@@ -138,7 +138,7 @@ class Price(BerthTest):
             price = Process(self, "price", "list", "--master", f"http://127.0.0.1:{silent.getsockname()[1]}")
             connection, _ = silent.accept()
             with connection:
-                connection.recv(1)  # it has asked, and would wait for long
+                connection.recv(1)  # the client has sent its request, and would wait for long
                 self.assertEqual(price.end(signal.SIGINT), 1)
         self.assertEqual(price.lines("err"), ["berth: interrupted: nothing was changed"])
 
@@ -171,7 +171,7 @@ class Price(BerthTest):
         self.assertEqual(place("second"), "node-2")
         self.price(api, "set", "node-3", "0.05")
         self.assertEqual(place("third"), "node-3")
-        # A price that is none counts as none, and is told once.
+        # An invalid price counts as missing, and is reported once.
         status, _ = api.call("PATCH", "/api/v1/nodes/node-3", {"metadata": {"annotations": {"berth.dev/price": "-1"}}}, Api.MERGE_PATCH)
         self.assertEqual(status, 200)
         self.assertEqual(place("fourth"), "node-2")
@@ -187,7 +187,7 @@ class Price(BerthTest):
         self.assertIn('annotation berth.dev/price: "-1" is no price', event[0]["note"])
         with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(f"http://{metrics}/metrics", timeout=10) as answer:
             self.assertRegex(answer.read().decode(), r"(?m)^berth_invalid_prices 1$")
-        # A ceiling that no node keeps: the pod waits, and a price that falls brings it back.
+        # No node is below the ceiling: the pod waits until a price falls.
         body = pod("thrifty", scheduler="best-price")
         body["metadata"]["annotations"] = {"berth.dev/max-price": "0.08"}
         api.create(PODS, body)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""berth behind a proxy: API servers that only the proxy knows, over TLS and without, and a proxy that refuses."""
+"""berth behind a proxy: API servers that only the proxy can reach, with and without TLS, and a proxy that refuses."""
 
 import base64
 import json
@@ -20,7 +20,7 @@ USER_INFO = "us:p%40ss%3Aw%2Frd@"
 
 
 def serve(test: unittest.TestCase, handle) -> int:
-    """Calls handle(socket) in a thread for each connection to the port that is returned, until the test ends."""
+    """Calls handle(socket) in a thread for each connection to the returned port, until the test ends."""
     listener = socket.create_server(("127.0.0.1", 0))
     connections = []
 
@@ -38,7 +38,7 @@ def serve(test: unittest.TestCase, handle) -> int:
             try:
                 handle(connection)
             except (OSError, ValueError):
-                pass  # berth has gone, or the test has ended
+                pass  # berth has disconnected, or the test has ended
 
     def end():
         listener.shutdown(socket.SHUT_RDWR)
@@ -55,7 +55,7 @@ def serve(test: unittest.TestCase, handle) -> int:
 
 
 def relay(one, other) -> None:
-    """Copies both ways until one side ends. Either may be TLS."""
+    """Copies in both directions until one side ends. Either side may be TLS."""
     while True:
         ready = [s for s in (one, other) if isinstance(s, ssl.SSLSocket) and s.pending()]
         ready = ready or select.select([one, other], [], [])[0]
@@ -67,8 +67,8 @@ def relay(one, other) -> None:
 
 
 class Proxy:
-    """Knows the servers of `targets` (HOST:PORT to a port of this machine) and nobody else. Gives the `refusals` first, one
-    a connection."""
+    """Reaches the servers in `targets` (HOST:PORT to a port of this machine) and no others. Answers the first
+    connections with `refusals`, one each."""
 
     def __init__(self, test: unittest.TestCase, targets: dict, refusals: tuple = ()):
         self.targets = targets
@@ -79,7 +79,7 @@ class Proxy:
     def _handle(self, client: socket.socket) -> None:
         head = b""
         while not head.endswith(b"\r\n\r\n"):
-            # Byte by byte: what follows is for the server.
+            # Byte by byte, because what follows is for the server.
             byte = client.recv(1)
             if not byte:
                 return
@@ -101,13 +101,13 @@ class Proxy:
             relay(client, server)
 
     def asked(self) -> set:
-        """The request lines, without what differs between two requests."""
+        """The request lines, without parts that differ between two requests."""
         return {re.sub(r"^\w+ (http://[^/]*)/.*", r"\1", head.split("\r\n")[0]) for head in list(self.heads)}
 
 
 class BehindAProxy(BerthTest):
     def tls_front(self, api) -> tuple[int, Certificates]:
-        """A port on which the embedded API server speaks TLS, as kube.example."""
+        """A port on which the embedded API server is reached with TLS, as kube.example."""
         certificates = Certificates(self.folder())
         certificates.sign("server", "DNS:kube.example")
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -132,7 +132,7 @@ contexts: [{{name: c, context: {{cluster: k, user: u}}}}]
 """))
 
     def place(self, api, arguments: list, environment: dict) -> Process:
-        """A pod is placed by `berth run`, of which no line has the password."""
+        """`berth run` places a pod, and no log line contains the password."""
         api.create("/api/v1/namespaces/default/pods", pod("web"))
         berth = Process(self, "run", "--seed", "1", *arguments, environment=environment)
         wait_until("the pod has a node", lambda: node_of(api.pods()[0]) or berth.has_ended())
@@ -149,7 +149,7 @@ contexts: [{{name: c, context: {{cluster: k, user: u}}}}]
         _, api = self.api_server(1, "--host-name", "kube.example")
         front, certificates = self.tls_front(api)
         proxy = Proxy(self, {"kube.example:6443": front})
-        # Leader election, too, goes through it: nobody but the proxy knows where kube.example is.
+        # Leader election also uses the proxy: only the proxy can resolve kube.example.
         berth = self.place(api, ["--kubeconfig", self.kubeconfig(certificates)],
                            {"HTTPS_PROXY": f"http://{USER_INFO}127.0.0.1:{proxy.port}", "HTTP_PROXY": "http://127.0.0.1:1"})
         self.assertEqual(proxy.asked(), {"CONNECT kube.example:6443 HTTP/1.1"})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every command that README.md, CONTRIBUTING.md and pages of docs tell people to type exists, with its flags. Nothing heavy is run."""
+"""Every command in README.md, CONTRIBUTING.md and pages of docs exists, with its flags. Nothing expensive is run."""
 
 import re
 import shlex
@@ -15,13 +15,14 @@ BERTH = ("berth", "build/release/bin/berth")
 
 
 def command_lines(text: str) -> list[list[str]]:
-    """The commands of fenced blocks, of table cells and of inline code, as words; comments and continued lines are folded in."""
+    """The commands of fenced blocks, table cells and inline code, split into words; comments and continued lines are
+    merged."""
     lines = []
     for language, block in FENCE.findall(text):
         if language not in ("", "sh", "bash", "console"):
             continue
         typed = block.replace("\\\n", " ").splitlines()
-        if any(line.startswith("$ ") for line in typed):  # the others are what it printed
+        if any(line.startswith("$ ") for line in typed):  # the other blocks are output
             typed = [line for line in typed if line.startswith("$ ")]
         for line in typed:
             lines += re.split(r"&&|;|\|", line.strip().removeprefix("$ ").split(" #")[0])
@@ -96,7 +97,7 @@ class Documents(BerthTest):
         self.assertIn("./dev test", fenced)
 
     def test_unknown_ones_would_be_seen(self):
-        """The alarm itself."""
+        """Checks that the test itself detects errors."""
         for line in ("./dev dance", "berth dance", "berth run --dance", "build/release/bin/berth demo --kubeconfig x", "berth --dance"):
             with self.subTest(line), self.assertRaises(AssertionError):
                 for words in command_lines(f"```sh\n{line}\n```\n"):

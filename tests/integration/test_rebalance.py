@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""berth rebalance plan against `berth apiserver`: what it says, of a cluster and of a snapshot of it, and that it writes
+"""berth rebalance plan with `berth apiserver`: its output for a cluster and for a snapshot of it, and that it writes
 nothing.
 
-With BERTH_WRITE_DOCS=1 the outputs of docs/rebalance.md are written anew."""
+With BERTH_WRITE_DOCS=1 the outputs of docs/rebalance.md are rewritten.
+"""
 
 import json
 import os
@@ -28,7 +29,7 @@ class ShopTest(BerthTest):
         self.assertEqual(code, 200, answer)
 
     def shop(self, api: Api) -> None:
-        """node-2 has got a taint, node-4 and node-5 are new."""
+        """node-2 has a new taint; node-4 and node-5 are new."""
         api.create_all(ROOT / "examples/clusters/rebalance.yaml")
         for each in api.pods():
             self.set_status(api, each["metadata"]["name"], phase="Running")
@@ -43,7 +44,7 @@ class Rebalance(ShopTest):
         return done.stdout, done.stderr
 
     def versions(self, api: Api) -> dict[str, str]:
-        """What would tell of any write."""
+        """The versions that any write would change."""
         return {kind: {item["metadata"]["name"]: item["metadata"]["resourceVersion"] for item in api.get(path)["items"]}
                 for kind, path in (("pods", "/api/v1/pods"), ("nodes", "/api/v1/nodes"), ("events", "/api/v1/events"))}
 

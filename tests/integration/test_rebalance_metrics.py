@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""berth rebalance run --execute by what is measured, against `berth apiserver` beside `berth run`: a Prometheus that lies or
-hangs moves nothing and says why, one that answers moves pods; metrics-server that is not there is said, too. And a node
-that is emptied is cordoned first, and is its administrator's as soon as somebody else cordons or uncordons it."""
+"""berth rebalance run --execute by measured load, with `berth apiserver` and `berth run`: a Prometheus that lies or
+hangs moves nothing and the reason is logged, one that answers moves pods; a missing metrics-server is reported, too. A
+node that is being emptied is cordoned first, and is left to its administrator as soon as somebody else cordons or
+uncordons it."""
 
 import json
 import time
@@ -42,7 +43,8 @@ class RebalanceMetrics(NodesTest):
                        "--leader-elect=false", *QUICK, *arguments)
 
     def shun(self, node: str) -> None:
-        """Else the scheduler, which is not told, would put a pod back where there are fewest of its kind: then it stays."""
+        """Otherwise the scheduler, which does not know the load, would put the pod back on the node with the fewest of
+        its kind."""
         taints = [{"key": "hot", "effect": "PreferNoSchedule"}]
         status, answer = self.api.call("PATCH", f"/api/v1/nodes/{node}", {"spec": {"taints": taints}}, Api.MERGE_PATCH)
         self.assertEqual(status, 200, answer)
@@ -159,7 +161,7 @@ profiles:
         self.assertEqual(status, 200, answer)
 
     def mark(self, name: str) -> tuple[bool, str]:
-        """Whether the node is cordoned, and what berth says of it."""
+        """Whether the node is cordoned, and what berth has logged about it."""
         node = self.api.get(f"/api/v1/nodes/{name}")
         return node["spec"].get("unschedulable", False), node["metadata"].get("annotations", {}).get(MARK, "")
 
@@ -180,7 +182,7 @@ profiles:
         self.assertEqual(self.mark(theirs[0]), (True, ""))
 
     def given_up(self, happens_meanwhile) -> tuple[Process, str]:
-        """A node that berth has cordoned, and that cannot be emptied any more when it looks again."""
+        """A node that berth has cordoned, and that cannot be emptied any more at its next look."""
         self.deployment("web", 6)
         self.gate.on_eviction = lambda name, forward: Refusal.answer()
         first = self.run_rebalance(CONSOLIDATE, "--execute")

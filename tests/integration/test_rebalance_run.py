@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""berth rebalance run against `berth apiserver` with simulated nodes and controllers, beside `berth run`: without
---execute it writes nothing; with it pods move once and it is quiet; a refusal of the Eviction API, the end of the process
-in mid-round and a second process do no harm. With BERTH_WRITE_DOCS=1 the log in docs/rebalance.md is written anew."""
+"""berth rebalance run with `berth apiserver`, simulated nodes and controllers, and `berth run`. Without --execute it
+writes nothing. With it each pod moves once, and then nothing happens. A refusal of the Eviction API, the end of the
+process in mid-round and a second process are harmless. With BERTH_WRITE_DOCS=1 the log in docs/rebalance.md is
+rewritten."""
 
 import http.client
 import http.server
@@ -21,13 +22,13 @@ LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/berth-rebala
 LOG = re.compile(r"^```console\n\$ (berth rebalance run[^\n]*)\n(.*?)^```$", re.S | re.M)
 EVICTION = re.compile(rf"^{NAMESPACE}/pods/([^/]+)/eviction$")
 NODE = re.compile(r"^/api/v1/nodes/([^/?]+)")
-# One pod at a time, at once after the other.
+# One pod at a time, without pauses.
 QUICK = ("--interval", "1s", "--cool-down", "0s", "--moves-per-owner", "1")
 ELECTION = ("--leader-elect-lease-duration", "3s", "--leader-elect-renew-deadline", "2s", "--leader-elect-retry-period", "500ms")
 
 
 class Refusal:
-    """The answer of an API server whose PodDisruptionBudgets have changed since they were read."""
+    """The response of an API server whose PodDisruptionBudgets have changed since they were read."""
 
     status = 429
 
@@ -42,13 +43,13 @@ class Refusal:
 
 
 class Gate:
-    """Stands before a server and passes requests on. `on_eviction(pod, forward)` may do something else with those,
-    `on_node(node)` something before a node is written."""
+    """A proxy for a server. `on_eviction(pod, forward)` may replace the handling of evictions; `on_node(node)` is
+    called before a node is written."""
 
     def __init__(self, test: unittest.TestCase, api: Api):
         self.on_eviction = None
         self.on_node = None
-        self.missing = None  # paths that begin so are not served
+        self.missing = None  # paths with this prefix are not served
         self.requests = []  # method and path
         self._lock = threading.Lock()
         gate = self
@@ -97,7 +98,7 @@ class Gate:
 
         class Server(http.server.ThreadingHTTPServer):
             def handle_error(self, *_) -> None:
-                pass  # of a process that was killed
+                pass  # the client was killed
 
         server = Server(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{server.server_address[1]}"
@@ -116,7 +117,7 @@ class Gate:
 
 
 class NodesTest(BerthTest):
-    """On three simulated nodes."""
+    """With three simulated nodes."""
 
     def setUp(self):
         self.server, self.api = self.api_server(3)
@@ -157,7 +158,7 @@ profiles:
         return sum(f'"Round" result="{result}' in line for line in process.lines("err"))
 
     def wait_for_rounds(self, process: Process, more: int, result: str = "") -> None:
-        """So many further ones."""
+        """Waits for this number of further rounds."""
         before = self.rounds(process, result)
         wait_until(f"{more} more rounds {result}; it says {process.lines('err')[-3:]}",
                    lambda: self.rounds(process, result) >= before + more)
@@ -167,7 +168,7 @@ profiles:
             with urllib.request.urlopen(f"http://{address}/metrics", timeout=30) as answer:
                 found = re.search(rf"^{pattern} (\S+)$", answer.read().decode(), re.M)
         except OSError:
-            return 0.0  # it is not up yet
+            return 0.0  # it is not running yet
         return float(found.group(1)) if found else 0.0
 
 
@@ -248,7 +249,7 @@ class RebalanceRun(NodesTest):
 
         def kill_at_second(name: str, forward):
             if len(done) == 1:
-                forward()  # it takes effect, and nobody gets to know
+                forward()  # the eviction takes effect, but its answer is lost
                 done.append(name)
                 process.kill()
                 return None
@@ -289,7 +290,7 @@ class RebalanceRun(NodesTest):
         self.assertEqual(len(self.gate.evictions()), 1)
         processes[leader].kill()
         self.taint("node-1", False)
-        # Not the one that the pod came to, which it would not leave for the same reason.
+        # Not the node to which the pod has moved, which it would not leave for the same reason.
         next_node, = [node for node in ("node-2", "node-3") if len(self.on(node)) == 1]
         self.taint(next_node)
         wait_until("the other one takes over", lambda: not self.on(next_node))

@@ -145,7 +145,7 @@ class ReplayTest(BerthTest):
 
     @staticmethod
     def decisions(folder: Path) -> int:
-        """In the newest recording, which may still be written."""
+        """The decisions in the newest recording, which may still be growing."""
         return int(re.search(r"(\d+) decisions?,", replay(folder)[0]).group(1))
 
     def test_a_busy_cluster(self):
@@ -153,7 +153,7 @@ class ReplayTest(BerthTest):
         api, config = self.busy_cluster(nodes, PODS)
         cpu = int(api.get("/api/v1/nodes")["items"][0]["status"]["allocatable"]["cpu"].rstrip("m") or 0)
         cpu_milli = cpu * 1000 if cpu < 1000 else cpu
-        # So that the pods fill two thirds of the cluster.
+        # The pods fill two thirds of the cluster.
         request = f"{cpu_milli * nodes * 2 // 3 // PODS}m"
         folder = self.folder()
         berth = self.run_berth(api, folder, "--config", config)
@@ -201,7 +201,7 @@ class ReplayTest(BerthTest):
             size = int.from_bytes(data[at:at + 4], "little")
             stream += data[at + 16:at + 16 + size]
             at += 16 + size
-        # The stream has no end: zstd says so, behind all that there is.
+        # The stream is truncated: zstd reports that after the complete part.
         out = subprocess.run(["zstd", "-dc"], input=stream, capture_output=True, timeout=60, check=False).stdout
         if not out:
             raise AssertionError("zstd makes nothing of the recording")
@@ -247,7 +247,7 @@ class ReplayTest(BerthTest):
         out, err = replay(cut)
         self.assertIn("Every decision is as it was recorded.", out)
         self.assertRegex(err, r"^berth: warning: .*: its last block is cut off: replayed up to there\n$")
-        # Another build's: the program's, with one byte of its identity changed.
+        # Another build: this program with one byte of its build id changed.
         other = self.folder() / "berth"
         build = re.search(rb"build id: \"([0-9a-f]+)\"", b"build id: \"" + self.build_id().encode() + b"\"").group(1).decode()
         program = Path(berth_binary()).read_bytes()
@@ -296,7 +296,7 @@ profiles:
         def noise() -> str:
             return "".join(dice.choices(letters, k=60))
 
-        # What cannot be compressed, 150 KB a pod.
+        # Incompressible data, 150 KB per pod.
         for i in range(60):
             big = pod(f"big-{i}", "10m")
             big["metadata"]["labels"] = {noise(): noise() for _ in range(1200)}
@@ -352,8 +352,8 @@ profiles:
                 self.assertRegex(done.stderr, "(?m)" + said)
 
     def test_all_that_policies_are_told(self):
-        """A script that changes, health, load and prices from outside, devices, pods chosen by an annotation; and somebody who
-        asks the running core meanwhile."""
+        """A script that changes; outside data about health, load and prices; devices; pods chosen by an annotation; and
+        questions to the running core."""
         _, api = self.api_server(4)
         outside = OutsideServer(self)
 
@@ -420,7 +420,7 @@ profiles:
         self.assertNotIn("node-1", {where[f"safe-{i}"] for i in range(3)})
         self.assertNotIn("node-2", {where[f"cool-{i}"] for i in range(3)})
 
-        # All of it changes.
+        # All nodes change.
         tell("node-4", "node-3")
         script.write_text('annotations = {"team/tier"}\nfunction filter(pod, node)\n'
                           '  return node.metadata.name == "node-2", "not node-2"\nend\n')
@@ -434,7 +434,7 @@ profiles:
             place(f"cheap-{i}", pod(f"cheap-{i}", scheduler="cheap"))
         self.assertEqual({where[f"cheap-{i}"] for i in range(3, 6)}, {"node-2"})
 
-        # Devices: two on node-3, for three pods.
+        # Two devices on node-3, for three pods.
         api.create("/apis/resource.k8s.io/v1/deviceclasses", {"metadata": {"name": "gpu"}, "spec": {"selectors": [
             {"cel": {"expression": 'device.driver == "gpu.example.com"'}}]}})
         api.create("/apis/resource.k8s.io/v1/resourceslices", {"metadata": {"name": "node-3-gpu"}, "spec": {
@@ -459,13 +459,13 @@ profiles:
             self.assertIn(f" default/{name} {node} ", out)
         for _ in range(TIMES - 1):
             self.assertEqual(replay(recorded, "--decisions"), (out, ""))
-        # Outside data are part of an explanation, and of another configuration nothing is asked.
+        # Explanations include outside data; with another configuration no data is requested.
         out, _ = replay(recorded, "--explain", "default/safe-0")
         self.assertRegex(out, r"node\(s\) called bad by json: smoke")
 
     @unittest.skipIf(os.environ.get("BERTH_IS_SLOW") == "1", "what has happened by a moment of the recording depends on how fast berth is")
     def test_the_page(self):
-        """Times, and what depends on them, are not compared."""
+        """Times, and values that depend on them, are not compared."""
         folder = self.small_recording()
         (folder.parent / "packed.yaml").write_text(re.search(r"```yaml\n(apiVersion.*?)```", PAGE.read_text(), re.DOTALL).group(1))
         page = PAGE.read_text()

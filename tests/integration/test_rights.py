@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each mode asks for what its role in deploy/ gives and for nothing else, and misses each of these rights when it is taken
-away. On the embedded API server, behind a proxy that records requests and refuses some as RBAC would. tests/e2e/rights_test.go
-does the same with RBAC itself."""
+"""Each mode uses the rights of its role in deploy/ and no others, and reports each right that is taken away. With the
+embedded API server behind a proxy that records requests and refuses some as RBAC would. tests/e2e/rights_test.go does
+the same with RBAC itself."""
 
 import http.client
 import http.server
@@ -33,7 +33,7 @@ Right = tuple[str, str]  # verb, and resource.group
 
 
 def rights_of(text: str) -> set[Right]:
-    """All that a file's roles give."""
+    """All rights in a file's roles."""
     found = set()
     for groups, resources, verbs in RULE.findall(text):
         for group in groups.split(","):
@@ -41,9 +41,9 @@ def rights_of(text: str) -> set[Right]:
                 found |= {(verb.strip(), f"{resource.strip()}.{group.strip().strip(chr(34))}".rstrip(".")) for verb in verbs.split(",")}
     return found
 
-# What a scheduler reads that follows Kubernetes 1.37; the server here is an older one.
+# Resources that a scheduler following Kubernetes 1.37 reads; this server is older.
 NEWER = {(verb, "devicetaintrules.resource.k8s.io") for verb in ("list", "watch")}
-# What a policy reads that goes by metrics-server.
+# Resources that a policy based on metrics-server reads.
 MEASURED = {("list", f"{resource}.metrics.k8s.io") for resource in ("nodes", "pods")}
 
 
@@ -52,7 +52,7 @@ def role(name: str) -> set[Right]:
 
 
 def right_of(method: str, target: str) -> Right | None:
-    """What a request needs; None: it is about no resource, and every user may read it (/version)."""
+    """The right that a request needs; None: it is about no resource, and allowed for every user (/version)."""
     path, _, query = target.partition("?")
     match = PATH.match(path)
     if not match:
@@ -63,8 +63,8 @@ def right_of(method: str, target: str) -> Right | None:
 
 
 class Guard:
-    """A proxy of plain HTTP that records what is asked, and refuses what is in `refused`. With `streams` it lets a watch begin
-    with what there is, as API servers do since 1.34; otherwise lists are asked for."""
+    """An HTTP proxy that records requests, and refuses those in `refused`. With `streams` a watch may begin with the
+    existing objects, as API servers allow since 1.34; otherwise lists are requested."""
 
     def __init__(self, test: unittest.TestCase, port: int):
         guard = self
@@ -76,7 +76,7 @@ class Guard:
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
-            def log_message(self, *_):  # not into the test's output
+            def log_message(self, *_):  # keeps the test's output clean
                 pass
 
             def answer(self):
@@ -123,7 +123,7 @@ class Guard:
             daemon_threads = True
             request_queue_size = 64
 
-            def handle_error(self, *_):  # a client that hangs up
+            def handle_error(self, *_):  # a client that disconnects
                 pass
 
         server = Server(("127.0.0.1", 0), Handler)
@@ -137,7 +137,7 @@ class Guard:
             self._asked.add(right)
 
     def begin(self, *refused: Right) -> None:
-        """Forgets what was asked, and refuses these from now on."""
+        """Clears the recorded requests, and refuses these from now on."""
         with self._lock:
             self._asked = set()
             self.refused = set(refused)
@@ -153,7 +153,7 @@ class Rights(BerthTest):
         return api, Guard(self, int(api.url.rsplit(":", 1)[1]))
 
     def berth(self, guard: Guard, *arguments: str) -> str:
-        """All that a berth prints that ends by itself; other statuses than 0 are answers, too."""
+        """The complete output of a berth command that ends by itself; exit statuses other than 0 are allowed."""
         done = subprocess.run([berth_binary(), *arguments, "--master", guard.url], capture_output=True, text=True,
                               timeout=DEADLINE_S, check=False, env=clean_environment())
         return done.stdout + done.stderr
@@ -230,7 +230,7 @@ class Rights(BerthTest):
                 process.kill()
 
     def test_run(self):
-        """A pod that fits, one that does not, and one that displaces another, with leader election."""
+        """A pod that fits, one that does not, and one that preempts another, with leader election."""
         api, guard = self.stage(1)
         guard.streams = False
         spaces = "/api/v1/namespaces/default/pods"
@@ -250,12 +250,12 @@ class Rights(BerthTest):
         wait_until("all of it was written", lambda: writes <= guard.asked())
         self.assertEqual(process.end(), 0)
         asked = {right for right in guard.asked() if right[0] not in ("list", "watch")}
-        # An event that repeats is patched, and a nominated pod's status.
+        # Patches are only needed for repeated events and for the status of nominated pods.
         self.assertLessEqual(asked - writes, {("patch", "events.events.k8s.io")})
         self.assertEqual(role("lease-role.yaml"), {right for right in writes if "leases" in right[1] or right == ("create", "events")})
         reads = {right for right in guard.asked() if right[0] in ("list", "watch")}
         self.assertEqual(reads, role("shadow-role.yaml"), "a scheduler reads what a shadow reads")
-        # Without the rights to read nothing is placed, and the log names each.
+        # Without read rights nothing is placed, and the log names each missing right.
         guard.begin(*reads)
         process = Process(self, "run", "--kubernetes-version=1.37", "--master", guard.url, "--scheduler-name", "berth", "--leader-elect=false")
         for right in sorted(reads):

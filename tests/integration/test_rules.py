@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The alerts and the dashboard of deploy/chart: what they say, and that they ask for metrics that there are."""
+"""The alerts and the dashboard of deploy/chart: their content, and that the metrics that they query exist."""
 
 import json
 import pathlib
@@ -44,7 +44,7 @@ class RulesTest(BerthTest):
         metrics = Metrics(berth)
         wait_until("it takes part in leader election", lambda: "leader_election_master_status" in metrics.families())
         families = metrics.families()
-        # These come with a plugin of their own, or with the rebalancer.
+        # Metrics of a plugin of their own, or of the rebalancer.
         others = {"berth_outside_requests_total", "berth_rebalance_waiting", "berth_script_errors_total"}
         asked = set()
         for expression in expressions():

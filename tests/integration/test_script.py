@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Script on a whole berth: pods go where the file says, new versions of it are taken up, bad ones are not, and what is wrong
-at the start is said in one line."""
+"""Script with a whole berth: the file decides where pods go, new versions are loaded, bad ones are not, and an error at
+the start is one line."""
 
 import os
 import unittest
@@ -34,7 +34,8 @@ def only(node: str) -> str:
 
 class Script(BerthTest):
     def scripted(self, api: Api, text: str, arguments: str = "{file: where.lua}") -> tuple[Process, Metrics, Path]:
-        """The scheduler with that script, beside its configuration; with the metrics and the script's path."""
+        """The scheduler with this script, beside its configuration; returns its metrics and the script's path as
+        well."""
         folder = self.folder()
         (folder / "where.lua").write_text(text)
         configuration = folder / "config.yaml"
@@ -57,7 +58,7 @@ class Script(BerthTest):
         for name in ("d", "e"):
             self.assertEqual(self.place(api, name), "node-3")
 
-        # A bad version: said once, and the one before stays.
+        # A bad version is reported once, and the previous one stays in use.
         path.write_text("function filter(\n")
         berth.wait_for("err", r"A file is not taken up.*where\.lua.*line 2: <name> .*expected near <eof>")
         metrics.wait_for(1, RELOADS, profile="scripted", result="error")
@@ -66,7 +67,7 @@ class Script(BerthTest):
         berth.wait_for("err", r"A file is not taken up.*no such file or directory")
         self.assertEqual(self.place(api, "g"), "node-3")
 
-        # As a config map's files change: a link to another folder, renamed over the one before.
+        # The files of a ConfigMap change like this: a link to another folder is renamed over the previous one.
         (path.parent / "v2").mkdir()
         (path.parent / "v2" / "where.lua").write_text(only("node-1"))
         os.symlink("v2/where.lua", path.parent / "new")

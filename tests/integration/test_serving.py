@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The secure port of berth run, and what one would do to it: pods are scheduled all the same, and one line says what is
-wrong."""
+"""The secure port of berth run under attack: pods are still scheduled, and one line reports the problem."""
 
 import gzip
 import json
@@ -93,7 +92,7 @@ class Serving(BerthTest):
         self.assertNotIn("scheduler_pod_scheduling_attempts", text)
         self.assertIn("disabled_metrics_total 2\n", text)
         self.assertEqual(set(re.findall(r'scheduler_pending_pods{queue="(\w+)"}', text)), {"active", "gated", "unexpected"})
-        # Compressed for who asks for it.
+        # Compressed if the client accepts it.
         request = urllib.request.Request(f"https://127.0.0.1:{port.port}/metrics", headers={"Accept-Encoding": "gzip"})
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=unverified()))
         with opener.open(request, timeout=60) as answer:
@@ -101,7 +100,7 @@ class Serving(BerthTest):
             packed = answer.read()
         self.assertIn("scheduler_pending_pods", gzip.decompress(packed).decode())
         self.assertLess(len(packed), len(text) / 3)
-        # DELETE lets counters begin anew.
+        # DELETE resets the counters.
         attempts = re.compile(r'^scheduler_schedule_attempts_total{profile="default-scheduler",result="scheduled"} (\d+)$', re.MULTILINE)
         self.assertEqual(attempts.findall(text), ["1"])
         self.assertEqual(port.ask("/metrics", "DELETE"), (200, "metrics reset\n"))
@@ -117,7 +116,7 @@ class Serving(BerthTest):
             self.assertEqual(port.ask("/debug/flags/v", "PUT", data=level.encode()),
                              (200, f"successfully set klog.logging.verbosity to {level}\n"))
             self.bind(api, name)
-            # The log is written beside what it tells of.
+            # The log is written asynchronously.
             line = f'Attempting to schedule pod" pod="default/{name}"'
             if wanted:
                 port.berth.wait_for("err", line)
@@ -126,7 +125,7 @@ class Serving(BerthTest):
         self.assertEqual(port.berth.end(), 0, port.berth.lines("err"))
 
     def test_cipher_suites_that_http2_cannot_do_with(self):
-        """As kube-scheduler, which does not begin with them unless it is told to do without HTTP/2."""
+        """As in kube-scheduler, berth does not start with these cipher suites unless HTTP/2 is disabled."""
         _, api = self.api_server()
         old = "--tls-cipher-suites=TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384"
         berth = Process(self, "run", "--master", api.url, "--leader-elect=false", "--bind-address=127.0.0.1",
@@ -213,7 +212,7 @@ class Serving(BerthTest):
                 connection.close()
 
         self.addCleanup(close)
-        # Scrapes, and nobody reads what comes: small windows, and many requests on each connection.
+        # Scrapes whose responses are not read: small windows, and many requests on each connection.
         for _ in range(UNREAD):
             plain = socket.socket()
             plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -256,7 +255,7 @@ class Serving(BerthTest):
         self.assertRegex(port.ask("/metrics")[1], r'leader_election_slowpath_total{name="kube-scheduler"} 0\n')
         looked = len(self.lines(port.berth, "lease"))
         self.assertEqual(node_of(api.get(f"{PODS}/p")), "")
-        # The stranger lets go.
+        # The other holder releases the lease.
         code, _ = api.call("PATCH", f"{LEASES}/kube-scheduler", {"spec": {"holderIdentity": ""}}, Api.MERGE_PATCH)
         self.assertEqual(code, 200)
         wait_until("the pod is bound", lambda: node_of(api.get(f"{PODS}/p")))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""berth shadow beside a scheduler, on `berth apiserver`: `berth run`, which it agrees with, and this test, which makes
-mistakes. It sends nothing but GETs. BERTH_WRITE_DOCS=1 writes the output in docs/shadow.md anew."""
+"""berth shadow beside a scheduler with `berth apiserver`: beside `berth run`, with which it agrees, and beside this
+test, which makes mistakes. It only sends GETs. BERTH_WRITE_DOCS=1 rewrites the output in docs/shadow.md."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from support import ROOT, Api, BerthTest, Process, free_port, node_of, pod, wait
 
 PAGE = ROOT / "docs/shadow.md"
 CONSOLE = re.compile(r"^```console\n\$ (berth shadow[^\n]*)\n(.*?)^```$", re.S | re.M)
-# What differs from run to run.
+# Parts of the output that differ from run to run.
 TIMES = re.compile(r"(?<= in )[\dhms]+(?=, with)|[\d.]+(?= ms)")
 NAMESPACE = "/api/v1/namespaces/default"
 COLUMNS = 100
@@ -30,7 +30,7 @@ def node(name: str, cpu: str) -> dict:
 
 
 class Recorder:
-    """Stands before a server, passes everything on, and keeps what the clients sent."""
+    """A proxy for a server that passes everything on, and records the clients' requests."""
 
     def __init__(self, test: unittest.TestCase, port: int):
         self._port = port
@@ -71,7 +71,7 @@ class Recorder:
 
 class Shadow(BerthTest):
     def shadow(self, api_url: str, *arguments: str, environment: dict | None = None) -> Process:
-        """It has listed everything."""
+        """Starts berth shadow, and waits until it has listed everything."""
         process = Process(self, "shadow", "--master", api_url, *arguments, environment=environment)
         process.wait_for("err", LOOKING)
         return process
@@ -89,7 +89,7 @@ class Shadow(BerthTest):
         return json.loads("\n".join(process.lines("out")))
 
     def play(self, api: Api) -> None:
-        """The scheduler of docs/shadow.md: eight decisions."""
+        """Acts as the scheduler of docs/shadow.md: eight decisions."""
         def create(name: str, cpu: str, **spec) -> None:
             api.create(f"{NAMESPACE}/pods", pod(name, cpu, **spec))
 
@@ -104,9 +104,9 @@ class Shadow(BerthTest):
         create("lazy", "100m")
         self.refuse(api, "lazy", "0/3 nodes are available: 3 node(s) were asleep.")
         create("bold", "6")
-        self.bind(api, "bold", "small-2")  # where it does not fit
-        # Whether late-2, which is more important, came in time to be decided first, nobody can tell. It did: late-1 would
-        # have gone to large-1 otherwise.
+        self.bind(api, "bold", "small-2")  # it does not fit there
+        # It is unknown whether late-2, which has a higher priority, was in time to be decided first. It was: otherwise
+        # late-1 would have gone to large-1.
         create("late-1", "3")
         create("late-2", "10", priorityClassName="important")
         self.bind(api, "late-1", "small-1")
@@ -142,7 +142,7 @@ class Shadow(BerthTest):
         page = self.folder() / "shadow.html"
         process = self.shadow(recorder.url, "-o", "json", "--page", str(page), "--metrics-bind-address", metrics)
         run = Process(self, "run", "--master", api.url, "--leader-elect=false")
-        # What waits when a scheduler starts comes to its queue in an order that nobody else knows.
+        # The order in which a starting scheduler queues waiting pods is unknown to others.
         api.create(f"{NAMESPACE}/pods", pod("first"))
         wait_until("the scheduler runs", lambda: all(node_of(item) for item in api.pods()))
         count = 120
@@ -233,7 +233,7 @@ class Shadow(BerthTest):
         self.assertRegex(process.lines("err")[-1], "ended before the API server told its version")
 
     def test_the_role_allows_no_write(self):
-        """The kinds of the questions' role without those of manifests and pod groups, and nothing but list and watch."""
+        """The role has the kinds of the questions' role without manifests and pod groups, with list and watch only."""
         def rules(name: str) -> tuple[set, set]:
             text = (ROOT / "deploy" / name).read_text()
             kinds = {kind for listed in re.findall(r"resources: \[(.*?)\]", text) for kind in listed.split(", ")}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SIGUSR2, at which a scheduler writes cache and queue into its log, as kube-scheduler does, and SIGUSR1, which does nothing."""
+"""SIGUSR2, at which a scheduler logs its cache and queue, as kube-scheduler does, and SIGUSR1, which does nothing."""
 
 import os
 import signal
@@ -35,7 +35,7 @@ class SignalsTest(BerthTest):
             self.assertIn(wanted, text)
         self.assertNotIn("Cache mismatch", text)
 
-        # Nothing else has changed: pods are placed, and a pending pod of another scheduler is all that the cache lacks.
+        # Everything else goes on: pods are placed, and the cache lacks only a pending pod of another scheduler.
         create_pod(api, pod("others", scheduler="another"))
         create_pod(api, pod("second"))
         placed(api, "second")

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""berth simulate against `berth apiserver`: what it says, that the same pods then go there, and that it writes nothing.
+"""berth simulate with `berth apiserver`: its output, that the same pods are then placed there, and that it writes
+nothing.
 
-With BERTH_WRITE_DOCS=1 the outputs of docs/simulate.md are written anew."""
+With BERTH_WRITE_DOCS=1 the outputs of docs/simulate.md are rewritten.
+"""
 
 import collections
 import json
@@ -45,7 +47,7 @@ class Simulate(BerthTest):
         return done.stdout, done.stderr
 
     def versions(self, api: Api) -> dict[str, str]:
-        """What would tell of any write."""
+        """The versions that any write would change."""
         return {kind: {item["metadata"]["name"]: item["metadata"]["resourceVersion"] for item in api.get(path)["items"]}
                 for kind, path in (("pods", "/api/v1/pods"), ("nodes", "/api/v1/nodes"), ("events", "/api/v1/events"),
                                    ("deployments", "/apis/apps/v1/deployments"))}
@@ -79,13 +81,14 @@ class Simulate(BerthTest):
         wait_until("all are bound", lambda: all(node_of(each) for each in api.pods()))
         run.end()
         real = collections.Counter(node_of(each) for each in api.pods() if each["metadata"]["name"] not in ("filler", "lone"))
-        # Equal nodes may have changed places.
+        # Equal nodes may be exchanged.
         self.assertEqual(real["node-1"], said["node-1"])
         self.assertEqual(sorted(real.values()), sorted(said.values()), (real, said))
         self.assertEqual(node_of(api.get(PODS + "/lone")), "node-4")
 
     def test_pods_are_filled_in_by_the_cluster(self):
-        """By its PriorityClasses, RuntimeClasses and ResourceClaimTemplates; then applied, and the same."""
+        """Pods are completed by the cluster's PriorityClasses, RuntimeClasses and ResourceClaimTemplates; applying them
+        gives the same placement."""
         _, api = self.api_server(2)
         api.create("/apis/scheduling.k8s.io/v1/priorityclasses", {
             "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 100})
@@ -115,7 +118,7 @@ class Simulate(BerthTest):
         self.assertEqual(of_file["pods"], answer["pods"])
 
     def test_pod_groups(self):
-        """A gang of a manifest, and one of the cluster, which a snapshot has, too."""
+        """A gang from a manifest, and one of the cluster, which a snapshot contains as well."""
         _, api = self.api_server(2)
         groups = "/apis/scheduling.k8s.io/v1beta1/namespaces/default/podgroups"
         api.create(groups, {"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup", "metadata": {"name": "own"},
@@ -151,7 +154,7 @@ class Simulate(BerthTest):
             else:
                 self.assertEqual(of_file, answer["podGroups"])
 
-        # Without the gate, each pod by itself, and a line that says so.
+        # Without the gate each pod is scheduled by itself, and a line says so.
         out, err = self.run_simulate(api, "-f", gang, "-o", "json", status=3)
         self.assertRegex(err, r"^berth: warning: .*gang\.yaml:2: PodGroup default/training: pods are scheduled one by one, as "
                               r"Kubernetes 1\.36 does; with --kubernetes-version 1\.37 and --feature-gates GenericWorkload=true as a group\n$")
@@ -160,7 +163,8 @@ class Simulate(BerthTest):
         self.assertIn("; the cluster is of 1.36: --kubernetes-version 1.37 decides as that version does", err)
 
     def test_composite_pod_groups(self):
-        """A tree of a manifest, and one of the cluster, which a snapshot has, too: one of its two gangs would fit."""
+        """A tree from a manifest, and one of the cluster, which a snapshot contains as well: one of its two gangs would
+        fit."""
         _, api = self.api_server(2)
         ref = {"workloadRef": {"workloadName": "w", "templateName": "x"}}
         objects = []
@@ -189,7 +193,7 @@ class Simulate(BerthTest):
         answer, err = asked(api)
         self.assertEqual((err, trees(answer)), ("", {"own": (0, 2), "new": (0, 2)}))
         self.assertEqual({item["compositePodGroup"] for item in answer["podGroups"]}, {"own", "new"})
-        # With two nodes more one of them fits: the new one, as the cluster's own waits for its back-off.
+        # With two more nodes one gang fits: the new one, because the cluster's own is in back-off.
         more = ("--add-nodes", "2", "--node-like", "node-1")
         answer, _ = asked(api, *more, status=0)
         self.assertEqual(trees(answer), {"own": (0, 2), "new": (2, 0)})
@@ -198,7 +202,7 @@ class Simulate(BerthTest):
                        timeout=TIME_LIMIT_S, env=clean_environment())
         of_file, err = asked(None, *more, "--snapshot", snapshot, status=0)
         self.assertEqual((err, of_file["compositePodGroups"]), ("", answer["compositePodGroups"]))
-        # Without the gate each group by itself, and a line that says so.
+        # Without the gate each group is scheduled by itself, and a line says so.
         answer, err = asked(api, gates=BY_GROUPS)
         self.assertIn("tree.yaml:1: CompositePodGroup default/new: its groups are placed each by itself", err)
         self.assertEqual(answer["compositePodGroups"], [])
@@ -270,7 +274,7 @@ extenders: [{urlPrefix: "http://127.0.0.1:1/x", filterVerb: filter}]
         self.assertIn("extender http://127.0.0.1:1/x is not asked: its part of the decision is missing", err)
 
     def test_the_page(self):
-        _, api = self.api_server(0, "--no-controllers")  # the pods are as the page has them
+        _, api = self.api_server(0, "--no-controllers")  # the pods are as on the page
         api.create_all(ROOT / "examples/clusters/simulate.yaml")
         page = PAGE.read_text()
         self.assertGreater(len(CONSOLE.findall(page)), 2)
@@ -291,7 +295,7 @@ extenders: [{urlPrefix: "http://127.0.0.1:1/x", filterVerb: filter}]
 
 
 def deployment_of(replicas: int) -> dict:
-    """DEPLOYMENT as JSON: there is no YAML in Python's library."""
+    """DEPLOYMENT as JSON, because Python's library has no YAML."""
     return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"},
             "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": "web"}},
                      "template": {"metadata": {"labels": {"app": "web"}},

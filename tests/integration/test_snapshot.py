@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""berth snapshot against `berth apiserver`, and against a server that may not let it read everything."""
+"""berth snapshot with `berth apiserver`, and with a server that does not allow it to read everything."""
 
 import json
 import os
@@ -18,7 +18,7 @@ PODS = "/api/v1/namespaces/default/pods"
 
 
 class Gate:
-    """Passes requests on to an API server, but refuses some paths as an API server refuses those without the right."""
+    """A proxy for an API server that refuses some paths like an API server without the right."""
 
     def __init__(self, api: Api, forbidden: dict[str, int]) -> None:
         gate = self

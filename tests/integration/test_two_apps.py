@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""examples/two-apps on the embedded cluster, as its README says: each app ends on one node, by the rule in C++ and in Lua."""
+"""examples/two-apps on the embedded cluster, as in its README: each app is placed on one node, by the rule in C++ and
+in Lua."""
 
 import os
 import re
@@ -30,7 +31,7 @@ class TwoApps(BerthTest):
         shutil.copytree(EXAMPLE, cls.example)
 
     def create_apps(self, api: Api) -> None:
-        """kubectl apply -f apps.yaml, for machines without kubectl: the file's few fields by hand."""
+        """Like kubectl apply -f apps.yaml, for machines without kubectl."""
         text = (self.example / "apps.yaml").read_text()
         apps = re.findall(r"metadata: \{name: (\w+), labels: \{app: (\w+)\}\}", text)
         self.assertEqual(apps, [("red", "red"), ("blue", "blue")])

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ./dev release has made, as those who download it would try it. BERTH_RELEASE: its folder; BERTH_RELEASE_AGAIN: the
-command that makes the files once more, without its --out. A program for another architecture is run by qemu, where that
-is installed."""
+"""Tests the output of ./dev release as users would download it. BERTH_RELEASE: its folder; BERTH_RELEASE_AGAIN: the
+command that makes the files again, without its --out. A program for another architecture is run by qemu, if that is
+installed."""
 
 import gzip
 import hashlib
@@ -21,16 +21,16 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER = Path(os.environ["BERTH_RELEASE"])
 MACHINE = {"x86_64": "amd64", "aarch64": "arm64"}[os.uname().machine]
 ARCHITECTURES = sorted(re.search(r"_linux_(\w+)\.tar\.gz$", file.name)[1] for file in FOLDER.glob("berth_*_linux_*.tar.gz"))
-# As readelf calls them, and the loader's path.
+# The names that readelf uses, and the path of the loader.
 ELF = {"amd64": ("X86-64", "/lib64/ld-linux-x86-64.so.2"), "arm64": ("AArch64", "/lib/ld-linux-aarch64.so.1")}
 TRIPLETS = {"amd64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu"}
 EMULATORS = {"arm64": "qemu-aarch64-static"}
-# All that the program may load, and the newest glibc that it may ask for.
+# The libraries that the program may load, and the newest glibc version that it may require.
 GLIBC = {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
 GLIBC_VERSION_MAX = (2, 36)
 IMAGE_BYTES_MAX = 40_000_000
 FIRST_POD_S_MAX = 10.0
-# An emulator takes many instructions for one.
+# Emulation takes many instructions for each one.
 EMULATED_FIRST_POD_S_MAX = 120.0
 
 
@@ -79,7 +79,7 @@ class Release(Case):
 
 
 class OneArchitecture:
-    """What there is for each architecture; the classes below have its name."""
+    """The files of each architecture; the classes below have its name."""
     architecture = MACHINE
 
     def setUp(self):
@@ -94,7 +94,7 @@ class OneArchitecture:
         self.skipTest(f"{name} is missing: no program for {self.architecture} was run (./dev setup emulator)")
 
     def start(self, berth: Path, *arguments: str) -> str:
-        """With the libraries of this machine, or of the sysroot."""
+        """Starts the program with the libraries of this machine, or of the sysroot."""
         emulated = [self.emulator(), "-L", str(self.sysroot)] if self.foreign else []
         return run(*emulated, str(berth), *arguments)
 
@@ -105,7 +105,7 @@ class OneArchitecture:
         return next(to.iterdir())
 
     def in_root(self, root: Path, *command: str) -> str:
-        """In a root file system of its own, without rights outside it."""
+        """Runs a command in its own root file system, without rights outside of it."""
         if self.foreign:
             shutil.copy(self.emulator(), root / "emulator")
             command = ("/emulator", *command)
@@ -145,7 +145,7 @@ class OneArchitecture:
         self.assertLess(time.monotonic() - begin, EMULATED_FIRST_POD_S_MAX if self.foreign else FIRST_POD_S_MAX)
 
     def test_documents_are_those_that_the_program_writes(self):
-        """Also where a program for another architecture wrote them."""
+        """Also if a program for another architecture wrote them."""
         root, pages = self.unpacked(), self.folder()
         self.start(root / "berth", "__man", str(pages))
         self.assertEqual({page.name: page.read_text() for page in pages.iterdir()},
@@ -156,7 +156,7 @@ class OneArchitecture:
         bill = json.loads(only(f"*_linux_{self.architecture}.spdx.json").read_text())
         named = {package["name"] for package in bill["packages"]}
         text = (self.build / "static/berth.map").read_text(errors="replace")
-        # The cross compiler's own are not of the sysroot: what they were made of is below.
+        # Archives of the cross compiler itself are outside of the sysroot, and are left out.
         below = str(self.sysroot or "")
         archives = {os.path.realpath(path).removeprefix(below) for path in re.findall(r"(/\S+\.a)\(", text)
                     if path.startswith(f"{below}/" if below else "/usr/")}

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two clones in two folders give the same bytes: one compiles without ccache, the other as ./dev does, with an empty cache.
-Compiled is a small part, of which some object has a path of ours in it (BERTH_CHECK). The whole: docs/release.md."""
+"""Two clones in two folders compile to the same bytes: one without ccache, the other like ./dev with an empty cache.
+Only a small part is compiled, in which some object contains a path of the sources (BERTH_CHECK). docs/release.md tests
+the whole."""
 
 import hashlib
 import json
@@ -18,7 +19,7 @@ PART = "src/berth/languages/script"
 
 
 def compiled(root: Path, environment: dict) -> dict[str, bytes]:
-    """The part's objects by their path in the build folder: compiled as in BUILD, with the clone moved to another folder."""
+    """The part's objects by their path in the build folder: compiled as in BUILD, with the clone at another path."""
     environment = {**{key: value for key, value in os.environ.items() if not key.startswith("CCACHE_")}, **environment}
     shutil.copytree(ROOT / "src", root / "src")
     below = BUILD.relative_to(ROOT)

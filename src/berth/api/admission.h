@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kinds by which the API server and controllers fill pods in before a scheduler sees them. Plain values.
+// The kinds that the API server and controllers read to complete pods before scheduling. Plain values.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct RuntimeClass {
 
 struct ResourceClaimTemplate {
   ObjectMeta metadata;
-  ResourceClaimSpec spec;  // of the claims
+  ResourceClaimSpec spec;
   bool operator==(const ResourceClaimTemplate&) const = default;
 };
 

@@ -9,7 +9,7 @@ using simdjson::dom::element;
 
 namespace {
 
-// A text longer than this is no single object: the API server refuses objects of half this size.
+// The API server rejects objects of half this size.
 constexpr std::size_t kObjectBytesMax = std::size_t{8} << 20;
 
 }  // namespace

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decoding API objects from JSON (simdjson DOM) and from Kubernetes' protobuf, into the same structs. What scheduling
-// does not read is skipped, managedFields above all. Lenient where the API server already validated, strict where a
-// wrong value would change a decision: a quantity or time that does not parse, or a field of the wrong type, is an
-// error that names object and field path. Thread-safe.
+// Decodes API objects from JSON (simdjson DOM) and from Kubernetes' protobuf into the same structs. Fields that
+// scheduling does not read are skipped, above all managedFields. Decoding is lenient where the API server has already
+// validated, and strict where a wrong value would change a decision: a quantity or time that does not parse, or a field
+// of the wrong type, is an error with object and field path. Thread-safe.
 //
-//   DecodePod(object)        `object` is the JSON of one Pod, whether from a list (no kind) or a watch.
-//   DecodePodProtobuf(raw)   `raw` is the message of one object without its envelope: UnwrapUnknown takes that off
-//                            (decode_protobuf_frame.h), and items of a list have none.
+//   DecodePod(object)        `object` is the JSON of one Pod, from a list (without kind) or a watch.
+//   DecodePodProtobuf(raw)   `raw` is the message of one object without its envelope: UnwrapUnknown removes that
+//                            (decode_protobuf_frame.h); items of a list have none.
 //
-// An unknown operator or effect is kept as kUnknown (it matches nothing), as upstream treats it.
+// As in upstream, an unknown operator or effect is kept as kUnknown and matches nothing.
 #pragma once
 
 #include <memory>
@@ -26,10 +26,11 @@
 
 namespace berth::api {
 
-// The JSON of one object, for these functions. It lives until the thread's next call. `kind` is for the error.
+// Parses the JSON of one object for these functions. The result is valid until the thread's next call. `kind` is for
+// the error message.
 Expected<simdjson::dom::element> ParseObject(std::string_view kind, std::string_view text);
 
-// Both at once, for tools and tests.
+// Parse and decode, for tools and tests.
 Expected<std::shared_ptr<const Pod>> DecodePod(std::string_view text);
 Expected<std::shared_ptr<const Node>> DecodeNode(std::string_view text);
 

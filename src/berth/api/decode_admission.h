@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kinds by which pods are filled in: decoding from JSON, as decode.h describes it. No informer reads them.
+// Decodes the kinds of admission.h from JSON, as decode.h describes. No informer reads them.
 #pragma once
 
 #include <memory>

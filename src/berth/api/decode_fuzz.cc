@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any text is an object or an error that says something.
+// Any text is either an object or an error with a message.
 #include <cstdint>
 #include <string_view>
 

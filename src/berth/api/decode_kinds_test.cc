@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pods' scheduling fields, and the kinds beside pods and nodes.
+// The scheduling fields of pods, and kinds other than pods and nodes.
 #include <functional>
 #include <string>
 
@@ -353,7 +353,7 @@ TEST(DecodeKindsTest, ResourceClaim) {
             (std::vector<AllocatedDeviceStatus>{{"d", "p", "x", std::nullopt, {{"c", "True", "R", "m"}}}}));
 }
 
-// "" when it decodes.
+// "" if decoding succeeds.
 template <typename T>
 std::string ErrorOf(DecodeFunction<T> decode, const std::string& text) {
   const auto object = ParseObject("object", text);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PodDetails and BudgetDetails: decoding from the JSON of an object, as decode.h describes it.
+// Decodes PodDetails and BudgetDetails from JSON, as decode.h describes.
 #pragma once
 
 #include <memory>

@@ -11,7 +11,7 @@ namespace {
 
 using codec::ProtobufReader;
 
-// The fields of meta/v1 ListMeta, and of the envelope and the lists around it.
+// Field numbers of meta/v1 ListMeta, of the envelope and of lists.
 constexpr std::uint32_t kUnknownRaw = 2;
 constexpr std::uint32_t kListMetadata = 1;
 constexpr std::uint32_t kListItems = 2;
@@ -21,8 +21,8 @@ Error Malformed(std::string_view what) { return InvalidError(std::string(what) +
 
 Error NoMagic() { return InvalidError("is no Kubernetes protobuf: it should begin with \"k8s\" and a zero byte"); }
 
-// The fields of one message, each given to `visit`. An error where the bytes, or the type of a field that `visit`
-// refuses, are wrong.
+// Calls `visit` for each field of a message. Returns an error for malformed bytes, or if `visit` refuses the type of a
+// field.
 template <typename Visit>
 Expected<void> Read(std::string_view what, std::string_view bytes, Visit visit) {
   ProtobufReader reader(bytes);
@@ -75,12 +75,12 @@ bool IsInitialEventsEnd(std::string_view entry) {
   return read.ok() && key == kInitialEventsEnd && value == "true";
 }
 
-// The beginning of a field: its number, type, and its value or, of bytes, their length.
+// The head of a field: its number, its type, and its value or the length of its bytes.
 struct FieldHead {
   std::uint32_t number = 0;
   std::uint32_t type = 0;
   std::uint64_t value = 0;
-  std::size_t size = 0;  // of the head
+  std::size_t size = 0;  // size of the head itself
 };
 constexpr std::uint32_t kVarint = 0;
 constexpr std::uint32_t kFixed64 = 1;
@@ -142,7 +142,7 @@ Expected<ProtobufUnknown> UnwrapUnknown(std::string_view bytes) {
 
 Expected<ProtobufMeta> ReadProtobufMeta(std::string_view object) {
   ProtobufMeta out;
-  // The rest of the object is not looked at: its metadata stands in front.
+  // The metadata is the first field, so that the rest of the object is skipped.
   ProtobufReader root(object);
   while (root.Next() && root.number() != 1) {
   }

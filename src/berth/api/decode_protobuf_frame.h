@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What surrounds objects on the wire of Kubernetes' protobuf: the envelope, lists, watch events and Status, and the few
-// fields of an object's metadata by which a reflector keeps it. Objects themselves: decode.h. What is returned
-// as std::string_view points into the bytes given. Malformed bytes are an error, never a crash. Thread-safe, but for
-// ProtobufListReader: one thread.
+// Kubernetes' protobuf around objects: the envelope, lists, watch events and Status, and the metadata by which a
+// reflector stores an object. decode.h decodes objects themselves. A std::string_view in a result points into the given
+// bytes. Malformed bytes are an error, never a crash. Thread-safe, except ProtobufListReader: one thread.
 #pragma once
 
 #include <cstddef>
@@ -20,19 +19,19 @@ namespace berth::api {
 inline constexpr std::string_view kProtobufMagic{"k8s\0", 4};
 inline constexpr std::string_view kProtobufMediaType = "application/vnd.kubernetes.protobuf";
 
-// runtime.Unknown: what stands around every object that is sent alone, and around every list.
+// runtime.Unknown: the envelope of every object that is sent by itself, and of every list.
 struct ProtobufUnknown {
   std::string_view api_version;
   std::string_view kind;
-  std::string_view raw;  // the message of that kind
+  std::string_view raw;  // the message of this kind
   std::string_view content_encoding;
   std::string_view content_type;
 };
 
-// `bytes` are the magic and a runtime.Unknown: a response's body, or ProtobufWatchEvent::object.
+// `bytes` are the magic number and a runtime.Unknown: a response's body, or ProtobufWatchEvent::object.
 Expected<ProtobufUnknown> UnwrapUnknown(std::string_view bytes);
 
-// Of an object's metadata.
+// A part of an object's metadata.
 struct ProtobufMeta {
   std::string_view name;
   std::string_view namespace_name;
@@ -42,7 +41,7 @@ struct ProtobufMeta {
   bool has_initial_events_end = false;
 };
 
-// `object` is the message of any kind (ProtobufUnknown::raw, or an item of a list), whose metadata is its first field.
+// `object` is a message of any kind (ProtobufUnknown::raw, or an item of a list), whose first field is its metadata.
 Expected<ProtobufMeta> ReadProtobufMeta(std::string_view object);
 
 struct ProtobufListMeta {
@@ -58,21 +57,22 @@ struct ProtobufList {
 // `raw` is the message of any list kind.
 Expected<ProtobufList> ReadProtobufList(std::string_view raw);
 
-// A list read while it arrives, so that it is never held whole: at most one item is kept between two pieces.
+// Reads a list while it arrives, so that it is never in memory as a whole: at most one item is kept between two pieces.
 class ProtobufListReader {
  public:
-  // An item is valid during the call. An error ends the reading.
+  // Called for each item, which is valid during the call. An error ends the reading.
   using OnItem = std::function<Expected<void>(std::string_view item)>;
 
   explicit ProtobufListReader(OnItem on_item, std::size_t item_bytes_max = std::size_t{16} << 20)
       : on_item_(std::move(on_item)), item_bytes_max_(item_bytes_max) {}
 
-  // The next bytes of the body, magic and envelope included, cut anywhere. After an error it is at its end.
+  // The next bytes of the body, beginning with magic number and envelope, split anywhere. After an error every further
+  // call fails.
   Expected<void> Feed(std::string_view piece);
-  // After the last piece: an error if the body was cut short.
+  // To be called after the last piece. Returns an error if the body was incomplete.
   Expected<void> Finish();
 
-  // Complete once Finish() has returned without error; the list's metadata comes before its items.
+  // Complete once Finish() has succeeded; a list's metadata precedes its items.
   const std::string& resource_version() const { return resource_version_; }
   const std::string& continue_token() const { return continue_token_; }
   std::optional<std::int64_t> remaining_item_count() const { return remaining_item_count_; }
@@ -82,7 +82,7 @@ class ProtobufListReader {
  private:
   enum class Place : std::uint8_t { kMagic, kEnvelope, kList, kFailed };
 
-  // Consumes one element of `bytes`. 0: more bytes are needed.
+  // Consumes one element of `bytes` and returns its size. 0: more bytes are needed.
   Expected<std::size_t> Step(std::string_view bytes);
   Expected<void> Take(std::uint32_t number, std::string_view payload);
   Error Fail(Error error);
@@ -90,8 +90,8 @@ class ProtobufListReader {
   OnItem on_item_;
   std::size_t item_bytes_max_;
   Place place_ = Place::kMagic;
-  std::string rest_;              // of what was fed: less than one element
-  std::uint64_t list_bytes_ = 0;  // of the list's message that are still to come
+  std::string rest_;              // input that is not consumed yet: less than one element
+  std::uint64_t list_bytes_ = 0;  // bytes of the list's message that are still to come
   bool has_list_ = false;
   std::string api_version_;
   std::string kind_;
@@ -100,17 +100,17 @@ class ProtobufListReader {
   std::optional<std::int64_t> remaining_item_count_;
 };
 
-// meta/v1.Status: how a request failed, or the object of an ERROR event.
+// meta/v1.Status: the error of a request, or the object of an ERROR event.
 struct ProtobufStatus {
   std::int32_t code = 0;
   std::string_view status;  // "Success", "Failure"
   std::string_view reason;
   std::string_view message;
-  std::int32_t retry_after_seconds = 0;  // of the details
+  std::int32_t retry_after_seconds = 0;  // from its details
 };
 Expected<ProtobufStatus> ReadProtobufStatus(std::string_view raw);
 
-// One frame of a watch, without its length.
+// A frame of a watch, without its length.
 struct ProtobufWatchEvent {
   std::string_view type;    // ADDED, MODIFIED, DELETED, BOOKMARK, ERROR
   std::string_view object;  // with its envelope

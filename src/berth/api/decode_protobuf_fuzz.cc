@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes are an object or an error that says something, whichever kind they are taken for; and a list that streams
-// is read as a whole one is.
+// Any bytes are either an object of any kind or an error with a message; and a streamed list is read like a complete
+// one.
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -26,7 +26,7 @@ void TryAll(std::string_view raw, berth::Expected<std::shared_ptr<const Object>>
     if (!IsGood(object)) return;
     const auto meta = ReadProtobufMeta(raw);
     BERTH_CHECK(meta.ok());
-    // Of two metadata the decoder merges the fields; the quick reader takes the first.
+    // If the metadata occurs twice, the decoder merges the fields, while ReadProtobufMeta uses the first one.
     BERTH_CHECK(meta->name.empty() || !(*object)->metadata.name.empty());
   };
   (attempt(decode), ...);
@@ -68,6 +68,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
          &DecodeCsiDriverProtobuf, &DecodeCsiStorageCapacityProtobuf, &DecodeVolumeAttachmentProtobuf,
          &DecodePodDisruptionBudgetProtobuf, &DecodeNamespaceProtobuf, &DecodeServiceProtobuf,
          &DecodeReplicationControllerProtobuf, &DecodeReplicaSetProtobuf, &DecodeStatefulSetProtobuf,
-         &DecodeResourceSliceProtobuf, &DecodeDeviceTaintRuleProtobuf, &DecodeDeviceClassProtobuf, &DecodeResourceClaimProtobuf);
+         &DecodeResourceSliceProtobuf, &DecodeDeviceTaintRuleProtobuf, &DecodeDeviceClassProtobuf,
+         &DecodeResourceClaimProtobuf);
   return 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holds the protobuf decoders against those of JSON, over objects that Go wrote in both forms
-// (tests/differential/wire), and against broken bytes.
+// Compares the protobuf decoders with those of JSON on objects that Go wrote in both forms (tests/differential/wire),
+// and tests malformed bytes.
 #include <array>
 #include <cstdint>
 #include <fstream>
@@ -46,10 +46,10 @@ const std::vector<Line>& Objects() {
   return lines;
 }
 
-// What is done with an object of a kind.
+// The operations on objects of a kind.
 struct Kind {
   std::function<void(const Line&)> compare;
-  std::function<std::string(std::string_view raw)> error;  // of decoding; empty: none
+  std::function<std::string(std::string_view raw)> error;  // of decoding; empty: success
 };
 
 template <typename T>
@@ -115,7 +115,7 @@ TEST(DecodeProtobufTest, SameAsJson) {
   std::map<std::string, int> seen;
   for (const Line& line : Objects()) {
     const auto kind = Kinds().find(line.kind);
-    if (kind == Kinds().end()) continue;  // a frame
+    if (kind == Kinds().end()) continue;  // a frame instead of an object
     kind->second.compare(line);
     ++seen[line.kind];
   }
@@ -123,7 +123,7 @@ TEST(DecodeProtobufTest, SameAsJson) {
   for (const auto& [kind, count] : seen) EXPECT_GE(count, 3) << kind;
 }
 
-// Every reader, whatever the bytes are: an error says something.
+// Passes the bytes to every reader: an error must have a message.
 void TryEverything(std::string_view bytes, const Kind* kind) {
   const auto say = [](const auto& outcome) { EXPECT_TRUE(outcome.ok() || !outcome.error().message.empty()); };
   say(UnwrapUnknown(bytes));
@@ -144,7 +144,7 @@ TEST(DecodeProtobufTest, CutAnywhere) {
     const auto unknown = UnwrapUnknown(line.protobuf);
     ASSERT_TRUE(unknown.ok());
     const std::string_view raw = unknown->raw;
-    // Each of them on a heap of its own, where a sanitizer sees what is read behind its end.
+    // Each prefix is a separate heap allocation, so that a sanitizer detects reads beyond its end.
     for (std::size_t size = 0; size < raw.size(); ++size) {
       (void)kind->second.error(std::string(raw.substr(0, size)));
     }
@@ -170,7 +170,7 @@ TEST(DecodeProtobufTest, BitFlips) {
   }
 }
 
-// Messages by hand: Bytes([](pbf_writer& m) { m.add_string(1, "name"); }).
+// Builds messages: Bytes([](pbf_writer& m) { m.add_string(1, "name"); }).
 template <typename Fill>
 std::string Bytes(Fill fill) {
   std::string bytes;
@@ -179,7 +179,7 @@ std::string Bytes(Fill fill) {
   return bytes;
 }
 
-// A pod called web/p with `spec`.
+// The bytes of a pod web/p with `spec`.
 std::string PodBytes(const std::string& spec) {
   return Bytes([&](pbf_writer& pod) {
     pod.add_message(1, Bytes([](pbf_writer& metadata) {
@@ -276,7 +276,7 @@ TEST(DecodeProtobufTest, UnknownFieldsOfEveryTypeArePassedOver) {
   EXPECT_EQ((*pod)->spec.node_name, "n1");
 }
 
-// Nobody writes so, but protobuf says what it means.
+// Unusual, but valid in protobuf.
 TEST(DecodeProtobufTest, MapsInAnyOrder) {
   const auto label = [](const char* key, const char* value) {
     return Bytes([&](pbf_writer& entry) {
@@ -386,7 +386,7 @@ TEST(ProtobufFrameTest, List) {
   EXPECT_TRUE(nodes->items.empty());
 }
 
-// Feeds `body` in pieces of `size`.
+// Feeds `body` in pieces of `size` bytes.
 struct StreamedList {
   StreamedList(std::string_view body, std::size_t size, std::size_t item_bytes_max = 1 << 20)
       : reader(
@@ -428,7 +428,7 @@ TEST(ProtobufFrameTest, ListThatStreams) {
 
 TEST(ProtobufFrameTest, ListThatIsBroken) {
   const std::string& body = Frame("PodList").protobuf;
-  // contentEncoding and contentType, both empty, end the envelope: without them the list is still whole.
+  // The envelope ends with contentEncoding and contentType, which are empty: the list is complete without them.
   for (std::size_t size = 0; size + 4 < body.size(); ++size) {
     const StreamedList list(body.substr(0, size), 16);
     ASSERT_FALSE(list.outcome.ok()) << size;
@@ -438,12 +438,12 @@ TEST(ProtobufFrameTest, ListThatIsBroken) {
   const StreamedList large(body, 16, 32);
   ASSERT_FALSE(large.outcome.ok());
   EXPECT_EQ(large.outcome.error().code, ErrorCode::kTooLarge);
-  // An item that is longer than its list.
+  // The item is longer than its list.
   EXPECT_EQ(StreamedList(std::string(kProtobufMagic) + "\x12\x03\x12\x05xxxxx", 1).outcome.error().message,
             "list: is no valid protobuf");
   EXPECT_EQ(StreamedList(std::string(kProtobufMagic) + "\x12\x01\x12\x01", 1).outcome.error().message,
             "list: is no valid protobuf");
-  // What the item's reader says ends the reading.
+  // An error of the callback ends the reading.
   ProtobufListReader reader([](std::string_view) -> Expected<void> { return InvalidError("no more"); });
   EXPECT_EQ(reader.Feed(body).error().message, "no more");
   EXPECT_FALSE(reader.Feed("").ok());
@@ -489,8 +489,8 @@ std::string Hex(std::string_view bytes) {
   return text;
 }
 
-// written.jsonl is what Go makes of these (`wire read`, which takes the lines that a failure prints): its JSON says
-// that they mean what they should.
+// written.jsonl is Go's decoding of these bytes (`wire read`, which reads the lines that a failure prints); its JSON
+// shows that they have the intended meaning.
 TEST(EncodeProtobufTest, AsGoReadsIt) {
   const Time time{std::chrono::microseconds(1'772'600'767'123'456)};
   const ObjectReferenceFields pod = {

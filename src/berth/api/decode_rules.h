@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a decoded text or map means, whatever it was written in: shared by the decoders of JSON and of protobuf.
-// Private to this folder.
+// Interprets decoded strings and maps; shared by the decoders of JSON and protobuf. Private to this folder.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +15,7 @@ namespace berth::api::internal {
 
 inline constexpr std::size_t kShownTextMax = 64;
 
-// The words of fields that scheduling tells apart. One that it does not know is kUnknown or the default.
+// Enum values of fields. An unknown text becomes kUnknown or the default.
 inline void Parse(std::string_view text, TaintEffect& out) {
   out = text.empty()                 ? TaintEffect::kNone
         : text == "NoSchedule"       ? TaintEffect::kNoSchedule
@@ -43,7 +42,7 @@ inline void Parse(std::string_view text, UnsatisfiableConstraintAction& out) {
                                    : UnsatisfiableConstraintAction::kUnknown;
 }
 
-// Sorted by key; of a doubled key the last entry wins.
+// Sorts by key. Of entries with equal keys the last one is kept.
 template <typename Value>
 void SortMap(std::vector<std::pair<std::string, Value>>& map) {
   const auto by_key = [](const auto& a, const auto& b) { return a.first < b.first; };

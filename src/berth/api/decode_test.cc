@@ -135,7 +135,7 @@ TEST(DecodePodTest, KeepsWhatPluginsDecideBy) {
   struct Case {
     const char* name;
     const char* spec;
-    std::string want;  // what is kept
+    std::string want;  // the decoded value
   };
   const auto kept = [](const PodSpec& spec) {
     std::string text;
@@ -283,7 +283,7 @@ TEST(DecodeTest, ErrorsNameObjectAndField) {
 }
 
 TEST(DecodeTest, NamesThatNoTableKnows) {
-  // Of the length of a known one, with its first and last characters, or with none at all.
+  // Unknown names that collide with known ones in length, first and last character, and empty names.
   const auto decoded = DecodePod(std::string_view(
       R"({"": 1, "sxxc": 1, "metadata": {"name": "p", "": 2, "nxxe": 3}, "spec": {"": [], "nxxxxxxe": 4, "nodeName": "n"}})"));
   ASSERT_TRUE(decoded.ok()) << decoded.error().message;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kinds around pods: decoding from JSON and from protobuf, as decode.h describes it.
+// Decodes the kinds of workloads.h from JSON and protobuf, as decode.h describes.
 #pragma once
 
 #include <memory>

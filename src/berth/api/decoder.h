@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the decoders of JSON and of protobuf share: the first failure and the path to it. Each level that a failure
-// passes on its way out puts its name in front, so that success pays nothing for paths. Private to this folder.
+// Shared by the decoders of JSON and protobuf: the first error and its path. Each level that an error passes on its way
+// out prepends its name, so that paths cost nothing without an error. Private to this folder.
 #pragma once
 
 #include <cstddef>
@@ -16,15 +16,15 @@ class Decoder {
   explicit Decoder(std::string_view kind) : kind_(kind) {}
 
  protected:
-  // False, always: the failure is noted.
+  // Records the error. Always returns false.
   [[gnu::cold]] bool Fail(std::string_view message);
-  // False, always, with one more step in front of the path: spec.nodeName, containers[2], requests[cpu].
+  // Prepends a step to the path: spec.nodeName, containers[2], requests[cpu]. Always returns false.
   [[gnu::cold]] bool At(std::string_view name);
   [[gnu::cold]] bool AtItem(std::size_t index);
   [[gnu::cold]] bool AtEntry(std::string_view key);
   [[gnu::cold]] bool NameMissing();
 
-  // "Pod namespace/name: path: failure", as far as the object has a name.
+  // "Pod namespace/name: path: error", with the parts of the name that the object has.
   [[gnu::cold]] Error Failure(std::string_view namespace_name, std::string_view name) const;
 
   std::string_view kind() const { return kind_; }

@@ -38,7 +38,7 @@ void AddMetadata(pbf_writer& object, std::string_view namespace_name, std::strin
   AddText(metadata, 5, uid);
 }
 
-// meta/v1.MicroTime: seconds, and nanoseconds that count forward.
+// meta/v1.MicroTime: seconds (rounded down) and nanoseconds.
 void AddMicroTime(pbf_writer& object, protozero::pbf_tag_type number, Time time) {
   const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
   pbf_writer message(object, number);

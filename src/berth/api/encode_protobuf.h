@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The few objects that a scheduler writes most, as Kubernetes' protobuf with its envelope: the body of a request whose
-// Content-Type is kProtobufMediaType. Empty texts are left out. Pure functions, thread-safe.
+// Encodes the objects that a scheduler writes most as Kubernetes' protobuf with its envelope: the body of a request
+// with the Content-Type kProtobufMediaType. Empty strings are omitted. Pure functions, thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace berth::api {
 
-// core/v1 Binding of a pod to a node. `uid` may be empty: any pod of that name.
+// core/v1 Binding of a pod to a node. An empty `uid` means any pod with this name.
 struct BindingFields {
   std::string_view namespace_name;
   std::string_view name;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words in which API types are described: fields_*.h say once what fields a message has, and the readers of JSON
-// (json_decoder.h) and of protobuf (protobuf_decoder.h) follow that description. Tables are known while compiling and
-// hold no state; any thread may use them. Private to this folder.
+// A small language that describes API types: fields_*.h list the fields of each message once, and the readers of JSON
+// (json_decoder.h) and protobuf (protobuf_decoder.h) use these tables. Tables are compile-time constants; any thread
+// may use them. Private to this folder.
 //
 //   template <> inline constexpr auto kFields<Taint> = Fields{
-//       Field{"key", 1, &Taint::key},          // its name in JSON, its number in protobuf, where it is kept
+//       Field{"key", 1, &Taint::key},          // its name in JSON, its number in protobuf, where it is stored
 //       Field{"effect", 3, &Taint::effect},    // fields that no table names are skipped
 //   };
 #pragma once
@@ -25,25 +25,25 @@
 
 namespace berth::api::internal {
 
-// --- What a table says -----------------------------------------------------------------------------------------------
+// --- Tables ----------------------------------------------------------------------------------------------------------
 
-// The fields of a message. `Message` is the struct that it is kept in or, where a message is kept as something else
-// (As, ListOf, MapOf), a name for it.
+// The fields of a message. `Message` is the struct in which it is stored or, if it is stored as something else (As,
+// ListOf, MapOf), a name for it.
 template <typename Message>
 inline constexpr auto kFields = nullptr;
 
-// Optional: a function that prepares what a message is about to be read into, and one that finishes it.
+// Optional: functions that are called with the object before and after a message is read into it.
 template <typename Message>
 inline constexpr auto kBefore = nullptr;
 template <typename Message>
 inline constexpr auto kAfter = nullptr;
 
-// Optional: void(T& kept, Parts&& read). The message is read into a `Parts` of its own (which has the kFields), from
-// which the function makes what is kept.
+// Optional: void(T& object, Parts&& read). The message is read into a `Parts` (which has the kFields), from which the
+// function sets the object.
 template <typename Message>
 inline constexpr auto kMake = nullptr;
 
-// The `kind` of a whole object.
+// The `kind` of a top-level object.
 template <typename Object>
 inline constexpr std::string_view kKind;
 
@@ -53,17 +53,17 @@ struct Fields {
   std::tuple<Entries...> entries;
 };
 
-// One field. Where it is kept:
-//   &Taint::key        a member
-//   Self{}             the object itself, of a message that is kept as its one field
-//   Fields{...}        a message whose fields are kept in this object too
-//   Via{&A::b, &B::c}  a member of a member; an optional on the way is made present
+// One field. `where` says where it is stored:
+//   &Taint::key        in a member
+//   Self{}             in the object itself, for a message that is stored as its only field
+//   Fields{...}        a message whose fields are stored in this object as well
+//   Via{&A::b, &B::c}  in a member of a member; an optional on the way is created
 //   Alternative<T>{}   the object is a variant, and this field is its T
-//   &Function          void(T& object, U value): whatever the function does with it; U is read as a member of that type
-//   Each{&Function}    the same for each element of a list; a second function, void(T& object), forgets the elements of
-//   a
-//                      JSON member that comes again
-// The type of what it is kept in says how it is read. As, ListOf, MapOf and KeysOf say otherwise.
+//   &Function          void(T& object, U value): the function stores it; U is read like a member of that type
+//   Each{&Function}    the same for each element of a list; a second function, void(T& object), clears the elements
+//   when
+//                      the JSON member occurs again
+// The type of the destination determines how it is read, unless As, ListOf, MapOf or KeysOf says otherwise.
 template <typename Where>
 struct Field {
   std::string_view name;
@@ -71,13 +71,13 @@ struct Field {
   Where where;
 };
 
-// A field that a later entry reads too.
+// A field that a later entry also reads.
 template <typename Entry>
 struct Also {
   Entry entry;
 };
 
-// A message of its own in protobuf, whose fields stand among the others in JSON (a struct embedded in Go).
+// A message in protobuf whose fields are among the others in JSON (a struct embedded in Go).
 template <typename Nested>
 struct Inlined {
   std::uint32_t number;
@@ -101,7 +101,7 @@ struct Each {
   Reset reset = {};
 };
 
-// --- How a field is read, where its type does not say it -------------------------------------------------------------
+// --- Readings that differ from the destination's type ----------------------------------------------------------------
 
 struct ByType {};
 template <typename Message>
@@ -117,7 +117,7 @@ struct Shaped {
   Where where;
 };
 
-// As the message called so; a list or map of them; or a map of which only the keys are kept.
+// Reads the field as this message, as a list or map of it, or as a map of which only the keys are kept.
 template <typename Message, typename Where>
 constexpr Shaped<AsMessage<Message>, Where> As(Where where) {
   return {where};
@@ -135,7 +135,7 @@ constexpr Shaped<AsKeys, Where> KeysOf(Where where) {
   return {where};
 }
 
-// --- For those who follow the tables ---------------------------------------------------------------------------------
+// --- For the readers of tables ---------------------------------------------------------------------------------------
 
 template <typename T>
 inline constexpr bool kIsSet = !std::is_same_v<std::remove_cvref_t<T>, std::nullptr_t>;
@@ -149,7 +149,7 @@ constexpr const Entry& WithoutAlso(const Also<Entry>& entry) {
   return entry.entry;
 }
 
-// The fields in an entry, of one that has some.
+// The fields inside an entry that has some.
 template <typename... Entries>
 constexpr const auto& FieldsIn(const Field<Fields<Entries...>>& entry) {
   return entry.where;
@@ -168,13 +168,13 @@ constexpr const auto& EntriesAt(const List& list) {
   return EntriesAt<kRest...>(FieldsIn(WithoutAlso(std::get<kFirst>(list.entries))));
 }
 
-// A list of entries by where it stands: the fields of a message or, with a path, those of an entry in it.
+// A list of entries: the fields of a message or, with a path of indices, those of an entry inside it.
 template <typename Message, std::size_t... kPath>
 struct Place {
   static constexpr const auto& kEntries = EntriesAt<kPath...>(kFields<Message>);
   static constexpr std::size_t kSize = std::tuple_size_v<std::remove_cvref_t<decltype(kEntries)>>;
 
-  // The field (or the Inlined) at an index, and whether a later one reads it too.
+  // The Field or Inlined at an index, and whether a later entry reads it as well.
   template <std::size_t kIndex>
   static constexpr const auto& At() {
     return WithoutAlso(std::get<kIndex>(kEntries));
@@ -189,8 +189,8 @@ struct Place {
   using Nested = Place<Message, kPath..., kIndex>;
 };
 
-// Which entries of a list a JSON name may belong to, as a bit for each index: a hash of the name's length, first and
-// last character tells it, so that most names that no table knows are passed over at once.
+// The entries of a list that a JSON name may belong to, as a bit mask by a hash of the name's length, first and last
+// character: most unknown names are skipped at once.
 constexpr std::size_t kNameHashes = 64;
 constexpr std::size_t NameHash(std::string_view name) {
   return (name.size() + 3 * static_cast<unsigned char>(name.front()) + 7 * static_cast<unsigned char>(name.back())) %
@@ -238,7 +238,7 @@ T& Present(std::optional<T>& value) {
   return value ? *value : value.emplace();
 }
 
-// What `where` names of an object.
+// The member of `object` that `where` names.
 template <typename T, typename Owner, typename Member>
 constexpr Member& Slot(T& object, Member Owner::* where) {
   return object.*where;
@@ -261,7 +261,7 @@ auto& Slot(T& object, const Shaped<Shape, Where>& where) {
   return Slot(object, where.where);
 }
 
-// Whether taking the slot changes the object, so that it must not be taken for a null.
+// Whether Slot() changes the object, so that it must not be called for a null.
 template <typename Where>
 inline constexpr bool kMakesSlot = false;
 template <typename... Members>
@@ -280,7 +280,7 @@ struct ShapeOf<Shaped<Shape, Where>> {
   using Type = Shape;
 };
 
-// Of a function: what it takes besides the object.
+// For a function: the type of its second parameter.
 template <typename Function>
 inline constexpr bool kIsFunction = false;
 template <typename T, typename Value>
@@ -298,7 +298,7 @@ inline constexpr bool kIsEach<Each<Function, Reset>> = true;
 
 enum class Form : std::uint8_t { kLeaf, kMessage, kList, kMap, kKeys };
 
-// How a value of type `T` (no optional) is read: its form, and of lists and maps the shape of their items.
+// How a value of type `T`, which is no optional, is read: its form, and the shape of the items of lists and maps.
 template <typename Shape, typename T>
 struct Reading {
   using Message = T;

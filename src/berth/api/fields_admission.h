@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kinds by which pods are filled in. Private to this folder.
+// The kinds that admission of pods reads. Private to this folder.
 #pragma once
 
 #include "berth/api/admission.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all kinds share: metadata, owners, selectors, resources. Private to this folder.
+// The types that all kinds share: metadata, owners, selectors, resources. Private to this folder.
 #pragma once
 
 #include <algorithm>
@@ -88,12 +88,12 @@ inline constexpr auto kFields<NodeSelectorTerm> = Fields{
     Field{"matchFields", 2, &NodeSelectorTerm::match_fields},
 };
 
-// Kept as its terms.
+// Stored as its terms.
 struct NodeSelector;
 template <>
 inline constexpr auto kFields<NodeSelector> = Fields{Field{"nodeSelectorTerms", 1, Self{}}};
 
-// Kept as its requests. A VolumeResourceRequirements too.
+// Stored as its requests. Also the fields of a VolumeResourceRequirements.
 struct ResourceRequirements;
 template <>
 inline constexpr auto kFields<ResourceRequirements> = Fields{Field{"requests", 2, Self{}}};

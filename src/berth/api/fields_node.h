@@ -17,7 +17,7 @@ inline constexpr auto kFields<Taint> = Fields{
     Field{"effect", 3, &Taint::effect},
 };
 
-// Kept as its type and status.
+// Stored as its type and status.
 struct NodeCondition;
 template <>
 inline constexpr auto kFields<NodeCondition> = Fields{

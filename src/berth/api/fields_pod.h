@@ -72,7 +72,7 @@ inline constexpr auto kFields<WeightedPodAffinityTerm> = Fields{
     Field{"weight", 1, &WeightedPodAffinityTerm::weight},
     Field{"podAffinityTerm", 2, &WeightedPodAffinityTerm::term},
 };
-// A PodAntiAffinity too.
+// Also the fields of a PodAntiAffinity.
 template <>
 inline constexpr auto kFields<PodAffinity> = Fields{
     Field{kRequired, 1, &PodAffinity::required},
@@ -101,7 +101,7 @@ inline constexpr auto kFields<TopologySpreadConstraint> = Fields{
 
 // --- Volumes ---------------------------------------------------------------------------------------------------------
 
-// Kept as its reference.
+// Stored as its reference.
 struct ImageVolumeSource;
 template <>
 inline constexpr auto kFields<ImageVolumeSource> = Fields{Field{"reference", 1, Self{}}};
@@ -133,7 +133,7 @@ inline constexpr auto kFields<VolumeParts> = Fields{
                 Field{"image", 30, As<ImageVolumeSource>(&VolumeParts::image)},
             }},
 };
-// Only a volume of a kind that scheduling tells apart is kept.
+// Keeps only volumes whose kind matters to scheduling.
 inline void KeepVolume(PodSpec& out, VolumeParts&& volume) {
   if (volume.image) out.image_volumes.emplace_back(*volume.image);
   if (volume.source.kind == VolumeKind::kOther) return;
@@ -146,7 +146,7 @@ inline void ForgetVolumes(PodSpec& out) {
 
 // --- Spec ------------------------------------------------------------------------------------------------------------
 
-// Kept as its name.
+// Stored as its name.
 struct PodSchedulingGate;
 template <>
 inline constexpr auto kFields<PodSchedulingGate> = Fields{Field{"name", 1, Self{}}};
@@ -200,7 +200,7 @@ inline constexpr auto kFields<PodConditionParts> = Fields{
     Field{"reason", 5, &PodConditionParts::reason},
     Field{"message", 6, &PodConditionParts::message},
 };
-// Of the conditions, those that scheduling looks at.
+// Keeps only conditions that scheduling reads.
 inline void KeepCondition(PodStatus& out, PodConditionParts&& c) {
   if (c.type != "PodScheduled" && c.type != "DisruptionTarget" && c.type != "PodResizePending") return;
   out.conditions.push_back({std::string(c.type), std::string(c.status), std::string(c.reason), std::string(c.message)});
@@ -215,10 +215,10 @@ template <>
 inline constexpr auto kFields<ContainerStatusParts> = Fields{
     Field{"name", 1, &ContainerStatusParts::name},
     Field{"allocatedResources", 10, &ContainerStatusParts::allocated_resources},
-    // Without requests in it, a container asks for nothing: upstream reads a nil map there.
+    // If `resources` has no requests, the container requests nothing, because upstream reads a nil map.
     Field{"resources", 11, As<ResourceRequirements>(&ContainerStatusParts::requests)},
 };
-// Only a status that tells resources is kept.
+// Keeps only statuses with resources.
 inline void KeepContainerStatus(PodStatus& out, ContainerStatusParts&& status) {
   if (!status.requests && !status.allocated_resources) return;
   out.container_statuses.push_back(
@@ -255,7 +255,7 @@ inline constexpr auto kFields<PodStatus> = Fields{
     Field{"allocatedResources", 19, Via{&PodStatus::pod_resources, &ContainerStatus::allocated_resources}},
     Field{"resources", 20, As<ResourceRequirements>(Via{&PodStatus::pod_resources, &ContainerStatus::requests})},
 };
-// By name: the two lists of statuses come in an order of their own in JSON and in protobuf.
+// Sorted by name, because JSON and protobuf have the two lists of statuses in different orders.
 template <>
 inline constexpr auto kAfter<PodStatus> = [](PodStatus& out) {
   const auto by_name = [](const ContainerStatus& a, const ContainerStatus& b) { return a.name < b.name; };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PodDetails: a second reading of the kind Pod, and BudgetDetails of the kind PodDisruptionBudget. Private to this
-// folder.
+// The fields of PodDetails, which is another view of the kind Pod, and of BudgetDetails, one of PodDisruptionBudget.
+// Private to this folder.
 #pragma once
 
 #include <optional>
@@ -24,7 +24,7 @@ inline constexpr auto kFields<PodDetails::Meta> = Fields{
     Field{"ownerReferences", 13, Each{&KeepAnyOwner, &ForgetAnyOwners}},
 };
 
-// Of these only whether they are there counts.
+// For these messages only their presence matters.
 struct HostPathSource;
 template <>
 inline constexpr auto kFields<HostPathSource> = Fields{Field{"path", 1, Self{}}};

@@ -25,12 +25,12 @@ inline constexpr auto kFields<PodGroupResourceClaim> = Fields{
     Field{"resourceClaimTemplateName", 3, &PodGroupResourceClaim::template_name},
 };
 
-// Kept as its key.
+// Stored as its key.
 struct GroupTopologyConstraint;
 template <>
 inline constexpr auto kFields<GroupTopologyConstraint> = Fields{Field{"key", 1, Self{}}};
 
-// A message without fields: that it is there is what it says.
+// A message without fields, whose presence is its meaning.
 struct AllDisruptionMode;
 template <>
 inline constexpr auto kBefore<AllDisruptionMode> = [](bool& out) { out = true; };

@@ -16,7 +16,7 @@ namespace berth::api::internal {
 
 // --- Devices ---------------------------------------------------------------------------------------------------------
 
-// A variant: which field is there says of which type the attribute is.
+// A variant: the field that is present determines the attribute's type.
 template <>
 inline constexpr auto kFields<DeviceAttribute> = Fields{
     Field{"int", 2, Alternative<std::int64_t>{}},
@@ -47,7 +47,7 @@ inline constexpr auto kFields<DeviceCapacity> = Fields{
     Field{"requestPolicy", 2, &DeviceCapacity::request_policy},
 };
 
-// Kept as its value.
+// Stored as its value.
 struct Counter;
 template <>
 inline constexpr auto kFields<Counter> = Fields{Field{"value", 1, Self{}}};
@@ -56,7 +56,7 @@ inline constexpr auto kFields<CounterSet> = Fields{
     Field{"name", 1, &CounterSet::name},
     Field{"counters", 2, MapOf<Counter>(&CounterSet::counters)},
 };
-// Kept as a CounterSet.
+// Stored as a CounterSet.
 struct DeviceCounterConsumption;
 template <>
 inline constexpr auto kFields<DeviceCounterConsumption> = Fields{
@@ -136,12 +136,12 @@ inline constexpr auto kFields<DeviceTaintRule> = Fields{
 
 // --- Classes ---------------------------------------------------------------------------------------------------------
 
-// Kept as its CEL expression.
+// Stored as its CEL expression.
 struct DeviceSelector;
 template <>
 inline constexpr auto kFields<DeviceSelector> = Fields{Field{"cel", 1, Fields{Field{"expression", 1, Self{}}}}};
 
-// What a driver is told, as JSON: the scheduler passes it on as it is.
+// Parameters for a driver as JSON, which the scheduler passes on unchanged.
 struct OpaqueConfiguration {
   std::string json;
 };
@@ -149,7 +149,7 @@ inline void SetConfiguration(std::string& out, OpaqueConfiguration&& opaque) {
   out = "{\"opaque\":" + opaque.json + '}';
 }
 
-// Kept as the JSON of the DeviceConfiguration in it.
+// Stored as the JSON of its DeviceConfiguration.
 struct DeviceClassConfiguration;
 template <>
 inline constexpr auto kBefore<DeviceClassConfiguration> = [](std::string& out) { out = "{}"; };
@@ -191,7 +191,7 @@ inline constexpr auto kFields<ExactDeviceRequest> = Fields{
     Field{"tolerations", 6, &ExactDeviceRequest::tolerations},
     Field{"capacity", 7, Fields{Field{"requests", 1, &ExactDeviceRequest::capacity_requests}}},
 };
-// Kept as an ExactDeviceRequest.
+// Stored as an ExactDeviceRequest.
 struct DeviceSubRequest;
 template <>
 inline constexpr auto kFields<DeviceSubRequest> = Fields{
@@ -228,7 +228,7 @@ inline constexpr auto kFields<DeviceClaimConfiguration> = Fields{
     Field{"requests", 1, &DeviceClaimConfiguration::requests},
     Inlined{2, Fields{Field{"opaque", 1, &SetClaimConfiguration}}},
 };
-// Kept as a DeviceClaimConfiguration.
+// Stored as a DeviceClaimConfiguration.
 struct DeviceAllocationConfiguration;
 template <>
 inline constexpr auto kBefore<DeviceAllocationConfiguration> = kWithoutConfiguration;
@@ -300,7 +300,7 @@ template <>
 inline constexpr std::string_view kKind<ResourceClaim> = "ResourceClaim";
 template <>
 inline constexpr auto kFields<ResourceClaim> = Fields{
-    // Of the metadata, what only writers of claims need.
+    // The metadata that only writers of claims need.
     Also{Field{"metadata", 1,
                Fields{
                    Field{"ownerReferences", 13, Each{&KeepOwner, &ForgetOwners}},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Volumes wherever they appear, and the storage kinds. Private to this folder.
+// Volumes of all kinds of objects, and the storage kinds. Private to this folder.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ namespace berth::api::internal {
 
 // --- Sources of volumes ----------------------------------------------------------------------------------------------
 
-// A source of this kind, kept as a VolumeSource.
+// A source of this kind, stored as a VolumeSource.
 template <VolumeKind kVolumeKind>
 struct SourceOf;
 template <VolumeKind kVolumeKind>
@@ -31,7 +31,7 @@ inline constexpr auto kFields<SourceOf<VolumeKind::kPersistentVolumeClaim>> = Fi
 };
 template <>
 inline constexpr auto kFields<SourceOf<VolumeKind::kEphemeral>> = Fields{};
-// Of a pod; a PersistentVolume's CSI source has a table of its own.
+// The source in a pod; a PersistentVolume's CSI source has a table of its own.
 template <>
 inline constexpr auto kFields<SourceOf<VolumeKind::kCsi>> = Fields{
     Field{"driver", 1, &VolumeSource::driver},
@@ -180,7 +180,7 @@ inline constexpr auto kFields<TopologySelectorRequirement> = Fields{
     Field{"key", 1, &TopologySelectorRequirement::key},
     Field{"values", 2, &TopologySelectorRequirement::values},
 };
-// Kept as its requirements.
+// Stored as its requirements.
 struct TopologySelectorTerm;
 template <>
 inline constexpr auto kFields<TopologySelectorTerm> = Fields{Field{"matchLabelExpressions", 1, Self{}}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kinds around pods: namespaces, services, controllers and disruption budgets. Private to this folder.
+// Other kinds that scheduling reads: namespaces, services, controllers and disruption budgets. Private to this folder.
 #pragma once
 
 #include <algorithm>

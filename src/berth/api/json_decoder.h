@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the JSON of one object (simdjson DOM) by the tables of fields_*.h. Members are visited once, in the document's
-// order, because looking them up by name would walk the object again each time. Null counts as absent everywhere; of a
-// doubled member the last one wins. One thread, one object. Private to this folder.
+// order, because each lookup by name would scan the object again. Null counts as absent; of duplicate members the last
+// one wins. One thread, one object. Private to this folder.
 #pragma once
 
 #include <bit>
@@ -79,7 +79,7 @@ class JsonDecoder : public JsonLeaves {
     return true;
   }
 
-  // A field that the table may or may not know.
+  // Reads a member that the table may not know.
   template <typename Where, typename T>
   [[gnu::always_inline]] bool Member(std::string_view key, element value, T& out) {
     if (key.empty()) return true;
@@ -88,7 +88,7 @@ class JsonDecoder : public JsonLeaves {
     return is_good;
   }
 
-  // Reads the entries of `Where` that are called `key`, in their order. True: there is no need to look further.
+  // Reads the entries of `Where` with the name `key`, in order. Returns true if no further entry can match.
   template <typename Where, typename T, std::size_t... kIndex>
   [[gnu::always_inline]] bool Find(std::string_view key, [[maybe_unused]] element value, [[maybe_unused]] T& out,
                                    [[maybe_unused]] bool& is_good, std::index_sequence<kIndex...>) {
@@ -96,7 +96,7 @@ class JsonDecoder : public JsonLeaves {
     for (std::uint32_t left = kNames[NameHash(key)]; left != 0; left &= left - 1) {
       [[maybe_unused]] const auto index = static_cast<std::size_t>(std::countr_zero(left));
       bool is_found = false;
-      // The compiler makes a jump table of this.
+      // Compiles to a jump table.
       (void)((index == kIndex ? (is_found = Try<Where, kIndex>(key, value, out, is_good), true) : false) || ...);
       if (is_found) return true;
     }
@@ -109,7 +109,7 @@ class JsonDecoder : public JsonLeaves {
       using Nested = typename Where::template Nested<kIndex>;
       return Find<Nested>(key, value, out, is_good, std::make_index_sequence<Nested::kSize>());
     } else {
-      // The constant length lets the compiler compare words in place of calling memcmp.
+      // With the constant length the compiler compares words instead of calling memcmp.
       constexpr std::string_view kName = Where::template At<kIndex>().name;
       if (key.size() != kName.size() || std::memcmp(key.data(), kName.data(), kName.size()) != 0) return false;
       is_good = Entered<Where, kIndex>(value, out) || At(kName);
@@ -127,7 +127,7 @@ class JsonDecoder : public JsonLeaves {
     }
   }
 
-  // Reads a value to where it is kept.
+  // Reads a value into its destination.
   template <typename T, typename Where>
   [[gnu::always_inline]] bool Kept(element value, T& out, Where where) {
     if constexpr (kIsFunction<Where>) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the JSON values that have no fields of their own (simdjson DOM): texts, numbers, times, quantities, enums. Null
-// counts as absent and leaves the value as it is. False: the failure has been noted. One thread, one object. Private to
-// this folder.
+// Reads JSON values without fields (simdjson DOM): strings, numbers, times, quantities, enums. Null counts as absent
+// and leaves the value unchanged. Functions return false when they have recorded an error. One thread, one object.
+// Private to this folder.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class JsonLeaves : public Decoder {
  protected:
   using Decoder::Decoder;
 
-  // The entries of an object as they come; `read` reads each value to where it is kept.
+  // Reads the entries of an object in order; `read` reads each value into its destination.
   template <typename Item, typename Read>
   bool Entries(element value, std::vector<std::pair<std::string, Item>>& out, Read read) {
     simdjson::dom::object object;
@@ -67,7 +67,7 @@ class JsonLeaves : public Decoder {
   bool Leaf(element value, std::int64_t& out);
   bool Leaf(element value, std::int32_t& out);
   bool Leaf(element value, Time& out);
-  // Quantities may also be written as JSON numbers.
+  // Quantities may also be JSON numbers.
   bool Leaf(element value, Quantity& out);
   bool Leaf(element value, StringMap& out);
   bool Leaf(element value, OpaqueConfiguration& out);

@@ -13,7 +13,7 @@ constexpr std::size_t kPrefixMax = 253;
 
 bool IsLowerAlnum(char c) { return IsLower(c) || IsDigit(c); }
 
-// Letters, digits, '-', '_' and '.', beginning and ending with a letter or digit.
+// Letters, digits, '-', '_' and '.'; the first and last character are a letter or digit.
 bool IsName(std::string_view text) {
   if (text.empty() || text.size() > kNameMax || !IsAlphanumeric(text.front()) || !IsAlphanumeric(text.back()))
     return false;
@@ -50,7 +50,7 @@ bool IsLabelValue(std::string_view text) { return text.empty() || IsName(text); 
 
 StringMap::StringMap(std::vector<Entry> entries) : entries_(std::move(entries)) {
   const auto by_key = [](const Entry& a, const Entry& b) { return a.first < b.first; };
-  // The API server writes maps sorted and without doubles.
+  // The API server writes maps sorted and without duplicates, so this check usually suffices.
   const auto same_or_before = [](const Entry& a, const Entry& b) { return b.first <= a.first; };
   if (std::adjacent_find(entries_.begin(), entries_.end(), same_or_before) == entries_.end()) return;
   std::stable_sort(entries_.begin(), entries_.end(), by_key);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ObjectMeta and the small types that all objects share. Plain values.
+// ObjectMeta and other small types of all objects. Plain values.
 #pragma once
 
 #include <cstdint>
@@ -22,17 +22,17 @@ bool IsQualifiedName(std::string_view text);
 // Empty, or at most 63 letters, digits, '-', '_' and '.', beginning and ending with a letter or digit.
 bool IsLabelValue(std::string_view text);
 
-// A map of strings, sorted by key, as labels, annotations and node selectors are.
+// A map of strings, sorted by key: labels, annotations, node selectors.
 class StringMap {
  public:
   using Entry = std::pair<std::string, std::string>;
 
   StringMap() = default;
-  // Of equal keys the last one wins.
+  // Of entries with equal keys the last one wins.
   explicit StringMap(std::vector<Entry> entries);
   StringMap(std::initializer_list<Entry> entries) : StringMap(std::vector<Entry>(entries)) {}
 
-  // The value of `key`, or null.
+  // The value of `key`; null if there is none.
   const std::string* Find(std::string_view key) const;
   void Set(std::string_view key, std::string_view value);
   void Erase(std::string_view key);

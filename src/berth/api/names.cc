@@ -56,7 +56,7 @@ std::string AtMost(std::size_t count, std::string_view unit) {
   return "must be no more than " + std::to_string(count) + " " + std::string(unit);
 }
 
-// Upstream counts in characters for names of objects, in bytes for prefixes of keys.
+// Upstream's limit is in characters for names of objects, and in bytes for prefixes of keys.
 std::vector<std::string> NotSubdomain(std::string_view text, std::string_view unit) {
   std::vector<std::string> why;
   if (text.size() > kSubdomainBytesMax) why.push_back(AtMost(kSubdomainBytesMax, unit));
@@ -70,7 +70,7 @@ std::vector<std::string> NotDnsLabel(std::string_view text) {
   std::vector<std::string> why;
   if (text.size() > kLabelBytesMax) why.push_back(AtMost(kLabelBytesMax, "bytes"));
   if (!HasLabelShape(text)) {
-    // A name that would be a subdomain fails by its dots alone.
+    // A valid subdomain is invalid here only because of its dots.
     why.push_back(HasSubdomainShape(text) ? "must not contain dots" : std::string(kLabelShape));
   }
   return why;

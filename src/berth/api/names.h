@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The syntaxes of names that the API knows, with upstream's words for what is wrong. Pure functions, thread-safe.
+// Checks the syntax of names in the API, with upstream's messages. Pure functions, thread-safe.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace berth::api {
 
-// Why the text is none, one message a reason; empty when it is one.
+// One message for each reason why the text is invalid; empty if it is valid.
 std::vector<std::string> NotDnsLabel(std::string_view text);       // RFC 1123 label: names of containers, namespaces
 std::vector<std::string> NotDnsSubdomain(std::string_view text);   // RFC 1123 subdomain: names of most objects
 std::vector<std::string> NotQualifiedName(std::string_view text);  // "example.com/name", "name": label keys
@@ -18,7 +18,7 @@ std::vector<std::string> NotConfigKey(std::string_view text);  // a key of a Con
 std::vector<std::string> NotEnvVarName(std::string_view text);
 std::vector<std::string> NotPercent(std::string_view text);  // "25%"
 
-// Whether it is a resource without a domain that a container may ask for: cpu, memory, ephemeral-storage,
+// Whether it is a resource without a domain that a container may request: cpu, memory, ephemeral-storage,
 // hugepages-SIZE (IsStandardContainerResourceName).
 bool IsContainerResource(std::string_view name);
 

@@ -7,7 +7,7 @@ bool Toleration::Tolerates(const Taint& taint) const {
   if (effect != TaintEffect::kNone && effect != taint.effect) return false;
   if (!key.empty() && key != taint.key) return false;
   if (op.empty() || op == "Equal") return value == taint.value;
-  // Lt and Gt belong to a gate that is off in 1.36; an unknown operator tolerates nothing.
+  // Lt and Gt need a feature gate that is off in 1.36; an unknown operator tolerates nothing.
   return op == "Exists";
 }
 

@@ -38,7 +38,7 @@ struct PreferredSchedulingTerm {
 };
 
 struct NodeAffinity {
-  // Absent: no requirement. Present and empty: matches no node.
+  // nullopt: no requirement. Empty: matches no node.
   std::optional<std::vector<NodeSelectorTerm>> required;
   std::vector<PreferredSchedulingTerm> preferred;
   bool operator==(const NodeAffinity&) const = default;
@@ -66,12 +66,12 @@ struct Toleration {
 
 enum class PreemptionPolicy : std::uint8_t { kPreemptLowerPriority, kNever };
 
-// A term of podAffinity or podAntiAffinity. matchLabelKeys and mismatchLabelKeys are not here: the API server has
-// merged them into the selector.
+// A term of podAffinity or podAntiAffinity. It lacks matchLabelKeys and mismatchLabelKeys, which the API server has
+// merged into the selector.
 struct PodAffinityTerm {
-  std::optional<LabelSelector> selector;  // absent: matches no pod
+  std::optional<LabelSelector> selector;  // nullopt: matches no pod
   std::vector<std::string> namespaces;
-  std::optional<LabelSelector> namespace_selector;  // absent: none; empty: all namespaces
+  std::optional<LabelSelector> namespace_selector;  // nullopt: none; empty: all namespaces
   std::string topology_key;
   bool operator==(const PodAffinityTerm&) const = default;
 };
@@ -97,19 +97,19 @@ struct TopologySpreadConstraint {
   std::int32_t max_skew = 0;
   std::string topology_key;
   UnsatisfiableConstraintAction when_unsatisfiable = UnsatisfiableConstraintAction::kDoNotSchedule;
-  std::optional<LabelSelector> selector;  // absent: matches no pod
+  std::optional<LabelSelector> selector;  // nullopt: matches no pod
   std::optional<std::int32_t> min_domains;
-  std::optional<NodeInclusionPolicy> node_affinity_policy;  // absent: Honor
-  std::optional<NodeInclusionPolicy> node_taints_policy;    // absent: Ignore
+  std::optional<NodeInclusionPolicy> node_affinity_policy;  // nullopt: Honor
+  std::optional<NodeInclusionPolicy> node_taints_policy;    // nullopt: Ignore
   std::vector<std::string> match_label_keys;
   bool operator==(const TopologySpreadConstraint&) const = default;
 };
 
-// The kinds of volume that scheduling tells apart.
+// The kinds of volume that matter to scheduling.
 enum class VolumeKind : std::uint8_t {
   kOther,
   kPersistentVolumeClaim,
-  kEphemeral,  // a claim made for the pod, named POD-VOLUME
+  kEphemeral,  // a claim created for the pod, named POD-VOLUME
   kCsi,
   kLocal,
   kGcePersistentDisk,
@@ -123,11 +123,11 @@ enum class VolumeKind : std::uint8_t {
   kVsphere,
 };
 
-// What identifies the storage behind a volume of a pod, or behind a PersistentVolume.
+// Identifies the storage behind a volume of a pod, or behind a PersistentVolume.
 struct VolumeSource {
   VolumeKind kind = VolumeKind::kOther;
-  // By kind: the claim's name, the CSI volumeHandle, the local path, pdName, volumeID, iqn, the RBD image, diskURI,
-  // volumePath, and of kAzureFile "secretName#shareName".
+  // Depends on the kind: the claim's name, the CSI volumeHandle, the local path, pdName, volumeID, iqn, the RBD image,
+  // diskURI, volumePath, or "secretName#shareName" for kAzureFile.
   std::string id;
   std::string driver;                 // kCsi
   std::string pool;                   // kRbd
@@ -143,7 +143,7 @@ struct Volume {
   bool operator==(const Volume&) const = default;
 };
 
-// spec.resourceClaims: by name, or through a template.
+// spec.resourceClaims: a claim by name, or by a template.
 struct PodResourceClaim {
   std::string name;
   std::optional<std::string> claim_name;
@@ -165,18 +165,18 @@ struct PodSpec {
   ResourceList overhead;
   ResourceList requests;  // pod-level spec.resources.requests
   std::vector<std::string> scheduling_gates;
-  std::string pod_group_name;  // schedulingGroup.podGroupName; empty: the pod is in no group
+  std::string pod_group_name;  // schedulingGroup.podGroupName; empty: no group
   PodAffinity pod_affinity;
   PodAffinity pod_anti_affinity;
   std::vector<TopologySpreadConstraint> topology_spread_constraints;
-  std::vector<Volume> volumes;  // those whose kind is not kOther
+  std::vector<Volume> volumes;  // without kOther
   std::vector<PodResourceClaim> resource_claims;
   bool host_network = false;
   bool host_users = true;
   bool operator==(const PodSpec&) const = default;
 };
 
-// Requests as the kubelet has them, for in-place resize. Only statuses that carry some are kept.
+// Requests that the kubelet reports, for in-place resize. Only statuses with such requests are kept.
 struct ContainerStatus {
   std::string name;
   std::optional<ResourceList> requests;             // status.resources.requests (actuated)
@@ -184,14 +184,14 @@ struct ContainerStatus {
   bool operator==(const ContainerStatus&) const = default;
 };
 
-// status.resourceClaimStatuses: the claim that was made for a template; absent: none was needed.
+// status.resourceClaimStatuses: the claim created from a template; nullopt: none was needed.
 struct PodResourceClaimStatus {
   std::string name;
   std::optional<std::string> claim_name;
   bool operator==(const PodResourceClaimStatus&) const = default;
 };
 
-// status.extendedResourceClaimStatus: the claim behind extended resources, and what each container got of it.
+// status.extendedResourceClaimStatus: the claim for extended resources, and the part of each container.
 struct ContainerExtendedResourceRequest {
   std::string container_name;
   std::string resource_name;
@@ -218,9 +218,9 @@ struct PodStatus {
   PodPhase phase = PodPhase::kUnknown;
   std::string nominated_node_name;
   std::optional<Time> start_time;
-  // PodScheduled, DisruptionTarget and PodResizePending; the others do not matter here.
+  // PodScheduled, DisruptionTarget and PodResizePending only.
   std::vector<PodCondition> conditions;
-  std::vector<ContainerStatus> container_statuses;  // of containers and init containers alike
+  std::vector<ContainerStatus> container_statuses;  // of containers and init containers
   std::optional<ContainerStatus> pod_resources;     // pod-level status.resources and status.allocatedResources
   std::vector<PodResourceClaimStatus> resource_claim_statuses;
   std::optional<PodExtendedResourceClaimStatus> extended_resource_claim_status;

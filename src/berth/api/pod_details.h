@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PodDetails and BudgetDetails: what moving pods reads of a core/v1 Pod and a PodDisruptionBudget beside what
-// scheduling reads (pod.h, workloads.h). Plain values. The scheduler never decodes them.
+// PodDetails and BudgetDetails: fields of a core/v1 Pod and a PodDisruptionBudget that moving pods needs in addition to
+// those of scheduling (pod.h, workloads.h). Plain values. The scheduler never decodes them.
 #pragma once
 
 #include <algorithm>
@@ -13,12 +13,11 @@
 
 namespace berth::api {
 
-// The state of one container: whatever of it is told.
 struct ContainerState {
   std::int32_t restart_count = 0;
   std::string waiting_reason;
   std::string terminated_reason;
-  std::optional<std::int32_t> exit_code;  // present: it has terminated
+  std::optional<std::int32_t> exit_code;  // set if it has terminated
   bool is_waiting = false;
   bool operator==(const ContainerState&) const = default;
 };
@@ -34,18 +33,18 @@ struct TimedCondition {
 struct PodDetails {
   struct Meta {
     std::string name;
-    std::vector<OwnerReference> owners;  // all of them, in the object's order
+    std::vector<OwnerReference> owners;  // all owners, in the object's order
     bool operator==(const Meta&) const = default;
   };
   struct Spec {
     std::string priority_class_name;
-    bool has_local_storage = false;  // a hostPath or an emptyDir
+    bool has_local_storage = false;  // has a hostPath or an emptyDir volume
     bool operator==(const Spec&) const = default;
   };
   struct Status {
-    std::string phase;  // as it is spelled
+    std::string phase;  // the original text
     std::string reason;
-    std::string qos_class;  // "Guaranteed"; the API server sets it
+    std::string qos_class;  // "Guaranteed"; set by the API server
     std::vector<TimedCondition> conditions;
     std::vector<ContainerState> containers, init_containers, ephemeral_containers;
     bool operator==(const Status&) const = default;
@@ -64,9 +63,9 @@ inline bool IsReady(const PodDetails& pod) {
   });
 }
 
-// Which pods that are not ready a PodDisruptionBudget lets go.
+// Which unready pods a PodDisruptionBudget allows to be evicted.
 struct BudgetDetails {
-  std::string unhealthy_pod_eviction_policy;  // "IfHealthyBudget", "AlwaysAllow"; empty: the first
+  std::string unhealthy_pod_eviction_policy;  // "IfHealthyBudget", "AlwaysAllow"; empty: IfHealthyBudget
   std::int32_t current_healthy = 0;
   std::int32_t desired_healthy = 0;
   PodDetails::Meta metadata{};

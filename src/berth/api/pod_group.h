@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PodGroup and CompositePodGroup: what scheduling reads of the kinds that group pods (scheduling.k8s.io/v1beta1 and
-// v1alpha3). Plain values.
+// PodGroup and CompositePodGroup: the fields of these kinds (scheduling.k8s.io/v1beta1 and v1alpha3) that scheduling
+// reads. Plain values.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace berth::api {
 
-// The type of the condition that the scheduler writes into a PodGroup's status.
+// The type of the condition that the scheduler writes to a PodGroup's status.
 inline constexpr std::string_view kPodGroupInitiallyScheduled = "PodGroupInitiallyScheduled";
 
 // A metav1.Condition.
@@ -27,25 +27,25 @@ struct GroupCondition {
   bool operator==(const GroupCondition&) const = default;
 };
 
-// A claim that the group's pods share; a pod has it by a claim of the same name and source in its own spec.
+// A claim shared by the group's pods. A pod uses it by a claim with the same name and source in its own spec.
 struct PodGroupResourceClaim {
   std::string name;
-  std::optional<std::string> claim_name;  // one of the two, or the claim is invalid
+  std::optional<std::string> claim_name;  // exactly one of the two must be set
   std::optional<std::string> template_name;
   bool operator==(const PodGroupResourceClaim&) const = default;
 };
 
 struct PodGroup {
   ObjectMeta metadata;
-  std::string parent_name;                // parentCompositePodGroupName; empty: it is in no other group
-  std::optional<std::int32_t> min_count;  // of the policy gang; absent: the policy is basic
+  std::string parent_name;                // parentCompositePodGroupName; empty: no parent
+  std::optional<std::int32_t> min_count;  // of the policy gang; nullopt: the policy is basic
   std::vector<std::string> topology_keys;
-  bool is_disrupted_whole = false;  // disruptionMode all: one victim of preemption makes all of them victims
+  bool is_disrupted_whole = false;  // disruptionMode all: if one pod is a victim of preemption, all are
   std::optional<std::int32_t> priority;
   std::optional<PreemptionPolicy> preemption_policy;
   std::vector<PodGroupResourceClaim> resource_claims;
   std::vector<GroupCondition> conditions;
-  std::vector<PodResourceClaimStatus> resource_claim_statuses;  // claims that were made for templates
+  std::vector<PodResourceClaimStatus> resource_claim_statuses;  // claims created from templates
 
   const GroupCondition* FindCondition(std::string_view type) const;
   bool operator==(const PodGroup&) const = default;
@@ -55,7 +55,7 @@ struct PodGroup {
 struct CompositePodGroup {
   ObjectMeta metadata;
   std::string parent_name;
-  std::optional<std::int32_t> min_group_count;  // of the policy gang; absent: the policy is basic
+  std::optional<std::int32_t> min_group_count;  // of the policy gang; nullopt: the policy is basic
   std::vector<std::string> topology_keys;
   bool is_disrupted_whole = false;
   std::optional<std::int32_t> priority;

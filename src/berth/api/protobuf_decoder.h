@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the protobuf of one object by the tables of fields_*.h. The numbers of fields are those of the generated.proto
-// files of k8s.io/api and k8s.io/apimachinery 0.36. Fields that no table names are passed over by their length; a
-// message that comes twice is merged, as protobuf has it. One thread, one object. Private to this folder.
+// Reads the protobuf of one object by the tables of fields_*.h. Field numbers are those of generated.proto in
+// k8s.io/api and k8s.io/apimachinery 0.36. Unknown fields are skipped by their length. As protobuf specifies, a message
+// field that occurs twice is merged. One thread, one object. Private to this folder.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@
 
 namespace berth::api::internal {
 
-// What is gathered of a field until its message ends: labels, which become a StringMap at once; that a map has entries
-// to be sorted; how many elements of a list there were, for errors.
+// State of a field until the end of its message: labels, which become a StringMap once; whether a map has to be sorted;
+// the number of elements of a list, for error paths.
 struct Nothing {};
 struct Labels {
   std::vector<StringMap::Entry> entries;
@@ -108,7 +108,7 @@ class ProtobufDecoder : public ProtobufLeaves {
     return true;
   }
 
-  // Reads the entry if it has this number. True: there is no need to look further.
+  // Reads the entry if it has this number. Returns true if no further entry can match.
   template <typename Where, std::size_t kIndex, typename T, typename Gathered>
   [[gnu::always_inline]] bool Try(const Wire& in, T& out, Gathered& gathered, bool& is_good) {
     if (in.number() != Where::template At<kIndex>().number) return false;
@@ -133,7 +133,7 @@ class ProtobufDecoder : public ProtobufLeaves {
     return in.is_bytes() ? Fields<typename Where::template Nested<kIndex>>(in.bytes(), out) : NoMessage(in);
   }
 
-  // Reads a value, or one element or entry of it, to where it is kept.
+  // Reads a value, or one element or entry, into its destination.
   template <typename T, typename Where, typename Gathered>
   [[gnu::always_inline]] bool Kept(const Wire& in, T& out, std::string_view name, Where where,
                                    [[maybe_unused]] Gathered& gathered) {
@@ -167,7 +167,7 @@ class ProtobufDecoder : public ProtobufLeaves {
 
   // --- Values --------------------------------------------------------------------------------------------------------
 
-  // A value, or of a list or map one element or entry, and its name for the failure's path.
+  // Reads a value, or one element or entry of a list or map; sets its name for the error path.
   template <typename Shape, typename T>
   [[gnu::always_inline]] bool Value(const Wire& in, T& out, std::string_view name) {
     if constexpr (std::is_same_v<T, std::optional<Time>>) {
@@ -188,7 +188,7 @@ class ProtobufDecoder : public ProtobufLeaves {
     }
   }
 
-  // A message or a leaf.
+  // Reads a message or a leaf.
   template <typename Shape, typename T>
   [[gnu::always_inline]] bool Item(const Wire& in, T& out) {
     using Way = Reading<Shape, T>;

@@ -25,7 +25,7 @@ std::string JsonText(std::string_view text) {
   return quoted + '"';
 }
 
-// One JSON value, in the words of decode.h.
+// Normalises one JSON value; errors have the wording of decode.h.
 Expected<std::string> Minified(std::string_view text) {
   BERTH_ASSIGN_OR_RETURN(const simdjson::dom::element document, ParseObject("value", text));
   return std::string(simdjson::minify(document));
@@ -53,7 +53,7 @@ bool ProtobufLeaves::Leaf(const Wire& in, Quantity& out) {
 }
 
 bool ProtobufLeaves::Leaf(const Wire& in, std::optional<Time>& out) {
-  // What RFC 3339 can write: the years 0 to 9999.
+  // The range of RFC 3339: the years 0 to 9999.
   constexpr std::int64_t kSecondsMin = -62'167'219'200;
   constexpr std::int64_t kSecondsMax = 253'402'300'799;
   out.reset();
@@ -73,7 +73,7 @@ bool ProtobufLeaves::Leaf(const Wire& in, std::optional<Time>& out) {
 bool ProtobufLeaves::Leaf(const Wire& in, OpaqueConfiguration& out) {
   if (!in.is_bytes()) return NoMessage(in);
   std::string_view driver;
-  std::string_view parameters = "null";  // as Go writes a RawExtension that was never set
+  std::string_view parameters = "null";  // as Go writes a RawExtension that was not set
   Wire part(in.bytes());
   while (part.Next()) {
     if (part.number() == 1 && !Leaf(part, driver)) return At("driver");

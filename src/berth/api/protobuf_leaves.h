@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the protobuf values that no table of fields_*.h describes: texts, numbers, enums, and the small messages that
-// stand for one value (Quantity, Time). False: the failure has been noted. One thread, one object. Private to this
-// folder.
+// Reads the protobuf values that no table of fields_*.h describes: strings, numbers, enums, and small messages that
+// stand for one value (Quantity, Time). Functions return false when they have recorded an error. One thread, one
+// object. Private to this folder.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace berth::api::internal {
 
 class ProtobufLeaves : public Decoder {
  public:
-  using Wire = codec::ProtobufReader;  // standing on one field
+  using Wire = codec::ProtobufReader;  // positioned at a field
 
  protected:
   using Decoder::Decoder;
@@ -44,7 +44,7 @@ class ProtobufLeaves : public Decoder {
     out = static_cast<std::int64_t>(in.value());
     return true;
   }
-  // Of a longer number the low bits, as protobuf has it.
+  // As protobuf specifies, a longer number is truncated to its low bits.
   bool Leaf(const Wire& in, std::int32_t& out) {
     if (!in.is_number()) return WrongType(in, "a whole number");
     out = static_cast<std::int32_t>(static_cast<std::uint32_t>(in.value()));
@@ -59,9 +59,9 @@ class ProtobufLeaves : public Decoder {
   }
   bool Leaf(const Wire& in, VersionValue& out) { return Leaf(in, out.text); }
   bool Leaf(const Wire& in, Quantity& out);
-  // metav1.Time: whole seconds. An empty message is Go's zero time, which JSON writes as null: absent.
+  // metav1.Time: whole seconds. An empty message is Go's zero time, which is null in JSON: absent.
   bool Leaf(const Wire& in, std::optional<Time>& out);
-  // As the JSON that Go writes of it.
+  // Converts it to the JSON that Go would write.
   bool Leaf(const Wire& in, OpaqueConfiguration& out);
   bool Key(const Wire& in, std::string& out);
 

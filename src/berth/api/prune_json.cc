@@ -34,7 +34,7 @@ namespace {
 
 using Shape = JsonPruner::Shape;
 
-// Makes shapes of the tables, as Lister of field_list.cc makes paths. Fields that two entries read are merged.
+// Builds shapes from the tables, as Lister in field_list.cc builds paths. Fields that two entries read are merged.
 class ShapeMaker {
  public:
   explicit ShapeMaker(const PruneOptions& options) : options_(options) {}
@@ -138,7 +138,7 @@ struct Kinds {
   }
 };
 
-// A kind of several readings keeps what any of them reads.
+// For a kind with several structs, every field that any of them reads is kept.
 using AllKinds = Kinds<Pod, PodDetails, Node, PersistentVolume, PersistentVolumeClaim, StorageClass, CsiNode, CsiDriver,
                        CsiStorageCapacity, VolumeAttachment, PodDisruptionBudget, BudgetDetails, Namespace, Service,
                        ReplicationController, ReplicaSet, StatefulSet, ResourceSlice, DeviceTaintRule, DeviceClass,
@@ -164,7 +164,7 @@ void AppendLeaf(const Shape& shape, element value, std::string& out) {
 
 void AppendValue(const Shape& shape, element value, std::string& out);
 
-// Calls append(member) for each member, which returns whether it has written something.
+// Calls append(member) for each member; it returns whether it has written something.
 template <typename Append>
 void AppendMembers(simdjson::dom::object object, std::string& out, Append append) {
   out += '{';
@@ -207,7 +207,7 @@ void AppendAnnotations(const Shape& shape, simdjson::dom::object object, std::st
   }
   simdjson::dom::parser parser;
   element parsed;
-  // What has just been written is JSON.
+  // `kept` was just written and is valid JSON.
   if (parser.parse(kept).get(parsed) == simdjson::SUCCESS) shape.rewrite(parsed, out);
 }
 

@@ -95,7 +95,7 @@ TEST(PruneJsonTest, ARewriteGetsTheLeavesByTheirPath) {
   }
 }
 
-// --- What decodes, decodes to the same -------------------------------------------------------------------------------
+// --- Pruned objects decode to the same value -------------------------------------------------------------------------
 
 template <typename T>
 using Decode = Expected<std::shared_ptr<const T>> (*)(element);
@@ -160,7 +160,7 @@ TEST(PruneJsonTest, GoldenObjectsDecodeToTheSame) {
       ASSERT_EQ(list.get(array), simdjson::SUCCESS);
       for (const element object : array) {
         at->second.expect_same(at->second.kind, object, entry.path().string());
-        ++seen[at->first];  // the map's own text: a document's goes with its parser
+        ++seen[at->first];  // the map's own string, because that of a document is freed with its parser
       }
     };
     element pending;

@@ -18,7 +18,7 @@ __extension__ using Wide = unsigned __int128;
 constexpr std::int64_t kInt64Max = std::numeric_limits<std::int64_t>::max();
 constexpr Wide kNanosCap = static_cast<Wide>(kInt64Max) * 1'000'000'000U;
 constexpr int kNanoDigits = 9;
-// 10^29 nanos are above the cap, and 10^29 fits 128 bits with room for the next digit.
+// 10^29 nano-units are above the cap, and fit into 128 bits with room for one more digit.
 constexpr int kIntegerDigitsMax = 29;
 
 struct Suffix {
@@ -39,7 +39,7 @@ Error SuffixWrong(std::string_view text) {
       text, "its suffix must be one of n, u, m, k, M, G, T, P, E, Ki, Mi, Gi, Ti, Pi, Ei or an exponent such as e3");
 }
 
-// The exponent behind "e" or "E": an int64 as strconv.ParseInt reads it, of which upstream keeps the low 32 bits.
+// The exponent after "e" or "E": an int64 as strconv.ParseInt reads it, of which upstream keeps the low 32 bits.
 std::optional<int> ParseExponent(std::string_view text) {
   if (text.starts_with('+')) {
     text.remove_prefix(1);
@@ -84,7 +84,7 @@ std::optional<Suffix> ParseSuffix(std::string_view text) {
   return Suffix{*exponent, 0};
 }
 
-// Where the text breaks apart: the digits before and after the point, and the suffix.
+// The parts of the text: the digits before and after the point, and the suffix.
 struct Parts {
   bool is_negative = false;
   std::string_view integer;  // without leading zeros
@@ -107,7 +107,7 @@ std::optional<Parts> PartsOf(std::string_view text) {
     parts.is_negative = text[0] == '-';
     ++at;
   }
-  if (at == text.size()) parts.has_digits = true;  // a sign alone is zero, as upstream has it
+  if (at == text.size()) parts.has_digits = true;  // as in upstream, a sign alone is zero
   parts.integer = take_digits();
   while (parts.integer.starts_with('0')) parts.integer.remove_prefix(1);
   if (at < text.size() && text[at] == '.') {
@@ -122,7 +122,7 @@ std::optional<Parts> PartsOf(std::string_view text) {
   return parts;
 }
 
-// Digits of a decimal number, the point removed.
+// The digits of a decimal number without the point.
 struct Digits {
   std::string_view head;
   std::string_view tail;
@@ -143,7 +143,7 @@ Wide Scale(Digits digits, std::int64_t exponent, int binary_exponent) {
 
   const std::int64_t integer_digits = static_cast<std::int64_t>(digits.size()) + exponent;
   if (integer_digits > kIntegerDigitsMax) return kNanosCap;
-  // 2^60 has 19 digits: below this nothing is left in front of the point, yet something is more than nothing.
+  // 2^60 has 19 digits: with a smaller exponent the result is below one nano-unit, which rounds up to 1.
   if (integer_digits < -19) return 1;
 
   Wide integer = 0;
@@ -153,7 +153,7 @@ Wide Scale(Digits digits, std::int64_t exponent, int binary_exponent) {
   }
   if (integer > (kNanosCap >> binary_exponent)) return kNanosCap;
 
-  std::string fraction;  // digits behind the point, as values 0..9
+  std::string fraction;  // digits after the point, as values 0..9
   if (exponent < 0) {
     if (integer_digits < 0) fraction.assign(static_cast<std::size_t>(-integer_digits), '\0');
     const auto first = static_cast<std::size_t>(integer_digits > 0 ? integer_digits : 0);
@@ -193,7 +193,7 @@ Expected<Quantity> Quantity::Parse(std::string_view text) {
   if (!parts) return FormatWrong(text);
   const auto suffix = ParseSuffix(parts->suffix);
   if (!suffix) return SuffixWrong(text);
-  // Upstream's quick path takes a missing number for zero; where its quick path does not apply, it refuses.
+  // Upstream's fast path reads missing digits as zero; its slow path rejects them.
   if (!parts->has_digits && (suffix->decimal_exponent < -kNanoDigits || suffix->binary_exponent >= 50)) {
     return NoQuantity(text, "it has no digits");
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quantity: a resource amount, exact as Kubernetes has it (resource.Quantity): a fixed-point number of 1e-9 units.
+// Quantity: a resource amount with the exact semantics of Kubernetes' resource.Quantity: a fixed-point number in units
+// of 1e-9.
 #pragma once
 
 #include <compare>
@@ -19,10 +20,10 @@ class Quantity {
   static Quantity FromNanos(Nanos nanos) { return Quantity(nanos); }
   static Quantity FromMilli(std::int64_t milli) { return Quantity(static_cast<Nanos>(milli) * kNanosPerMilli); }
 
-  // All suffixes: n u m "" k M G T P E, Ki Mi Gi Ti Pi Ei, decimal exponents (1e3, 1E3). Accepts and refuses the texts
-  // that upstream's ParseQuantity does. Fractions finer than 1e-9 are rounded away from zero, and magnitudes are capped
-  // at 2^63-1 units: upstream caps binary suffixes only, and its Value() of a larger decimal amount is 0 or wraps. The
-  // error reads `"1x" is no quantity: ...`.
+  // All suffixes: n u m "" k M G T P E, Ki Mi Gi Ti Pi Ei, decimal exponents (1e3, 1E3). Accepts the same texts as
+  // upstream's ParseQuantity. Fractions finer than 1e-9 are rounded away from zero, and magnitudes are capped at 2^63-1
+  // units: upstream caps binary suffixes only, and its Value() of a larger decimal amount is 0 or wraps. The error is
+  // `"1x" is no quantity: ...`.
   static Expected<Quantity> Parse(std::string_view text);
 
   // Whole units and thousandths, rounded away from zero; saturates at the limits of int64.

@@ -74,7 +74,7 @@ TEST(QuantityTest, Values) {
       {"1.0000000000", 1, 1000},
       {"1.0000000001", 2, 1001},
       {"1e4294967296", 1, 1000},  // upstream keeps the low 32 bits of the exponent
-      {"+", 0, 0},                // upstream's scanner takes these for zero
+      {"+", 0, 0},                // upstream's scanner reads these as zero
       {"-", 0, 0},
       {".", 0, 0},
       {".m", 0, 0},
@@ -125,7 +125,7 @@ TEST(QuantityTest, Compares) {
   EXPECT_TRUE(Quantity::Parse("-1n")->IsNegative());
 }
 
-// The slow twin: whole rationals of any size.
+// The plain twin: exact rational numbers.
 struct Twin {
   boost::multiprecision::cpp_int nanos;
 
@@ -163,7 +163,7 @@ TEST(QuantityTest, AgreesWithBigNumbers) {
       {"T", 12, 0},  {"P", 15, 0},  {"E", 18, 0}, {"Ki", 0, 10},    {"Mi", 0, 20},   {"Gi", 0, 30},    {"Ti", 0, 40},
       {"Pi", 0, 50}, {"Ei", 0, 60}, {"e7", 7, 0}, {"E-12", -12, 0}, {"e+40", 40, 0}, {"e-60", -60, 0},
   };
-  setenv("RC_PARAMS", "seed=1 max_success=2000", 0);  // the same cases every time, unless the caller says otherwise
+  setenv("RC_PARAMS", "seed=1 max_success=2000", 0);  // deterministic cases, unless the caller sets another seed
   EXPECT_TRUE(rc::check("a parsed quantity equals exact arithmetic", [] {
     const int length = *rc::gen::inRange(1, 45);
     std::string digits;

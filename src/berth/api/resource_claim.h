@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// resource.k8s.io/v1, dynamic resource allocation: ResourceSlice, DeviceTaintRule, DeviceClass and ResourceClaim as scheduling reads and
-// writes them. Plain values. Names of attributes, capacities and counters are as published, sorted.
+// resource.k8s.io/v1, dynamic resource allocation: the fields of ResourceSlice, DeviceTaintRule, DeviceClass and
+// ResourceClaim that scheduling reads and writes. Plain values. Names of attributes, capacities and counters are as
+// published, sorted.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@ struct VersionValue {
   std::string text;
   bool operator==(const VersionValue&) const = default;
 };
-// Absent kinds (an attribute without a known value) are std::monostate.
+// std::monostate: an attribute without a known value.
 using DeviceAttribute =
     std::variant<std::monostate, std::int64_t, bool, std::string, VersionValue, std::vector<std::int64_t>,
                  std::vector<bool>, std::vector<std::string>, std::vector<VersionValue>>;
@@ -55,7 +56,7 @@ struct DeviceTaint {
   bool operator==(const DeviceTaint&) const = default;
 };
 
-// Where devices can be used; at most one is set.
+// Where the devices can be used; at most one member is set.
 struct DeviceNodes {
   std::optional<std::string> node_name;
   std::optional<std::vector<NodeSelectorTerm>> node_selector;
@@ -73,8 +74,8 @@ struct Device {
   std::string name;
   std::vector<std::pair<std::string, DeviceAttribute>> attributes;
   std::vector<std::pair<std::string, DeviceCapacity>> capacity;
-  std::vector<CounterSet> consumes_counters;  // by the name of the counter set
-  DeviceNodes nodes;                          // with perDeviceNodeSelection
+  std::vector<CounterSet> consumes_counters;  // by name of the counter set
+  DeviceNodes nodes;                          // set with perDeviceNodeSelection
   std::vector<DeviceTaint> taints;
   bool binds_to_node = false;
   std::vector<std::string> binding_conditions;
@@ -97,9 +98,9 @@ struct ResourceSlice {
   bool operator==(const ResourceSlice&) const = default;
 };
 
-// A taint that an administrator, not the driver, gives to devices.
+// A taint that an administrator gives to devices.
 struct DeviceTaintRule {
-  // What is absent selects every driver, pool or device.
+  // An empty member matches every driver, pool or device.
   struct Selector {
     std::optional<std::string> driver;
     std::optional<std::string> pool;
@@ -107,14 +108,14 @@ struct DeviceTaintRule {
     bool operator==(const Selector&) const = default;
   };
   ObjectMeta metadata;
-  std::optional<Selector> selector;  // absent: selects nothing
+  std::optional<Selector> selector;  // nullopt: selects nothing
   DeviceTaint taint;
   bool operator==(const DeviceTaintRule&) const = default;
 };
 
 struct DeviceClass {
   ObjectMeta metadata;
-  std::vector<std::string> selectors;  // CEL expressions; one that is no CEL is empty
+  std::vector<std::string> selectors;  // CEL expressions; a selector without CEL is empty
   std::vector<std::string> configs;    // the JSON of each DeviceConfiguration
   std::optional<std::string> extended_resource_name;
   bool operator==(const DeviceClass&) const = default;
@@ -129,11 +130,11 @@ struct DeviceToleration {
   bool operator==(const DeviceToleration&) const = default;
 };
 
-// An ExactDeviceRequest, or one of the alternatives of a prioritised one (DeviceSubRequest, which has a name).
+// An ExactDeviceRequest, or one of the alternatives of a prioritised request (DeviceSubRequest, which has a name).
 struct ExactDeviceRequest {
   std::string name;  // of a subrequest
   std::string device_class_name;
-  std::vector<std::string> selectors;  // CEL expressions; one that is no CEL is empty
+  std::vector<std::string> selectors;  // CEL expressions; a selector without CEL is empty
   std::string allocation_mode;         // ExactCount, All
   std::int64_t count = 0;
   bool admin_access = false;
@@ -150,7 +151,7 @@ struct DeviceRequest {
 };
 
 struct DeviceConstraint {
-  std::vector<std::string> requests;  // empty: all
+  std::vector<std::string> requests;  // empty: all requests
   std::optional<std::string> match_attribute;
   std::optional<std::string> distinct_attribute;
   bool operator==(const DeviceConstraint&) const = default;
@@ -187,7 +188,7 @@ struct DeviceAllocationResult {
 struct AllocationResult {
   std::vector<DeviceAllocationResult> results;
   std::vector<DeviceClaimConfiguration> configs;
-  std::optional<std::vector<NodeSelectorTerm>> node_selector;  // absent: every node
+  std::optional<std::vector<NodeSelectorTerm>> node_selector;  // nullopt: every node
   std::optional<Time> allocation_timestamp;
   bool operator==(const AllocationResult&) const = default;
 };
@@ -200,7 +201,7 @@ struct ClaimConsumer {
   bool operator==(const ClaimConsumer&) const = default;
 };
 
-// A condition of one allocated device, as far as binding conditions need it.
+// The parts of an allocated device's condition that binding conditions need.
 struct DeviceCondition {
   std::string type;
   std::string status;
@@ -220,7 +221,7 @@ struct AllocatedDeviceStatus {
 struct ResourceClaim {
   ObjectMeta metadata;
   std::vector<std::string> finalizers;
-  std::vector<OwnerReference> owners;  // all of them
+  std::vector<OwnerReference> owners;
   ResourceClaimSpec spec;
   std::optional<AllocationResult> allocation;
   std::vector<ClaimConsumer> reserved_for;

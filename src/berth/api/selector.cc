@@ -18,7 +18,7 @@ std::string Apostrophed(std::string_view text) {
   return quoted + (text.size() > kShownTextMax ? "...'" : "'");
 }
 
-// strconv.ParseInt(text, 10, 64).
+// Parses like strconv.ParseInt(text, 10, 64).
 std::optional<std::int64_t> ParseInt64(std::string_view text) {
   if (text.starts_with('+')) {
     text.remove_prefix(1);
@@ -34,7 +34,7 @@ bool Contains(const std::vector<std::string>& values, const std::string& value) 
   return std::find(values.begin(), values.end(), value) != values.end();
 }
 
-// A field requirement, as upstream turns it into a field selector: an absent field counts as empty.
+// As upstream's field selector, a requirement treats an absent field as empty.
 bool MatchesField(const Requirement& requirement, std::string_view node_name) {
   if (requirement.values.size() != 1) return false;
   const std::string_view field = requirement.key == "metadata.name" ? node_name : std::string_view();
@@ -50,7 +50,7 @@ struct Token {
   std::size_t at = 0;  // byte position
 };
 
-// One token of look-ahead over the text; "in" and "notin" are words whose meaning depends on their place.
+// A lexer with one token of look-ahead; whether "in" and "notin" are operators depends on their position.
 class Lexer {
  public:
   explicit Lexer(std::string_view text) : text_(text) { Advance(); }
@@ -116,7 +116,7 @@ class Parser {
       if (token.kind == TokenKind::kEnd) break;
       if (token.kind != TokenKind::kComma) return Unexpected(token, "',' or the end");
     }
-    // Upstream sorts by key, so that a selector has one form.
+    // As upstream, sorts by key, which gives a normal form.
     std::stable_sort(selector.requirements.begin(), selector.requirements.end(),
                      [](const Requirement& a, const Requirement& b) { return a.key < b.key; });
     return selector;
@@ -168,7 +168,7 @@ class Parser {
     return std::vector<std::string>{std::string(value.text)};
   }
 
-  // "(a,b)"; nothing between separators is the empty value, as in "(a,,b)", "(,a)" and "()".
+  // "(a,b)". Nothing between separators is an empty value, as in "(a,,b)", "(,a)" and "()".
   Expected<std::vector<std::string>> ParseSet() {
     if (const Token open = lexer_.Take(); open.kind != TokenKind::kOpen) return Unexpected(open, "'('");
     std::vector<std::string> values;
@@ -276,7 +276,7 @@ bool NodeSelectorTerm::Matches(std::string_view node_name, const StringMap& node
     if (!requirement.Matches(node_labels.Find(requirement.key))) return false;
   }
   for (const Requirement& requirement : match_fields) {
-    // Upstream looks at fields only where the node has a name.
+    // As upstream, fields are only compared if the node has a name.
     if (!node_name.empty() && !MatchesField(requirement, node_name)) return false;
   }
   return true;

@@ -20,21 +20,21 @@ struct Requirement {
   std::string key;
   SelectorOperator op = SelectorOperator::kIn;
   std::vector<std::string> values;
-  std::string unknown_op;  // of kUnknown: how the object spells it
+  std::string unknown_op;  // for kUnknown: the original text
   bool operator==(const Requirement&) const = default;
 
-  // Against the value under `key`; null when the label is absent. NotIn and DoesNotExist match an absent label. Gt and
-  // Lt compare as base-10 int64 and match nothing where either side is none. kUnknown matches nothing.
+  // Matches the value of `key`; null if the label is absent. NotIn and DoesNotExist match an absent label. Gt and Lt
+  // compare as base-10 int64 and match nothing if one side is not a number. kUnknown matches nothing.
   bool Matches(const std::string* value) const;
 
-  // What upstream's labels.NewRequirement checks: key, operator, number and form of the values. Upstream lets a node
-  // selector term with an invalid requirement match nothing; who compiles a term asks this once. The error names the
-  // culprit.
+  // The checks of upstream's labels.NewRequirement: key, operator, number and form of the values. In upstream a node
+  // selector term with an invalid requirement matches nothing, so this is called once when a term is compiled. The
+  // error names the invalid part.
   Expected<void> Validate() const;
 };
 
-// metav1.LabelSelector: matchLabels are held as In requirements with one value. A default-constructed one matches
-// everything; an absent selector (std::optional without value) matches nothing.
+// metav1.LabelSelector; matchLabels are stored as In requirements with one value. A default-constructed selector
+// matches everything; an absent one (std::nullopt) matches nothing.
 struct LabelSelector {
   std::vector<Requirement> requirements;
   bool operator==(const LabelSelector&) const = default;
@@ -42,22 +42,22 @@ struct LabelSelector {
   bool Matches(const StringMap& labels) const;
 };
 
-// The text form of kubectl and list requests: "a=b,c!=d,e in (f,g),h notin (i),j,!k,l>1". Errors say what and where.
+// The text form of kubectl and list requests: "a=b,c!=d,e in (f,g),h notin (i),j,!k,l>1".
 Expected<LabelSelector> ParseLabelSelector(std::string_view text);
 
 struct NodeSelectorTerm {
   std::vector<Requirement> match_expressions;
-  std::vector<Requirement> match_fields;  // metadata.name is the only field
+  std::vector<Requirement> match_fields;  // only metadata.name is supported
   bool operator==(const NodeSelectorTerm&) const = default;
 
-  // All requirements are valid; of match_fields, each is In or NotIn with exactly one value.
+  // All requirements must be valid; those of match_fields must be In or NotIn with exactly one value.
   Expected<void> Validate() const;
 
-  // An empty term matches nothing. Requires Validate() to have passed: an invalid term matches nothing upstream.
+  // An empty term matches nothing. Validate() must have succeeded, because in upstream an invalid term matches nothing.
   bool Matches(std::string_view node_name, const StringMap& node_labels) const;
 };
 
-// The name of an operator as manifests spell it, and back.
+// Converts between an operator and its name in manifests.
 std::string_view ToString(SelectorOperator op);
 SelectorOperator ParseSelectorOperator(std::string_view text);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any text is a selector whose requirements are valid, or an error.
+// Any text is either a selector with valid requirements or an error.
 #include <cstdint>
 #include <string_view>
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What scheduling reads of the storage kinds: PersistentVolume, PersistentVolumeClaim and storage.k8s.io/v1. Plain
-// values.
+// The fields of PersistentVolume, PersistentVolumeClaim and storage.k8s.io/v1 that scheduling reads. Plain values.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +26,7 @@ struct PersistentVolumeSpec {
   std::string storage_class_name;
   std::string volume_mode;  // empty counts as Filesystem
   std::optional<std::string> volume_attributes_class_name;
-  // spec.nodeAffinity.required. Absent: every node. Present and empty: no node.
+  // spec.nodeAffinity.required. nullopt: every node. Empty: no node.
   std::optional<std::vector<NodeSelectorTerm>> node_affinity;
   std::optional<ClaimReference> claim_ref;
   VolumeSource source;
@@ -43,7 +42,7 @@ struct PersistentVolume {
 
 struct PersistentVolumeClaim {
   ObjectMeta metadata;
-  std::optional<std::string> storage_class_name;  // present and empty: no class, static volumes only
+  std::optional<std::string> storage_class_name;  // empty string: no class, static volumes only
   std::vector<std::string> access_modes;
   std::optional<LabelSelector> selector;
   ResourceList requests;
@@ -64,7 +63,7 @@ struct StorageClass {
   ObjectMeta metadata;
   std::string provisioner;
   std::optional<std::string> volume_binding_mode;  // Immediate, WaitForFirstConsumer
-  // Terms are alternatives; the requirements of one are all to be met.
+  // Terms are alternatives; all requirements of one term must be met.
   std::vector<std::vector<TopologySelectorRequirement>> allowed_topologies;
   bool operator==(const StorageClass&) const = default;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What scheduling reads of the kinds around pods: namespaces, the owners and services whose selectors spread pods by
+// The fields of other kinds that scheduling reads: namespaces, the owners and services whose selectors spread pods by
 // default, and disruption budgets. Plain values.
 #pragma once
 
@@ -20,7 +20,7 @@ struct Namespace {
 
 struct Service {
   ObjectMeta metadata;
-  std::optional<StringMap> selector;  // absent: no pods
+  std::optional<StringMap> selector;  // nullopt: no pods
   bool operator==(const Service&) const = default;
 };
 
@@ -44,7 +44,7 @@ struct StatefulSet {
 
 struct PodDisruptionBudget {
   ObjectMeta metadata;
-  std::optional<LabelSelector> selector;  // absent: no pods
+  std::optional<LabelSelector> selector;  // nullopt: no pods
   std::int32_t disruptions_allowed = 0;
   std::vector<std::string> disrupted_pods;  // names, sorted
   bool operator==(const PodDisruptionBudget&) const = default;

@@ -12,16 +12,16 @@
 namespace berth::authoring {
 namespace {
 
-// The first of January 2030: a case has the same time whenever it runs.
+// The first of January 2030: a case has the same time in every run.
 constexpr Time kEpoch = std::chrono::sys_days{std::chrono::year{2030} / 1 / 1};
 
-// A plugin alone still needs what takes pods out of the queue and binds them, unless it does that itself.
+// Adds the plugins that take pods out of the queue and bind them, unless the tested plugin does that itself.
 void AddSortAndBind(const std::string& name, config::KnownPlugins known, framework::Handle& handle,
                     config::Profile& profile) {
   const config::PluginArgs* given = profile.FindArgs(name);
   const config::PluginArgs args = given != nullptr ? *given : config::DefaultArgs(name);
   std::unique_ptr<framework::Plugin> made;
-  // What is wrong with the plugin is for MakeProfiles to say.
+  // Errors of the plugin are reported by MakeProfiles later.
   if (const config::KnownPlugin* registered = config::FindPlugin(known, name)) {
     static_cast<void>(framework::GuardedCall([&] {
       auto created =
@@ -45,7 +45,7 @@ Expected<std::unique_ptr<CaseCluster>> MakeCaseCluster(const PluginCase& test, c
   options.read_file = plugin_files::PluginFiles(test.files_from);
   options.now = kEpoch;
   if (!test.lone_plugin.empty()) {
-    // An instance of its own, made for a look at it.
+    // A separate instance, made only to look at its interfaces.
     scheduler::CoreHandle scratch([](framework::PermitDecision) {}, framework::Metrics::None(), options.read_file);
     AddSortAndBind(test.lone_plugin, plugins, scratch, options.configuration.profiles.front());
   }

@@ -12,8 +12,8 @@ namespace berth::authoring {
 
 using CaseCluster = whatif::OfflineCluster;
 
-// The cluster of the case, its pods on their nodes; the pending ones are in the queue. Fails when a plugin cannot be
-// made.
+// Makes the cluster of the case, with its pods on their nodes and the pending ones in the queue. Fails when a plugin
+// cannot be made.
 Expected<std::unique_ptr<CaseCluster>> MakeCaseCluster(const PluginCase& test, config::KnownPlugins plugins);
 
 }  // namespace berth::authoring

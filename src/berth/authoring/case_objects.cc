@@ -18,7 +18,7 @@ using config::ObjectReader;
 
 constexpr std::string_view kHostname = "kubernetes.io/hostname";
 
-// Of a pod's spec, beside those that have a short form.
+// Fields of a pod's spec that have no short form.
 constexpr std::array<std::string_view, 17> kPodSpecFields = {
     "affinity",         "containers",      "ephemeralContainers", "hostNetwork",
     "initContainers",   "nodeName",        "nodeSelector",        "overhead",
@@ -31,7 +31,7 @@ bool IsManifest(const json::value& item) {
   return object != nullptr && object->contains("metadata");
 }
 
-// Labels or annotations. YAML makes other things of yes, 1 and 1.0 than people mean here.
+// Labels or annotations. Values that YAML would parse as other types (yes, 1, 1.0) are rejected.
 json::object Strings(ObjectReader& reader, std::string_view key) {
   json::object out;
   const json::value* value = reader.Find(key);
@@ -53,7 +53,7 @@ json::object Strings(ObjectReader& reader, std::string_view key) {
   return out;
 }
 
-// Amounts of resources: text, or a plain number. Those of `defaults` that are not said are added.
+// Resource amounts: text or plain numbers, completed by `defaults`.
 json::object Amounts(ObjectReader& reader, std::string_view key,
                      std::initializer_list<std::pair<std::string_view, std::string_view>> defaults = {}) {
   json::object out;
@@ -139,7 +139,7 @@ json::value PodManifest(ObjectReader& reader) {
   return json::object{{"metadata", std::move(metadata)}, {"spec", std::move(spec)}, {"status", std::move(status)}};
 }
 
-// The item's manifest, from its short form where it is one; null after an error.
+// The item's manifest, expanded from its short form if necessary; null after an error.
 template <typename Expand>
 json::value ManifestOf(const json::value& item, const std::string& path, FieldErrors& errors, Expand expand) {
   if (IsManifest(item)) return item;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects of a case file (plugin_case.h) in their short form, or as whole manifests.
+// Reads the objects of a case file (plugin_case.h), in their short form or as whole manifests.
 #pragma once
 
 #include <memory>
@@ -18,18 +18,18 @@ namespace berth::authoring {
 using NodePtr = std::shared_ptr<const api::Node>;
 using PodPtr = std::shared_ptr<const api::Pod>;
 
-// Each reads one item at `path`, notes in `errors` what is wrong with it, and returns null then.
+// Each function reads the item at `path`. On an error it adds to `errors` and returns null.
 
-// {name, labels, annotations, allocatable, taints, unschedulable, images, conditions}. What is not said is as of
-// testing's MakeNode: 4 CPUs, 32Gi of memory, room for 110 pods, the label kubernetes.io/hostname.
+// {name, labels, annotations, allocatable, taints, unschedulable, images, conditions}. Defaults are those of testing's
+// MakeNode: 4 CPUs, 32Gi of memory, 110 pods, the label kubernetes.io/hostname.
 NodePtr ReadCaseNode(const codec::json::value& item, const std::string& path, config::FieldErrors& errors);
 
-// {name, namespace, labels, annotations, requests, image, node}, and any field of a pod's spec. Pods that name no
-// scheduler are `scheduler_name`'s.
+// {name, namespace, labels, annotations, requests, image, node}, and any field of a pod's spec. `scheduler_name` is the
+// default scheduler.
 PodPtr ReadCasePod(const codec::json::value& item, const std::string& path, const std::string& scheduler_name,
                    config::FieldErrors& errors);
 
-// A manifest of one of framework/objects.h's kinds.
+// Reads a manifest of any kind in framework/objects.h.
 void ReadCaseObject(const codec::json::value& item, const std::string& path, std::vector<framework::AnyObject>& out,
                     config::FieldErrors& errors);
 

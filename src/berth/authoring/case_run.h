@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a case of `berth plugin test` and compares what came of it with what was expected.
+// Runs a case of `berth plugin test` and compares the results with the expected ones.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace berth::authoring {
 
-// One thing that was expected.
+// One expected result.
 struct PluginCheck {
   std::string of;  // "filter a", "score b", "placed p", "message p", "forms"
   std::string want;

@@ -30,7 +30,7 @@ Verdicts Ask(runtime::Evaluator& evaluator, const framework::PodInfoPtr& pod, co
   return said;
 }
 
-// The first thing that differs, for people to read; nullopt: nothing.
+// A description of the first difference; nullopt: there is none.
 std::optional<std::string> FirstDifference(const Verdicts& plain, const Verdicts& other) {
   if (plain.error != other.error) return other.error.empty() ? "no error" : other.error;
   for (const auto& [node, verdict] : other.filter) {

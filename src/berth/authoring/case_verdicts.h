@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What plugins say of a pod and each node, asked in every way that berth may take.
+// The verdicts of plugins about a pod and each node, obtained in every way in which berth calls plugins.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,18 @@ namespace berth::authoring {
 struct Verdicts {
   struct Difference {
     std::string how;   // "in the column form"
-    std::string said;  // the first thing that is other then
+    std::string said;  // the first difference
   };
 
-  std::string error;                                                   // of the whole cycle; empty: none
-  std::map<std::string, std::string> filter;                           // by node: kPass, or the reason
+  std::string error;                                                   // of the cycle; empty: none
+  std::map<std::string, std::string> filter;                           // by node: kPass, or the reason of the refusal
   std::map<std::pair<std::string, std::string>, std::int64_t> scores;  // by plugin and node
-  // Where a plugin says something else when it is asked in another way.
+  // Differences between the plain form and other ways of calling a plugin.
   std::vector<Difference> differences;
 };
 
-// Of a pod that waits in the cluster. The plain form, node by node, is what a plugin means; what it says of many nodes
-// at once, and what is kept of its answers because it says that they rest on the node alone, has to be the same.
+// The pod must be waiting in the cluster. The plain form, node by node, is the specification. Answers for many nodes at
+// once, and kept answers of a plugin that declares Dependency::kNode, must be equal to it.
 Verdicts VerdictsOn(const api::Pod& pod, const CaseCluster& cluster);
 
 }  // namespace berth::authoring

@@ -28,7 +28,7 @@ bool IsPascalCase(std::string_view name) {
          std::all_of(name.begin(), name.end(), [](char c) { return IsLetter(c) || IsDigit(c); });
 }
 
-// What was meant, most likely: letters and digits, each word with a capital. Empty: nothing comes of it.
+// The most likely intended name: letters and digits, each word capitalised. Empty: none.
 std::string PascalCase(std::string_view text) {
   std::string out;
   bool begins_word = true;
@@ -45,7 +45,7 @@ std::string PascalCase(std::string_view text) {
   return IsPascalCase(out) ? out : std::string();
 }
 
-// The build has targets of these names, and the folder a main.cc.
+// Names of targets in the generated build, and of its main.cc.
 constexpr std::string_view kTaken[] = {"all",  "clean",   "edit_cache",    "help", "install",
                                        "main", "package", "rebuild_cache", "test"};
 
@@ -96,7 +96,7 @@ Expected<void> WriteFile(const fs::path& path, const std::string& text) {
   return InvalidError(path.string() + ": cannot be written" + reason);
 }
 
-// It may be there, with nothing in it.
+// The folder may exist if it is empty.
 Expected<void> CheckFolder(const fs::path& folder) {
   std::error_code error;
   const fs::file_status status = fs::status(folder, error);
@@ -108,7 +108,7 @@ Expected<void> CheckFolder(const fs::path& folder) {
   return {};
 }
 
-// As a shell reads it as one word.
+// Quotes the text so that a shell reads it as one word.
 std::string ShellWord(const std::string& path) {
   const auto is_plain = [](char c) { return IsLetter(c) || IsDigit(c) || (c != '\0' && std::strchr("-_./+:@%", c)); };
   if (!path.empty() && std::all_of(path.begin(), path.end(), is_plain)) return path;
@@ -119,7 +119,7 @@ std::string ShellWord(const std::string& path) {
 
 }  // namespace
 
-// A capital begins a word, unless it goes on with one: HTTPCost is http_cost.
+// A capital letter begins a word, except inside an abbreviation: HTTPCost becomes http_cost.
 std::string SplitName(std::string_view name, char separator) {
   std::string out;
   for (std::size_t i = 0; i < name.size(); ++i) {

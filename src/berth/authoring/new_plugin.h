@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `berth plugin new`: the folder of a new plugin, from the templates in templates/.
+// `berth plugin new`: creates the folder of a new plugin from the templates in templates/.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace berth::authoring {
 
-// Writes the files of `language`'s template ("cpp", "lua") into `folder`, which may be there if it is empty; without
-// one into ./NAME in kebab case. Returns what to do next, for people to read. `name` is to be in PascalCase; the error
-// says what would be right.
+// Writes the files of the template for `language` ("cpp", "lua") into `folder`, which may exist if it is empty; the
+// default is ./NAME in kebab case. Returns instructions for the next steps. `name` must be in PascalCase; the error
+// suggests a valid name.
 Expected<std::string> NewPlugin(const std::string& name, const std::string& language, std::string folder);
 
 // "ZoneSpread" as "zone_spread" with '_', as "zone-spread" with '-'.

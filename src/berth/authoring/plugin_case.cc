@@ -16,15 +16,15 @@ namespace json = codec::json;
 using config::FieldErrors;
 using config::ObjectReader;
 
-// A value and where it stands.
+// A value and its path.
 struct Field {
-  const json::value* value = nullptr;  // null: it is not there
+  const json::value* value = nullptr;  // null: the field is absent
   std::string path;
 };
 
 Field Take(ObjectReader& reader, std::string_view key) { return {reader.Find(key), reader.PathOf(key)}; }
 
-// What a case may say by itself, and its file for all cases.
+// The settings that a case may have, and the file for all its cases.
 struct Scene {
   Field args;
   Field nodes;
@@ -40,7 +40,7 @@ struct Scene {
   }
 };
 
-// The plugins of a file: `plugin` with its `args` and `weight`, or `config`.
+// The plugins of a file: `plugin` with `args` and `weight`, or `config`.
 struct PluginsOf {
   std::string plugin;
   std::int64_t weight = 1;
@@ -85,7 +85,7 @@ void ForEachMember(const Field& map, FieldErrors& errors, Visit visit) {
   }
 }
 
-// Text, or a number that stands for a name.
+// A string, or a number that stands for a name.
 std::optional<std::string> TextOf(const json::value& value) {
   if (const json::string* text = value.if_string()) return std::string(*text);
   return std::nullopt;
@@ -96,8 +96,8 @@ json::object ConfigurationOf(json::object profile) {
       {"apiVersion", config::kApiVersion}, {"kind", config::kKind}, {"profiles", json::array{std::move(profile)}}};
 }
 
-// A profile of that one plugin; what sorts and binds is added when it is known whether the plugin does that itself.
-// `args`: null when there are none.
+// A profile with only this plugin. QueueSort and Bind plugins are added once it is known if the plugin has these
+// points. `args` is null when there are none.
 json::object LoneProfile(const std::string& plugin, std::int64_t weight, const json::value* args) {
   json::object multi_point{{"disabled", json::array{json::object{{"name", "*"}}}},
                            {"enabled", json::array{json::object{{"name", plugin}, {"weight", weight}}}}};
@@ -106,12 +106,12 @@ json::object LoneProfile(const std::string& plugin, std::int64_t weight, const j
   return ConfigurationOf(std::move(profile));
 }
 
-// A whole configuration, or one profile of it.
+// Accepts a whole configuration or one profile.
 std::string DocumentOf(const json::object& configuration) {
   return codec::WriteJson(configuration.contains("kind") ? configuration : ConfigurationOf(configuration));
 }
 
-// Null for no text.
+// Null for an empty text.
 Expected<json::value> ParseNamed(std::string_view name, std::string_view yaml) {
   if (yaml.empty()) return json::value();
   auto parsed = codec::ParseYaml(yaml, {.bytes_max = kCaseFileBytesMax});
@@ -130,7 +130,7 @@ class CaseReader {
   CaseReader(const std::string& folder, const ReadCaseConfig& read_config, FieldErrors& errors)
       : folder_(folder), read_config_(read_config), errors_(errors) {}
 
-  // `expects` has what the case says about its pods.
+  // `expects` has the expectations of the case about its pods.
   std::optional<PluginCase> Read(ObjectReader& expects, const PluginsOf& plugins, const Scene& scene,
                                  std::string name) {
     const std::size_t before = errors_.count();
@@ -233,7 +233,7 @@ class CaseReader {
     const Field placed = Take(reader, "placed");
     const Field message = Take(reader, "message");
     const bool is_one = reader.Find("pod") != nullptr;
-    if (!is_one && reader.Find("pending") == nullptr) return;  // that there is none was said
+    if (!is_one && reader.Find("pending") == nullptr) return;  // the missing pod was reported already
     for (const Field* field : {&filter, &score, &message}) {
       if (field->value != nullptr && !is_one)
         errors_.Forbidden(field->path, "is about one pod: say pod instead of pending");
@@ -313,7 +313,7 @@ class CaseReader {
     out.placements.push_back(std::move(placement));
   }
 
-  // A name may be that of a node that was refused for something else.
+  // After an invalid node, names of nodes are not checked.
   void CheckNode(const std::string& name, const std::string& path) {
     if (!has_bad_node_ && !node_names_.contains(name)) errors_.Invalid(path, name, "no node has this name");
   }

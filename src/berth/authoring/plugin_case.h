@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases of `berth plugin test`: a small cluster, the plugins, and what should become of pods there, in YAML. The format
-// is described in docs/plugins/testing.md. Plain values.
+// Cases of `berth plugin test` in YAML: a small cluster, the plugins, and the expected results for pods.
+// docs/plugins/testing.md describes the format. Plain values.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@
 
 namespace berth::authoring {
 
-// What a filter is expected to say of a node, beside the reason of a refusal.
+// Expected verdicts of a filter, in addition to the reason of a refusal.
 inline constexpr std::string_view kPass = "pass";
-inline constexpr std::string_view kRefused = "refused";  // whatever the reason
-// A pod that is expected on no node.
+inline constexpr std::string_view kRefused = "refused";  // with any reason
+// Expected placement of a pod that is placed on no node.
 inline constexpr std::string_view kNowhere = "none";
 
 struct PluginCase {
@@ -36,9 +36,9 @@ struct PluginCase {
 
   std::string name;
   config::KubeSchedulerConfiguration configuration;
-  // Files that plugins name are found beside this one.
+  // Files that plugins name are relative to this file.
   std::string files_from;
-  // The one plugin of the profile, which has no more than that: what sorts and binds is still to be added.
+  // The only plugin of the profile; QueueSort and Bind plugins are still to be added.
   std::string lone_plugin;
 
   std::vector<NodePtr> nodes;
@@ -46,28 +46,27 @@ struct PluginCase {
   std::vector<framework::AnyObject> objects;
   std::vector<PodPtr> pending;
 
-  // Of the one pending pod.
+  // Expectations about the only pending pod.
   std::vector<std::pair<std::string, std::string>> filter;  // by node: kPass, kRefused or a reason
   std::vector<Score> scores;
-  std::optional<std::string> message;  // of a pod that is placed nowhere
-  // Of any.
+  std::optional<std::string> message;  // if it is not placed
+  // Expectations about any pods.
   std::vector<Placement> placements;
 };
 
-// Files may be as large as this, in bytes, and hold so many cases.
+// Limits on the size of a file in bytes, and on its number of cases.
 inline constexpr std::size_t kCaseFileBytesMax = std::size_t{4} << 20;
 inline constexpr std::size_t kCasesMax = 10'000;
 
 using ReadCaseConfig = std::function<Expected<std::string>(const std::string& path)>;
 
-// Cases with the plugins alone, for a cluster that is put together otherwise. `args` and `configuration` are YAML, the
-// latter a KubeSchedulerConfiguration or one profile of it; either may be empty.
+// Cases with plugins only; the caller adds the cluster. `args` and `configuration` are YAML; the latter is a
+// KubeSchedulerConfiguration or one profile of it. Either may be empty.
 Expected<PluginCase> CaseOfPlugin(const std::string& plugin, std::string_view args);
 Expected<PluginCase> CaseOfConfiguration(std::string_view configuration);
 
-// The cases of a file. `folder` is where it lies: files that it names are found from there. `stem` names a case that
-// has no name. `read_config` reads the configuration that a case names, instead of having it. An error is one line with
-// all field paths.
+// Parses the cases of a file in `folder`, to which the files that it names are relative. `stem` is the name of a case
+// without a name. `read_config` reads a configuration that a case names. An error is one line with all field paths.
 Expected<std::vector<PluginCase>> ParsePluginCases(std::string_view text, const std::string& folder,
                                                    const std::string& stem, const ReadCaseConfig& read_config);
 

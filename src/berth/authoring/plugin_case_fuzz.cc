@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any text is a list of cases that can be run, or an error of one line.
+// Any text is either a list of cases that can be run, or a one-line error.
 #include <cstdint>
 #include <string_view>
 
@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     BERTH_CHECK(cases.error().message.find('\n') == std::string::npos, cases.error().message);
     return 0;
   }
-  // Scripts are another target's: here a plugin that is not known is enough.
+  // Scripts have a fuzz target of their own: here Script is an unknown plugin.
   std::vector<config::KnownPlugin> few;
   for (const config::KnownPlugin& plugin : plugins::InTreePlugins()) {
     if (plugin.name != "Script") few.push_back(plugin);

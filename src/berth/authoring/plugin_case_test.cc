@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cases of `berth plugin test`: how they are read, and what they find.
+// The cases of `berth plugin test`: parsing, and the differences that they find.
 #include <map>
 #include <string>
 
@@ -17,8 +17,8 @@ using framework::NodeInfo;
 using framework::PodInfo;
 using framework::Status;
 
-// Says of a node what its labels `says` and `score` tell it to; in the column form, and of a node that it was asked
-// about before, something else, where the label `lies` has that word.
+// Answers for a node with the values of its labels `says` and `score`. With the label `lies` it answers differently in
+// the column form, or when it is asked about a node again.
 class Parrot final : public framework::PreEnqueuePlugin,
                      public framework::FastFilter,
                      public framework::ScorePlugin,
@@ -75,7 +75,7 @@ Expected<std::vector<PluginCase>> Parse(const std::string& text) {
   });
 }
 
-// Each check in a line: "case | check | want | got | ok".
+// One line for each check: "case | check | want | got | ok".
 std::string Checks(const std::string& text) {
   const auto cases = Parse(text);
   if (!cases.ok()) return cases.error().message;

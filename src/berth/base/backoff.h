@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long to wait before something is tried again: doubling delays, with jitter where many may begin at once. Pure
-// functions of their arguments and the generator's state.
+// Delays before retries: exponential back-off, with jitter where many retries may begin at once. Pure functions of
+// their arguments and the generator's state.
 #pragma once
 
 #include <algorithm>
@@ -11,18 +11,18 @@
 
 namespace berth {
 
-// `least` after the first failure (`failures` before it: 0), twice that after the second, at most `most`.
+// `least` after the first failure (`failures` 0: no failure before it), doubled with each further one, at most `most`.
 inline Duration Doubled(Duration least, Duration most, int failures) {
   constexpr int kDoublingsMax = 20;  // a million times `least`
   return std::min(most, least * (std::int64_t{1} << std::clamp(failures, 0, kDoublingsMax)));
 }
 
-// From half of `delay` to all of it.
+// Uniform between half of `delay` and `delay`.
 inline Duration WithJitter(Duration delay, Random& random) {
   return delay / 2 + Duration(random.Below(static_cast<std::uint64_t>(delay.count() / 2 + 1)));
 }
 
-// From `delay` to a quarter more: for what must not come sooner, such as what a server asked for.
+// Uniform between `delay` and a quarter more: for delays that must not be shortened, such as a server's Retry-After.
 inline Duration WithJitterAbove(Duration delay, Random& random) {
   return delay + Duration(random.Below(static_cast<std::uint64_t>(delay.count() / 4 + 1)));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Base64 as RFC 4648 has it (standard alphabet, padded), as Kubernetes writes bytes in JSON. Pure functions.
+// Base64 of RFC 4648 (standard alphabet, padded), the form of bytes in Kubernetes' JSON. Pure functions.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace berth {
 
 std::string EncodeBase64(std::string_view bytes);
 
-// Line breaks are skipped, as Go's decoder does. kInvalid when anything else is no base64.
+// Line breaks are skipped, as Go's decoder does. kInvalid for any other invalid character.
 Expected<std::string> DecodeBase64(std::string_view text);
 
 }  // namespace berth

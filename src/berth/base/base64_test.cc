@@ -7,7 +7,7 @@ namespace berth {
 namespace {
 
 TEST(Base64Test, GoesBothWays) {
-  // RFC 4648, section 10.
+  // Test vectors of RFC 4648, section 10.
   struct Case {
     std::string_view bytes;
     std::string_view text;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// BERTH_CHECK: a bug, never input. On in all builds; prints its values and ends the process.
+// BERTH_CHECK: for bugs, never for input. Enabled in all builds; prints its values and ends the process.
 #pragma once
 
 #include <sstream>
@@ -25,7 +25,7 @@ std::string CheckValues(const Values&... values) {
     }                                                                                                              \
   } while (false)
 
-// For hot loops: nothing in release builds.
+// For hot loops: disabled in release builds.
 #ifdef NDEBUG
 #define BERTH_DCHECK(condition, ...) \
   do {                               \

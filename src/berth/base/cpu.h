@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Code in several versions, of which the machine's CPU decides one at run time: what ships is built for any x86-64.
-// A kernel is written once as an inline template over CpuLevel and instantiated in one function a level, which carries
-// the level's BERTH_TARGET_*. Without BERTH_CPU_DISPATCH there is kBaseline alone.
+// CPU dispatch: code in several versions, one of which is chosen at run time, because releases are built for any
+// x86-64. A kernel is an inline template over CpuLevel and is instantiated in one function for each level, which has
+// the level's BERTH_TARGET_*. Without BERTH_CPU_DISPATCH there is only kBaseline.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +19,12 @@
 namespace berth {
 
 enum class CpuLevel : std::uint8_t {
-  kBaseline,  // what every CPU has that the program was built for
-  kAvx2,      // with FMA
+  kBaseline,  // features that the build requires of every CPU
+  kAvx2,      // and FMA
   kAvx512,    // F, DQ, VL and BW
 };
 
-// The highest level that this machine has. Cheap.
+// The highest level of this machine; cached.
 inline CpuLevel BestCpuLevel() {
 #if BERTH_CPU_DISPATCH
   static const CpuLevel kBest = [] {

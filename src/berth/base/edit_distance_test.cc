@@ -33,7 +33,7 @@ TEST(NearestName, IsTheFirstOfTheNearest) {
   EXPECT_EQ(NearestName("nodeports", names), "NodePorts");
   EXPECT_EQ(NearestName("Node", names), "NodeName");
   EXPECT_EQ(NearestName("x", {}), "");
-  EXPECT_EQ(NearestName(std::string(1'000'000, 'x'), names), "NodeName");  // and is back before long
+  EXPECT_EQ(NearestName(std::string(1'000'000, 'x'), names), "NodeName");  // and returns quickly
 }
 
 TEST(SimilarName, IsOneThatWasMeant) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Failure: what the outside world can do to us (network, JSON, configuration, API conflicts).
-// A refusal by a plugin is a framework::Status; a bug is a BERTH_CHECK.
+// Error: failures of the outside world (network, JSON, configuration, API conflicts). A refusal by a plugin is a
+// framework::Status; a bug is a BERTH_CHECK.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,21 @@ namespace berth {
 
 // Follows the reasons of the Kubernetes API, so that callers can act on a code instead of parsing a message.
 enum class ErrorCode : std::uint8_t {
-  kInvalid,          // malformed or refused input: bytes, configuration, an object (HTTP 400, 422)
+  kInvalid,          // malformed or rejected input: bytes, configuration, an object (HTTP 400, 422)
   kUnauthorized,     // 401
   kForbidden,        // 403
   kNotFound,         // 404
   kAlreadyExists,    // 409, reason AlreadyExists
   kConflict,         // 409, reason Conflict
-  kGone,             // 410: a resourceVersion or continue token that is too old
-  kTooLarge,         // 413, or one of our own bounds
+  kGone,             // 410: a resourceVersion or continue token has expired
+  kTooLarge,         // 413, or a limit of berth's own
   kTooManyRequests,  // 429
   kUnavailable,      // connection refused, closed or reset; 5xx; TLS failure
-  kTimeout,          // no answer in time, or 504
-  kCancelled,        // we gave up: shutdown
-  kInternal,         // unexpected: a bug of the other side, or of ours
-  // Of the API server, whatever its status: an admission webhook or policy denied the request, or a webhook could not
-  // be called. Nothing was stored.
+  kTimeout,          // no response in time, or 504
+  kCancelled,        // cancelled by us, as at shutdown
+  kInternal,         // unexpected: a bug on either side
+  // From the API server, with any status: an admission webhook or policy denied the request, or a webhook could not be
+  // called. Nothing was stored.
   kDeniedByAdmission,
 };
 
@@ -35,13 +35,13 @@ std::string_view ToString(ErrorCode code);
 
 struct Error {
   ErrorCode code = ErrorCode::kInternal;
-  std::string message;  // one line: what, where, what would be right
-  // True when a request may have taken effect although no answer came: its outcome is unknown.
+  std::string message;  // one line: what failed, where, and what would be valid
+  // True when a request may have taken effect although there was no response.
   bool outcome_unknown = false;
-  // Milliseconds that the server asked us to wait (Retry-After); 0 when it did not say.
+  // Milliseconds that the server asked to wait (Retry-After); 0: none.
   std::int64_t retry_after_ms = 0;
 
-  // The same error seen from one level up: "while reading config.yaml: line 3: ...".
+  // The error with context in front: "while reading config.yaml: line 3: ...".
   [[nodiscard]] Error Wrap(std::string_view doing) const&;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Expected<T>: a value, or the Error that took its place. g++ 12 has std::expected only with -std=c++23.
+// Expected<T>: a value or an Error. g++ 12 has std::expected only with -std=c++23.
 #pragma once
 
 #include <utility>
@@ -66,7 +66,7 @@ class [[nodiscard]] Expected<void> {
 #define BERTH_CONCAT_INNER(a, b) a##b
 #define BERTH_CONCAT(a, b) BERTH_CONCAT_INNER(a, b)
 
-// Returns the error of an Expected<...> expression to the caller, or goes on.
+// Returns the error of an Expected<...> expression from the enclosing function, if there is one.
 #define BERTH_RETURN_IF_ERROR(expression)                       \
   do {                                                          \
     if (auto berth_result = (expression); !berth_result.ok()) { \
@@ -74,7 +74,8 @@ class [[nodiscard]] Expected<void> {
     }                                                           \
   } while (false)
 
-// BERTH_ASSIGN_OR_RETURN(auto x, F()): x is F()'s value; F()'s error goes to the caller.
+// BERTH_ASSIGN_OR_RETURN(auto x, F()): initialises x with F()'s value, or returns F()'s error from the enclosing
+// function.
 #define BERTH_ASSIGN_OR_RETURN(declaration, expression) \
   BERTH_ASSIGN_OR_RETURN_IMPL(BERTH_CONCAT(berth_expected_, __LINE__), declaration, expression)
 #define BERTH_ASSIGN_OR_RETURN_IMPL(temporary, declaration, expression) \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// FixedText: a text of at most N - 1 bytes that allocates nothing, for signal handlers. What is too long is cut. Not
+// FixedText: a string of at most N - 1 bytes that never allocates, for signal handlers. Longer texts are cut. Not
 // thread-safe.
 #pragma once
 
@@ -18,7 +18,7 @@ class FixedText {
     size_ += size;
     text_[size_] = '\0';
   }
-  // Not negative.
+  // `number` must not be negative.
   void AddNumber(long number) noexcept {
     char digits[24];
     std::size_t at = sizeof digits;
@@ -28,7 +28,7 @@ class FixedText {
   }
 
   std::string_view view() const noexcept { return {text_, size_}; }
-  // Ends with a 0.
+  // Terminated by a 0.
   char* data() noexcept { return text_; }
 
  private:

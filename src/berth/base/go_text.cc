@@ -11,7 +11,8 @@ namespace berth {
 namespace {
 
 bool IsPrintable(char32_t code) {
-  // Close to unicode.IsPrint for what versions and quantities may hold; other planes print as they are.
+  // Approximates unicode.IsPrint for characters that occur in versions and quantities; those of other planes count as
+  // printable.
   if (code < 0x20 || (code >= 0x7f && code <= 0xa0) || code == 0xad) return false;
   return code != 0x2028 && code != 0x2029 && code != 0xfeff && !(code >= 0x2000 && code <= 0x200f);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts as Go's standard library and Kubernetes' own helpers make them, for messages that have to be equal to those of
-// upstream. Pure functions, thread-safe.
+// Formats texts exactly as Go's standard library and Kubernetes' helpers do, for messages that must equal upstream's.
+// Pure functions, thread-safe.
 #pragma once
 
 #include <span>
@@ -10,21 +10,21 @@
 
 namespace berth {
 
-// %q: between double quotes, with control characters and bytes that are no UTF-8 escaped.
+// %q: in double quotes, with control characters and invalid UTF-8 escaped.
 std::string GoQuoted(std::string_view text);
 
-// encoding/json of a string, which escapes what HTML would misread, and of a []string, where one without elements
-// counts as nil, as objects have it that came as protobuf: "null".
+// encoding/json of a string, which escapes characters special in HTML; and of a []string, where an empty list counts as
+// nil, as in objects decoded from protobuf: "null".
 std::string GoJson(std::string_view text);
 std::string GoJson(std::span<const std::string> texts);
 
 // %v of a []string: "[a b]".
 std::string GoList(std::span<const std::string> texts);
 
-// utilerrors.Aggregate: the one error, or "[a, b]"; the same one twice counts once. Without errors: empty.
+// utilerrors.Aggregate: the only error, or "[a, b]" without duplicates; empty for no errors.
 std::string GoAggregate(std::span<const std::string> errors);
 
-// strings.Split: one part more than there are separators. The separator is not empty.
+// strings.Split: one part more than there are separators. The separator must not be empty.
 std::vector<std::string> GoSplit(std::string_view text, std::string_view separator);
 
 }  // namespace berth

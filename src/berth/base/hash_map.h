@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hash maps with string keys that are looked up by std::string_view without a copy. Debian 12 builds Abseil with a
-// string_view of its own, so its default string hash does not take the standard one.
+// Hash maps with string keys that are looked up by std::string_view without a copy. Debian 12 builds Abseil with its
+// own string_view, so that Abseil's string hash does not accept the standard one.
 #pragma once
 
 #include <cstddef>

@@ -22,7 +22,8 @@ void LineQueue::Push(Rank rank, int stream, std::string line) {
   if (IsUrgent()) is_urgent_.notify_one();
 }
 
-// Drops lines of this rank and below, the lowest first. False: there is no room for so much all the same.
+// Drops lines of this rank and below, the lowest first. Returns false, and drops nothing, if that does not make enough
+// room.
 bool LineQueue::MakeRoom(Rank rank, std::size_t bytes) {
   if (bytes > options_.bytes_max) return false;
   std::size_t givable = 0;
@@ -56,7 +57,7 @@ std::deque<LineQueue::Entry>* LineQueue::Oldest() {
   return oldest;
 }
 
-// The next lines of one stream; at least one.
+// Takes the next lines that go to the same stream; at least one.
 LineQueue::Batch LineQueue::TakeBatch() {
   Batch batch;
   for (std::deque<Entry>* oldest = Oldest(); oldest != nullptr; oldest = Oldest()) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LineQueue: lines of the log that wait for a thread to write them, so that whoever logs does not wait for whoever
-// reads. Bounded in bytes: where there is no more room, the oldest line of the lowest rank gives way, and is counted.
-// Thread-safe.
+// LineQueue: a bounded queue of log lines with a writer thread, so that logging does not block on a slow reader. When
+// its bytes reach the limit, the oldest line of the lowest rank is dropped and counted. Thread-safe.
 #pragma once
 
 #include <array>
@@ -19,36 +18,37 @@ namespace berth::log {
 
 class LineQueue final {
  public:
-  // What gives way first comes first: lines that --v asks for, information, warnings and errors.
+  // Ranks in the order in which they are dropped: lines enabled by --v, information, warnings and errors.
   enum class Rank : std::uint8_t { kDetail, kInfo, kProblem };
   static constexpr std::size_t kRankCount = 3;
-  static constexpr std::size_t kLineCost = 64;  // bytes that a line takes beside its text, about
+  static constexpr std::size_t kLineCost = 64;  // approximate bytes that a line takes besides its text
 
   struct Options {
-    std::size_t bytes_max = 0;  // of lines that wait or are being written, with what it takes to keep them
-    // Writes the text to the stream with this file descriptor, however long that takes. Called by Run().
+    std::size_t bytes_max = 0;  // limit on lines that wait or are being written, including kLineCost
+    // Writes the text to the stream with this file descriptor; may block. Called by Run().
     std::function<void(int stream, std::string_view text)> write;
-    // Pushes a line that says how many were dropped. Called by Run(), when at most half of the room is taken.
+    // Pushes a line with the number of dropped lines. Called by Run() when at most half of the limit is used.
     std::function<void(std::uint64_t dropped)> tell_dropped;
-    // How long lines are gathered after others were written, so that a busy process does not wake the thread for each.
-    // A quiet one's line is written at once.
+    // How long lines are gathered after others were written (write coalescing), so that a busy process does not wake
+    // the thread for each line. After a pause a line is written at once.
     std::chrono::milliseconds gathering{0};
   };
 
   explicit LineQueue(Options options);
 
-  // `line` with its end. Never waits for what is written.
+  // `line` includes its line break. Never waits for the writer.
   void Push(Rank rank, int stream, std::string line);
-  // Writes lines in their order until Close() has been called and nothing is left. One thread.
+  // Writes lines in order until Close() was called and nothing is left. For one thread.
   void Run();
   void Close();
-  // Whether all lines that were pushed have been written, or dropped and told, within this time.
+  // Waits until all lines pushed so far are written, or dropped and reported; returns whether that happened within this
+  // time.
   bool WaitUntilWritten(std::chrono::milliseconds most);
-  // Lines that were dropped since the beginning.
+  // Total number of dropped lines.
   std::uint64_t dropped() const;
 
  private:
-  static constexpr std::size_t kBatchBytes = std::size_t{64} << 10;  // that are written at once
+  static constexpr std::size_t kBatchBytes = std::size_t{64} << 10;  // limit on one write
 
   struct Entry {
     std::uint64_t number = 0;
@@ -60,10 +60,10 @@ class LineQueue final {
   struct Batch {
     int stream = 0;
     std::string text;
-    std::size_t bytes = 0;  // of bytes_
+    std::size_t bytes = 0;  // included in bytes_
   };
 
-  // These with the lock held.
+  // The lock must be held for the following functions.
   bool MakeRoom(Rank rank, std::size_t bytes);
   std::deque<Entry>* Oldest();
   bool HasLines() const;
@@ -73,14 +73,14 @@ class LineQueue final {
   Batch TakeBatch();
 
   const Options options_;
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards the following members
   std::condition_variable has_come_, is_urgent_, is_written_;
   std::array<std::deque<Entry>, kRankCount> lines_;  // by rank
   std::uint64_t next_number_ = 0;
-  std::size_t bytes_ = 0;  // of lines that wait and of what is being written
+  std::size_t bytes_ = 0;  // of lines that wait or are being written
   std::uint64_t dropped_ = 0;
-  std::uint64_t told_ = 0;         // of these, those that a line has told
-  std::size_t waiting_count_ = 0;  // in WaitUntilWritten()
+  std::uint64_t told_ = 0;         // the part of dropped_ that was reported
+  std::size_t waiting_count_ = 0;  // callers in WaitUntilWritten()
   bool is_writing_ = false;
   bool is_closed_ = false;
 };

@@ -33,7 +33,7 @@ class LineQueueTest : public ::testing::Test {
             [this](std::uint64_t count) { queue->Push(Rank::kProblem, kErr, std::to_string(count) + " dropped\n"); }};
   }
   void Make(std::size_t bytes_max) { queue = std::make_unique<LineQueue>(Room(bytes_max)); }
-  // For so many lines of three bytes.
+  // Room for `lines` lines of three bytes.
   static constexpr std::size_t RoomFor(std::size_t lines) { return lines * (LineQueue::kLineCost + 3); }
 
   std::vector<std::string> written;
@@ -158,7 +158,7 @@ TEST(LineQueue, LinesThatFollowOthersAreGatheredUntilSomebodyWaits) {
                    .gathering = std::chrono::hours(1)});
   std::thread writer([&] { queue.Run(); });
   queue.Push(Rank::kInfo, kErr, "0\n");
-  first.get_future().wait();  // a quiet log's line waits for nothing
+  first.get_future().wait();  // the first line after a pause is written at once
   std::string all = "0\n";
   for (int i = 1; i < 1000; ++i) {
     const std::string line = std::to_string(i) + "\n";

@@ -40,10 +40,10 @@ class EpochMillis final : public spdlog::custom_flag_formatter {
   std::unique_ptr<spdlog::custom_flag_formatter> clone() const override { return std::make_unique<EpochMillis>(); }
 };
 
-// Of information that --v asks for; klog shows it as other information.
+// The spdlog level of information that --v enables; klog shows it like other information.
 constexpr spdlog::level::level_enum kDetailLevel = spdlog::level::debug;
 
-// As the settings of the moment say.
+// Formats lines by the current settings.
 class LineFormatter final : public spdlog::formatter {
  public:
   LineFormatter() {
@@ -63,7 +63,7 @@ class LineFormatter final : public spdlog::formatter {
 
 std::atomic<Level> g_level{Level::kInfo};
 
-// Standard output or standard error: by the queue if there is one, else at once.
+// Standard output or standard error: through the queue if there is one, otherwise directly.
 class StreamSink final : public spdlog::sinks::base_sink<std::mutex> {
  public:
   explicit StreamSink(std::FILE* file) : file_(file) {}
@@ -106,14 +106,14 @@ spdlog::logger& InfoStream() {
   return *logger;
 }
 
-// As upstream: text divides by the severity, JSON knows errors and the rest.
+// As upstream: the text format splits streams by severity, JSON into errors and the rest.
 spdlog::logger& StreamFor(Level level, const Settings& settings) {
   const Level first = settings.format == Format::kText ? Level::kWarning : Level::kError;
   return settings.splits_streams && level < first ? InfoStream() : ErrorStream();
 }
 
-// What a terminal, or whoever reads lines, would take for something else than a character to show: controls (C0, DEL,
-// C1), marks that turn the direction of writing, separators of lines.
+// Whether a terminal or a reader of lines would interpret the character instead of showing it: controls (C0, DEL, C1),
+// marks that change the direction of writing, line separators.
 bool IsHidden(char32_t code) {
   return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x2028 || code == 0x2029 ||
          (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069) || code == 0xfeff;
@@ -123,7 +123,7 @@ enum class Style : std::uint8_t { kText, kJson };
 
 constexpr std::string_view kErrorKey = "err";
 
-// As Go's strconv.Quote writes what does not print, or as JSON does.
+// Escapes a character that does not print, in the way of Go's strconv.Quote or of JSON.
 void AppendEscape(std::string& out, std::string_view bytes, const Rune& rune, Style style) {
   switch (rune.code) {
     case '\n': out += "\\n"; return;
@@ -170,17 +170,17 @@ void AppendValue(std::string& out, const Field& field, Style style) {
   out += '"';
 }
 
-// As klog and component-base call it.
+// The key that klog and component-base use for errors.
 std::string_view KeyOf(const Field& field) { return field.key == "error" ? kErrorKey : field.key; }
 
-// The last `parts` of a source's path.
+// The last `parts` components of a source's path.
 std::string_view EndOfPath(std::string_view path, int parts) {
   std::size_t begin = path.size();
   while (parts-- > 0 && begin != 0 && begin != std::string_view::npos) begin = path.rfind('/', begin - 1);
   return begin == std::string_view::npos ? path : path.substr(begin + 1);
 }
 
-// As --vmodule names it: without folders and ending.
+// The name for --vmodule: without folders and extension.
 std::string_view ModuleOf(const Caller& caller) {
   const std::string_view name = EndOfPath(caller.file, 1);
   return name.substr(0, name.rfind('.'));
@@ -208,7 +208,7 @@ void AppendTextField(std::string& out, const Field& field) {
   AppendValue(out, field, Style::kText);
 }
 
-// From the process' number on, as klog: an error comes before what it is about.
+// The line from the process number on. As in klog, an error precedes the other fields.
 std::string TextOf(const Line& line) {
   std::string out;
   const std::string pid = std::to_string(getpid());
@@ -231,7 +231,7 @@ void AppendJsonField(std::string& out, const Field& field) {
   AppendValue(out, field, Style::kJson);
 }
 
-// From behind the time on, as component-base: an error comes last.
+// The line after the time. As in component-base, an error comes last.
 std::string JsonOf(const Line& line) {
   std::string out;
   out.append("\"logger\":\"").append(line.area).append("\",\"caller\":\"");
@@ -260,7 +260,7 @@ void WriteLine(const Line& line) {
   StreamFor(line.level, settings).log(level, "{}", text);
 }
 
-// Without an area that of the caller's folder counts, which is found out where it matters alone.
+// Without `area` the caller's folder is used, which is only determined if needed.
 bool IsAskedFor(const Detail& detail, std::string_view area, const Caller& caller) {
   if (g_level.load(std::memory_order_relaxed) > Level::kInfo) return false;
   if (IsVerbose(detail.verbosity)) return true;

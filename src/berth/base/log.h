@@ -10,7 +10,7 @@
 
 namespace berth::log {
 
-// kDebug is information that --v=4 asks for: klog has no level for debugging.
+// kDebug is information at --v=4; klog has no debug level.
 enum class Level : std::uint8_t { kDebug, kInfo, kWarning, kError };
 
 struct Field {
@@ -26,7 +26,7 @@ struct Field {
   bool quoted = true;
 };
 
-// Where the call is that writes a line. Not std::source_location: clang's lacks what -fmacro-prefix-map changes.
+// The source location of a call that logs. Not std::source_location, because clang's ignores -fmacro-prefix-map.
 struct Caller {
   static constexpr Caller Here(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
     return {file, line};
@@ -35,23 +35,23 @@ struct Caller {
   int line;
 };
 
-// Which --v and --vmodule ask for a line of information.
+// The --v and --vmodule settings that enable an information line.
 struct Detail {
   int verbosity = 0;
-  // kube-scheduler's source, without ".go", where it writes the same line: --vmodule may name it, as it may name the
-  // source of our own without ".cc", and the area.
+  // The name, without ".go", of the kube-scheduler source that writes the same line. --vmodule may use it, the name of
+  // berth's own source without ".cc", or the area.
   std::string_view upstream_file = {};
 };
 
-// Messages below this level are dropped, whatever --v says. Default kInfo, of which kDebug is a part here.
+// Messages below this level are dropped, whatever --v is. The default is kInfo, which includes kDebug here.
 void SetLevel(Level level);
-// For what is dear to compose. The area is the caller's folder.
+// For lines that are expensive to compose. The area is the caller's folder.
 bool Enabled(const Detail& detail, Caller caller = Caller::Here());
 
-// `area` is the folder that speaks, for example "client".
+// `area` is the folder that logs, for example "client".
 void Write(Level level, std::string_view area, std::string_view message, std::initializer_list<Field> fields,
            Caller caller = Caller::Here());
-// Information, if it is asked for.
+// Logs information if `detail` is enabled.
 void Info(const Detail& detail, std::string_view area, std::string_view message, std::initializer_list<Field> fields,
           Caller caller = Caller::Here());
 

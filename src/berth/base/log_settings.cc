@@ -9,7 +9,7 @@
 namespace berth::log {
 namespace {
 
-// Lines on decisions are asked about often: this one needs no look at the settings.
+// A copy of the verbosity for hot paths, which need not read the settings.
 std::atomic<int> g_verbosity{0};
 
 Settings& State() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How log.h's lines are written and which of them: kube-scheduler's --logging-format, --v and --vmodule. Set once.
+// The form of log lines and which of them are written: kube-scheduler's --logging-format, --v and --vmodule. Set once.
 #pragma once
 
 #include <cstdint>
@@ -19,23 +19,23 @@ enum class Format : std::uint8_t {
 
 struct Settings {
   Format format = Format::kText;
-  int verbosity = 0;  // --v; from 4 on there is Level::kDebug, too
-  // --vmodule: patterns of sources or areas, as in a shell, and the verbosity there.
+  int verbosity = 0;  // --v; from 4 on Level::kDebug is enabled
+  // --vmodule: shell patterns of source names or areas, each with its verbosity.
   std::vector<std::pair<std::string, int>> modules;
-  bool splits_streams = false;  // information to standard output; else all goes to standard error
+  bool splits_streams = false;  // information goes to standard output instead of standard error
 };
 
-// Before other threads log. Does not undo a SetLevel() above kInfo.
+// Must be called before other threads log. A SetLevel() above kInfo stays in effect.
 void Configure(Settings settings);
-// Any thread, after Configure(). Its verbosity is that of Configure().
+// Thread-safe after Configure(), whose verbosity it has.
 const Settings& CurrentSettings();
 
-// Another --v. Any thread.
+// Changes --v. Thread-safe.
 void SetVerbosity(int verbosity);
-// Whether upstream's V(verbosity) is on. Any thread.
+// Whether upstream's V(verbosity) is enabled. Thread-safe.
 bool IsVerbose(int verbosity);
-// The same for a line that goes by several names, for which --vmodule may say more; the first pattern that matches one
-// of them counts.
+// The same for a line with several names, for which --vmodule may set a higher verbosity; the first pattern that
+// matches any of the names applies.
 bool IsVerboseIn(std::span<const std::string_view> names, int verbosity);
 
 }  // namespace berth::log

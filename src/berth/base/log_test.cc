@@ -24,7 +24,7 @@ std::string LineOf(std::string_view message, std::string_view value) {
   return begin == std::string::npos ? line : line.substr(begin + 2);
 }
 
-// What `say` writes, and the settings back to the default.
+// What `say` writes with these settings; restores the defaults.
 template <typename Say>
 std::string LineWith(Settings settings, Say say) {
   Configure(std::move(settings));
@@ -38,7 +38,7 @@ TEST(Log, OneEventIsOneLineOfWhatCanBeShown) {
   struct {
     const char* name;
     std::string text;
-    std::string message;  // as it is written there
+    std::string message;  // as written in the log
     std::string value;
   } const cases[] = {
       {"plain", "web-1 (ready)", "web-1 (ready)", "web-1 (ready)"},
@@ -149,7 +149,7 @@ TEST(Log, AWriterWritesTheSameLines) {
   {
     const AsyncWriter writer;
     for (int i = 0; i < 1000; ++i) Info("area", "m", {{"i", i}});
-    Flush(std::chrono::seconds(60));  // its end waits for two
+    Flush(std::chrono::seconds(60));  // the destructor of the writer waits two seconds
   }
   const std::string text = ::testing::internal::GetCapturedStderr();
   std::size_t at = 0;
@@ -185,7 +185,7 @@ TEST(Log, StreamsAreSplit) {
   const Streams together = write(Format::kText, false);
   EXPECT_EQ(together.out, "");
   EXPECT_THAT(together.err, AllOf(HasSubstr("\"info\""), HasSubstr("\"warning\""), HasSubstr("\"error\"")));
-  // Upstream's text is divided by severity, its JSON into errors and the rest.
+  // Upstream's text format is split by severity, its JSON into errors and the rest.
   const Streams text = write(Format::kText, true);
   EXPECT_THAT(text.out, AllOf(HasSubstr("\"info\""), Not(HasSubstr("\"warning\"")), Not(HasSubstr("\"error\""))));
   EXPECT_THAT(text.err, AllOf(Not(HasSubstr("\"info\"")), HasSubstr("\"warning\""), HasSubstr("\"error\"")));

@@ -17,7 +17,7 @@
 namespace berth::log {
 namespace {
 
-// Where lines wait while there is an AsyncWriter.
+// Holds the queue of the current AsyncWriter.
 class Waiting {
  public:
   void Set(std::shared_ptr<LineQueue> queue) {
@@ -36,7 +36,7 @@ class Waiting {
   }
 
  private:
-  mutable std::mutex mutex_;  // guards what follows; comes before the queue's
+  mutable std::mutex mutex_;  // guards the following members; acquired before the queue's mutex
   std::shared_ptr<LineQueue> queue_;
   std::uint64_t dropped_before_ = 0;
 };
@@ -46,7 +46,7 @@ Waiting& TheWaiting() {
   return waiting;
 }
 
-// Who does not read any more gets no more.
+// Gives up on an error, as when the reader has closed the stream.
 void WriteAll(int stream, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(stream, text.data(), text.size());
@@ -86,7 +86,7 @@ AsyncWriter::AsyncWriter()
 
 AsyncWriter::~AsyncWriter() {
   std::set_terminate(g_terminate_before);
-  // If nobody reads, lines go on to be queued: who wrote them would wait as the thread does.
+  // If the reader blocks, lines are still queued, because callers would block in a write as the thread does.
   if (queue_->WaitUntilWritten(kEndMax)) TheWaiting().Set(nullptr);
   queue_->Close();
   if (queue_->WaitUntilWritten(std::chrono::milliseconds(100))) {

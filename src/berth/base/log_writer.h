@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The log of a process that must not wait for whoever reads it: a pipe that nobody empties would stop it. Thread-safe.
+// Asynchronous logging: the process must not block on the reader of its log, as it would on a full pipe. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -12,14 +12,14 @@ namespace berth::log {
 
 class LineQueue;
 
-// While it lives, lines wait in a queue for a thread that writes them; before and after, who logs writes. One at a
-// time. Its end waits for what is not written yet, as long as kEndMax; if somebody does not read even then, the thread
-// is left behind, and so are lines.
+// During its life, lines go to a queue and a thread writes them; otherwise the caller writes. Only one may exist at a
+// time. The destructor waits up to kEndMax for lines that are not written yet. If the reader still blocks, the thread
+// is detached and lines are lost.
 class AsyncWriter final {
  public:
-  static constexpr std::size_t kBytesMax = std::size_t{8} << 20;  // of lines that wait
+  static constexpr std::size_t kBytesMax = std::size_t{8} << 20;  // limit on the queue
   static constexpr std::chrono::seconds kEndMax{2};
-  static constexpr std::chrono::milliseconds kGathering{20};  // of lines, after others were written
+  static constexpr std::chrono::milliseconds kGathering{20};  // write coalescing after other lines were written
 
   AsyncWriter();
   ~AsyncWriter();
@@ -31,14 +31,14 @@ class AsyncWriter final {
   std::thread thread_;
 };
 
-// Before an end of the process that destroys nothing (_exit, abort): waits until what was logged is written, but not
-// longer than `most`.
+// To be called before the process ends without destructors (_exit, abort): waits until all lines are written, but at
+// most `most`.
 void Flush(std::chrono::milliseconds most);
 
-// Lines that were dropped since the process began, because too many waited.
+// Number of lines dropped since the process began because the queue was full.
 std::uint64_t DroppedLines();
 
-// For log.cc: where lines go while there is an AsyncWriter; null: there is none.
+// For log.cc: the queue of the AsyncWriter; null: there is none.
 std::shared_ptr<LineQueue> WaitingLines();
 
 }  // namespace berth::log

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LruCache: values by id, within bounds; the least recently used go first. Values stay where they are while they are
-// kept. Not thread-safe.
+// LruCache: values by id with a limit on their bytes; the least recently used are evicted. The address of a value is
+// stable. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace berth {
 
-// Value has `std::size_t Bytes() const`: about what it holds.
+// Value must have `std::size_t Bytes() const`: the approximate size of what it holds.
 template <typename Value>
 class LruCache {
  public:
@@ -20,9 +20,9 @@ class LruCache {
   LruCache(LruCache&&) = default;
   LruCache& operator=(LruCache&&) = default;
 
-  // Null when there is none. What is found counts as used.
+  // Null when the id is not found. A value that is found counts as used.
   Value* Find(std::uint64_t id) {
-    // Most ask again for what was used last.
+    // Most lookups are for the value used last.
     if (!entries_.empty() && entries_.front().id == id) {
       entries_.front().period = period_;
       return &entries_.front().value;
@@ -34,7 +34,7 @@ class LruCache {
     return &it->second->value;
   }
 
-  // Makes the value from `args`, used as of now. `id` must not be there.
+  // Constructs the value from `args` as the one used last. `id` must not exist.
   template <typename... Args>
   Value& Add(std::uint64_t id, Args&&... args) {
     entries_.emplace_front(id, period_, std::forward<Args>(args)...);
@@ -42,7 +42,7 @@ class LruCache {
     return entries_.front().value;
   }
 
-  // Tells that the value used last has the size that it has now, and makes room. That one always stays.
+  // Updates the recorded size of the value used last, then evicts others until the limits hold.
   void Bound(std::size_t bytes_max, std::size_t count_max = SIZE_MAX) {
     if (entries_.empty()) return;
     Entry& newest = entries_.front();
@@ -52,10 +52,10 @@ class LruCache {
     while (by_id_.size() > 1 && (bytes_ > bytes_max || by_id_.size() > count_max)) DropOldest();
   }
 
-  // Ends a period: what was not used in it goes.
+  // Ends a period: evicts values that were not used in it.
   void DropIdle() {
     while (!entries_.empty() && entries_.back().period != period_) DropOldest();
-    // What is asked for by and by must not keep the table of a burst.
+    // Frees a table that grew in a burst.
     if (entries_.empty()) by_id_ = {};
     ++period_;
   }
@@ -69,8 +69,8 @@ class LruCache {
         : id(entry_id), period(now), value(std::forward<Args>(args)...) {}
 
     std::uint64_t id;
-    std::uint64_t period;   // the last one in which it was used
-    std::size_t bytes = 0;  // as of the last Bound()
+    std::uint64_t period;   // the last period in which it was used
+    std::size_t bytes = 0;  // at the last Bound()
     Value value;
   };
   using Entries = std::list<Entry>;
@@ -81,7 +81,7 @@ class LruCache {
     entries_.pop_back();
   }
 
-  Entries entries_;  // the one used last first
+  Entries entries_;  // most recently used first
   absl::flat_hash_map<std::uint64_t, typename Entries::iterator> by_id_;
   std::size_t bytes_ = 0;
   std::uint64_t period_ = 0;

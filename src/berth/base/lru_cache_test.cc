@@ -32,7 +32,7 @@ void Fill(Cache& cache, std::initializer_list<std::uint64_t> ids, std::size_t by
   }
 }
 
-// Which of 1 to 9 are there. Each of them counts as used then.
+// The ids from 1 to 9 that are in the cache. Each of them then counts as used.
 std::string Present(Cache& cache) {
   std::string present;
   for (std::uint64_t id = 1; id <= 9; ++id) {
@@ -83,7 +83,7 @@ TEST(LruCache, CountsTheNewestAsItIsNowAndKeepsIt) {
   cache.Find(1)->bytes = 100;
   cache.Bound(30, 0);
   EXPECT_EQ(Present(cache), "1");
-  // What shrinks makes room again.
+  // A value that shrinks makes room.
   cache.Find(1)->bytes = 10;
   cache.Bound(30);
   Fill(cache, {2, 3}, 30);
@@ -111,7 +111,7 @@ TEST(LruCache, DropsWhatWasNotUsedInAPeriod) {
   cache.DropIdle();
   EXPECT_EQ(cache.size(), 0u);
   cache.DropIdle();
-  // Nothing of those that went still counts.
+  // The bytes of evicted values no longer count.
   Fill(cache, {5, 6, 7}, 30);
   EXPECT_EQ(Present(cache), "567");
 }

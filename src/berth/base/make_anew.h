@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// MakeAnew: the state of a new value for one that is there, without a second one that is then moved.
+// MakeAnew: resets a value to its default-constructed state without a temporary that is moved from.
 #pragma once
 
 #include <memory>
 
 namespace berth {
 
-// For values that are made from nothing without an allocation: an exception would leave none, and ends the program.
-// (std::chrono's constructors do not say that they throw none, so that the compiler cannot check it.)
+// For values whose default constructor does not allocate: an exception would leave no value, and ends the program.
+// (std::chrono's constructors are not noexcept, so that the compiler cannot check this.)
 template <typename Value>
 void MakeAnew(Value& value) noexcept {
   std::destroy_at(&value);

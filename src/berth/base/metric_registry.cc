@@ -23,8 +23,8 @@ void ReadCell(const HistogramCell& cell, MetricSeries& to) {
 }
 
 struct MetricRegistry::State {
-  // The family of the description's name, if it is of this type and has these labels; else a new one, which is read
-  // unless there is another of the name.
+  // The family with the description's name if its type and labels match; otherwise a new one, which is readable if the
+  // name is unused.
   template <typename Family>
   Family& Add(MetricType type, MetricDescription&& description) {
     const std::lock_guard lock(mutex);
@@ -44,7 +44,7 @@ struct MetricRegistry::State {
     return made;
   }
 
-  std::mutex mutex;  // guards all
+  std::mutex mutex;  // guards all members
   std::map<std::string, std::unique_ptr<MetricFamily>, std::less<>> by_name;
   std::vector<std::unique_ptr<MetricFamily>> unread;
   std::vector<std::function<void()>> updates;

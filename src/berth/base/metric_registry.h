@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counters, gauges and histograms in Prometheus' sense. A family has a name and label names. A cell holds the value of
-// one combination of label values; With() finds or creates it. Cells live as long as the registry: look a cell up once
-// and keep the reference. Writing to a cell takes no lock. A scrape locks one family at a time and never waits for
-// writers.
+// Counters, gauges and histograms as Prometheus defines them. A family has a name and label names. A cell holds the
+// value of one combination of label values; With() finds or creates it. Cells live as long as the registry: look a cell
+// up once and keep the reference. Writing to a cell takes no lock. A scrape locks one family at a time and never waits
+// for writers.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,7 @@
 
 namespace berth {
 
-// Use Add() if only one thread at a time writes the cell, else AddShared(). The same holds for the classes below.
+// Use Add() if only one thread at a time writes the cell, otherwise AddShared(). The same holds for the classes below.
 class CounterCell {
  public:
   explicit CounterCell(std::span<const double>) {}
@@ -54,7 +54,7 @@ class HistogramCell {
   explicit HistogramCell(std::span<const double> bounds)
       : bounds_(bounds), counts_(std::make_unique<std::atomic<std::uint64_t>[]>(bounds.size() + 1)) {}
 
-  // `times` observations of the same value.
+  // Records `times` observations of the same value.
   void Observe(double value, std::uint64_t times = 1) {
     std::atomic<std::uint64_t>& count = counts_.get()[BucketOf(value)];
     count.store(count.load(std::memory_order_relaxed) + times, std::memory_order_relaxed);
@@ -71,7 +71,7 @@ class HistogramCell {
 
  private:
   std::size_t BucketOf(double value) const {
-    const double* const bounds = bounds_.data();  // without the checks of a span
+    const double* const bounds = bounds_.data();  // avoids the bounds checks of a hardened span
     const std::size_t count = bounds_.size();
     std::size_t bucket = 0;
     while (bucket < count && value > bounds[bucket]) ++bucket;
@@ -89,7 +89,7 @@ struct MetricDescription {
   std::string name;
   std::string help;
   std::vector<std::string> labels;
-  std::vector<double> buckets{};  // of a histogram
+  std::vector<double> buckets{};  // for histograms
 };
 
 // A snapshot of one cell with its label values. A plain value.
@@ -102,7 +102,7 @@ struct MetricSeries {
 
 class MetricFamily {
  public:
-  // Bound on the combinations of label values. All further ones share a cell that is never shown.
+  // Limit on combinations of label values. All further ones share a cell that is never shown.
   static constexpr std::size_t kSeriesMax = 10'000;
 
   MetricFamily(MetricType type, MetricDescription description) : type_(type), description_(std::move(description)) {}
@@ -177,14 +177,14 @@ class MetricRegistry {
   MetricRegistry(const MetricRegistry&) = delete;
   MetricRegistry& operator=(const MetricRegistry&) = delete;
 
-  // The family with that name. The first call creates it, and later calls do not change its description. If the name
+  // The family with this name. The first call creates it, and later calls do not change its description. If the name
   // belongs to a family of another type or with other labels, the returned family is never shown.
   CounterFamily& AddCounter(MetricDescription description);
   GaugeFamily& AddGauge(MetricDescription description);
   HistogramFamily& AddHistogram(MetricDescription description);
 
-  // `update` is called before each Read(), on its thread, to fill in values that are only looked up then. It must not
-  // call the registry.
+  // `update` is called before each Read(), on its thread, to set values that are computed on demand. It must not call
+  // the registry.
   void BeforeReading(std::function<void()> update);
   // Calls the functions given to BeforeReading(), then returns all families, sorted by name.
   std::vector<const MetricFamily*> Read();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random: a seeded generator (SplitMix64). Same seed, same numbers, on any machine. Not for secrets.
+// Random: a seeded generator (SplitMix64). The same seed gives the same numbers on any machine. Not for secrets.
 #pragma once
 
 #include <cstdint>

@@ -23,12 +23,12 @@ std::string ShownUrl(std::string_view text) {
     shown = place.substr(0, separator + 3);
     place.remove_prefix(separator + 3);
   }
-  // The last one: a password may have another, and a slash.
+  // The last '@', because a password may contain '@' and '/'.
   if (const auto at = place.rfind('@'); at != std::string_view::npos) place.remove_prefix(at + 1);
   shown += place;
   std::string_view rest = text.substr(query);
   while (!rest.empty()) {
-    shown += rest[0];  // ? or &
+    shown += rest[0];  // '?' or '&'
     rest.remove_prefix(1);
     const std::string_view parameter = rest.substr(0, rest.find('&'));
     const auto equals = parameter.find('=');

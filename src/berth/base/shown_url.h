@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ShownUrl: a URL as messages, logs, metrics and pages may show it. Pure.
+// ShownUrl: a URL without secrets, for messages, logs, metrics and pages. Pure.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace berth {
 
-// A URL, or what should be one: without user and password, and with "xxxxx" for the values of its query, but for
-// parameters that are the Kubernetes API's. What might be a password is not shown either.
+// Removes user and password from a URL, or from a text that should be one, and replaces the values of query parameters
+// by "xxxxx" unless they are parameters of the Kubernetes API. What might be a password is removed as well.
 std::string ShownUrl(std::string_view text);
 
 }  // namespace berth

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Subject: whose object a thread works on (a pod's uid), so that a failure can be laid to it, even from a signal
-// handler. Each thread has its own; they do not nest.
+// Subject: the pod (uid) that a thread is working on, so that a failure can be attributed to it, even in a signal
+// handler. Thread-local; scopes do not nest.
 #pragma once
 
 #include <string_view>
@@ -9,13 +9,13 @@ namespace berth {
 
 class Subject {
  public:
-  // Until it is destroyed. Longer names are cut.
+  // Sets the subject until it is destroyed. Longer names are cut.
   explicit Subject(std::string_view name) noexcept;
   ~Subject();
   Subject(const Subject&) = delete;
   Subject& operator=(const Subject&) = delete;
 
-  // Of this thread; empty: none. Safe in a signal handler.
+  // The calling thread's subject; empty: none. Async-signal-safe.
   static const char* Current() noexcept;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is done to text everywhere: trimming, splitting, joining, and quoting for messages. Letters and spaces are those
-// of ASCII. Pure functions, thread-safe. go_text.h has what must be as Go and upstream write it.
+// Common operations on text: trimming, splitting, joining, and quoting for messages. Letters and spaces are ASCII. Pure
+// functions, thread-safe. go_text.h has the functions whose output must equal Go's.
 #pragma once
 
 #include <string>
@@ -20,13 +20,13 @@ constexpr bool IsAlphanumeric(char c) { return IsLetter(c) || IsDigit(c); }
 constexpr char LowerCase(char c) { return IsUpper(c) ? static_cast<char>(c - 'A' + 'a') : c; }
 std::string LowerCase(std::string_view text);
 
-// Without the characters of `what` at its ends.
+// Removes the characters of `what` from both ends.
 std::string_view Trim(std::string_view text, std::string_view what = kSpaces);
 
 // One part more than there are separators. The parts are views of `text`.
 std::vector<std::string_view> Split(std::string_view text, char separator);
 
-// The texts with `separator` between them.
+// Concatenates the texts with `separator` in between.
 template <typename Texts>
 std::string Joined(const Texts& texts, std::string_view separator = ", ") {
   std::string joined;
@@ -39,8 +39,8 @@ std::string Joined(const Texts& texts, std::string_view separator = ", ") {
   return joined;
 }
 
-// Foreign text as a message shows it: between double quotes, control characters and bytes that are no UTF-8 as '?', and
-// behind the first 100 bytes "..." in place of the rest.
+// Untrusted text for a message: in double quotes, with '?' for control characters and bytes of invalid UTF-8, and cut
+// to 100 bytes, followed by "...".
 std::string Quoted(std::string_view text);
 
 }  // namespace berth

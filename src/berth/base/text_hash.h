@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fast hash of text, for tables that are asked for every pod: a few multiplications, without a call into a library.
-// Differs from run to run, by the address that the program was loaded at.
+// A fast hash of text for hot tables: a few multiplications without a library call. It is seeded by the program's load
+// address and so differs from run to run.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace berth {
 
 namespace text_hash {
 
-// Odd numbers without a pattern: fractions of the golden ratio and of its like in three dimensions.
+// Odd constants without a pattern: fractions of the golden ratio and of its analogues in higher dimensions.
 inline constexpr std::uint64_t kFirst = 0x9e3779b97f4a7c15;
 inline constexpr std::uint64_t kSecond = 0xd1342543de82ef95;
 inline constexpr std::uint64_t kThird = 0xaf251af3b0f025b5;
@@ -26,7 +26,7 @@ std::uint64_t Load(const char* from) {
   return number;
 }
 
-// Both halves of the product of two numbers.
+// Multiplies to 128 bits and combines both halves.
 inline std::uint64_t Fold(std::uint64_t a, std::uint64_t b) {
   __extension__ using Product = unsigned __int128;
   const Product product = static_cast<Product>(a) * b;
@@ -43,7 +43,7 @@ inline std::size_t HashText(std::string_view text) {
   for (; left > 16; left -= 16, from += 16) {
     hash = Fold(Load<std::uint64_t>(from) ^ kSecond, Load<std::uint64_t>(from + 8) ^ hash);
   }
-  // The rest, in two numbers that may overlap.
+  // The remaining bytes as two numbers, which may overlap.
   std::uint64_t a = 0;
   std::uint64_t b = 0;
   if (left >= 8) {

@@ -13,13 +13,12 @@ namespace {
 TEST(HashText, IsTheSameForEqualText) {
   const std::string text = "0b7f3b5e-9c1d-4a7e-8f2b-1d5c6a7b8c9d";
   for (std::size_t size = 0; size <= text.size(); ++size) {
-    const std::string copy = "-" + text.substr(0, size);  // at another address, aligned in another way
+    const std::string copy = "-" + text.substr(0, size);  // at another address with another alignment
     EXPECT_EQ(HashText(std::string_view(text).substr(0, size)), HashText(std::string_view(copy).substr(1)));
   }
 }
 
-// Each byte counts, whatever the length: the hashes of texts that differ in one of them differ in about half their
-// bits.
+// Every byte matters at every length: the hashes of texts that differ in one byte differ in about half of their bits.
 TEST(HashText, DependsOnEachByte) {
   for (std::size_t size = 1; size <= 70; ++size) {
     const std::string text(size, 'a');
@@ -39,11 +38,11 @@ TEST(HashText, DependsOnTheLength) {
   EXPECT_EQ(hashes.size(), 71u);
 }
 
-// A hash table takes the low bits.
+// Hash tables use the low bits.
 TEST(HashText, SpreadsNumberedNames) {
   std::set<std::size_t> low;
   for (int i = 0; i < 4096; ++i) low.insert(HashText("node-" + std::to_string(i)) % 4096);
-  EXPECT_GT(low.size(), 2400u);  // of random numbers 2,589
+  EXPECT_GT(low.size(), 2400u);  // random numbers would give 2,589
 }
 
 }  // namespace

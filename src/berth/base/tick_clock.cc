@@ -7,7 +7,7 @@ namespace berth {
 namespace {
 
 constexpr Duration kLook = std::chrono::milliseconds(5);
-// Between these the first looks tell nothing about how long a tick is.
+// The first readings must be this far apart to determine the length of a tick.
 constexpr Duration kCalibration = std::chrono::microseconds(200);
 
 }  // namespace
@@ -15,7 +15,7 @@ constexpr Duration kCalibration = std::chrono::microseconds(200);
 #ifdef __x86_64__
 Time TickClock::Now() const {
   const std::uint64_t ticks = __builtin_ia32_rdtsc();
-  // Where the counter went back, this is a great number.
+  // A counter that went back gives a huge number here.
   const std::uint64_t since = ticks - looked_ticks_;
   if (since >= ticks_of_look_) return LookAgain(ticks);
   return looked_ + Duration(static_cast<std::int64_t>(static_cast<double>(since) * us_per_tick_));

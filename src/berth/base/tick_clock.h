@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// TickClock: a Clock that costs a few instructions, where a look at the system's costs a hundred: it counts the
-// processor's ticks and looks at the exact clock every few milliseconds. For measuring how long things take, and
-// nothing else: it may be off by a few microseconds, and go back as much. One thread at a time.
+// TickClock: a Clock that costs a few instructions instead of a hundred: it reads the CPU's time stamp counter, and the
+// exact clock every few milliseconds. For measuring durations only: it may be off by a few microseconds, and go back by
+// as much. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,11 @@ class TickClock final : public Clock {
   Time LookAgain(std::uint64_t ticks) const;
 
   const Clock& exact_;
-  // Of the last look at the exact clock.
+  // The last reading of the exact clock.
   mutable Time looked_{};
   mutable std::uint64_t looked_ticks_ = 0;
-  mutable double us_per_tick_ = 0;           // 0: not known yet
-  mutable std::uint64_t ticks_of_look_ = 0;  // it is good for so many ticks
+  mutable double us_per_tick_ = 0;           // 0: not calibrated yet
+  mutable std::uint64_t ticks_of_look_ = 0;  // number of ticks until the next reading
 };
 
 }  // namespace berth

@@ -8,7 +8,7 @@
 namespace berth {
 namespace {
 
-// It follows the exact clock for longer than it goes without a look at it.
+// Follows the exact clock for longer than the interval between two readings of it.
 TEST(TickClockTest, FollowsTheExactClock) {
   const SystemClock exact;
   const TickClock ticks(exact);
@@ -17,7 +17,7 @@ TEST(TickClockTest, FollowsTheExactClock) {
   while (now < end) {
     const Time said = ticks.Now();
     const Time after = exact.Now();
-    // The machine may take the processor away in between: only what both sides of a reading agree about counts.
+    // The thread may be preempted in between: the result must lie between the exact readings on both sides.
     EXPECT_GE(said, now - std::chrono::milliseconds(2));
     EXPECT_LE(said, after + std::chrono::milliseconds(2));
     now = after;

@@ -17,19 +17,19 @@ using std::chrono::minutes;
 using std::chrono::seconds;
 using std::chrono::sys_days;
 
-// The last `count` digits of `value`, at `to`; what comes after them.
+// Writes the last `count` digits of `value` at `to`; returns the position after them.
 char* WriteDigits(char* to, unsigned value, int count) {
   for (int i = count - 1; i >= 0; --i, value /= 10) to[i] = static_cast<char>('0' + value % 10);
   return to + count;
 }
 
-// Every event and condition carries times: digits are written one by one, which takes a tenth of what snprintf takes.
+// Every event and condition has times, so this is written digit by digit, which takes a tenth of the time of snprintf.
 std::string FormatSeconds(Time time) {
   const auto day = floor<days>(time);
   const std::chrono::year_month_day date{day};
   const std::chrono::hh_mm_ss clock{floor<seconds>(time - day)};
   const int year = static_cast<int>(date.year());
-  if (year < 0 || year > 9999) {  // RFC 3339 has no such years; a clock may
+  if (year < 0 || year > 9999) {  // RFC 3339 has no such years, but a wrong clock may
     std::array<char, 40> text;
     std::snprintf(text.data(), text.size(), "%04d-%02u-%02uT%02d:%02d:%02d", year, static_cast<unsigned>(date.month()),
                   static_cast<unsigned>(date.day()), static_cast<int>(clock.hours().count()),
@@ -165,7 +165,7 @@ std::optional<Duration> ParseGoDuration(std::string_view text) {
       return std::nullopt;
     text.remove_prefix(length);
     total += number / scale * unit;
-    if (total > 9.2e15L) return std::nullopt;  // Go's int64 nanoseconds
+    if (total > 9.2e15L) return std::nullopt;  // the limit of Go's int64 nanoseconds
   }
   const auto micros = static_cast<std::int64_t>(std::llround(total));
   return Duration{negative ? -micros : micros};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times and durations from anywhere: what is read can be written, and is read again as the same.
+// Times and durations from any input: what was parsed can be written, and is parsed again as the same value.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -10,7 +10,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace berth;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  // An offset may lead out of the four digits that a year has.
+  // With its offset, a time may need a year of more than four digits.
   const auto time = ParseRfc3339(text);
   if (time && FormatRfc3339(*time).find('-') == 4) {
     const auto again = ParseRfc3339(FormatRfc3339Micro(*time));

@@ -13,7 +13,7 @@ namespace {
 std::atomic<std::time_t> wall_step_s{0};
 }
 
-// In the place of the C library's, for the whole program: the machine's clock, as somebody may have set it.
+// Replaces the C library's function in the whole program: simulates a machine whose clock was changed.
 extern "C" int clock_gettime(clockid_t clock, timespec* time) noexcept {
   const long failed = ::syscall(SYS_clock_gettime, clock, time);
   if (failed == 0 && clock == CLOCK_REALTIME) time->tv_sec += wall_step_s.load();
@@ -36,7 +36,7 @@ TEST(OptionalTime, IsAnOptionalInTheRoomOfATime) {
   EXPECT_EQ(std::optional<Time>(some), time);
   EXPECT_EQ(OptionalTime(std::optional<Time>()), none);
   EXPECT_NE(some, none);
-  // Long before any clock is still a time.
+  // A time long before 1970 is still a time.
   EXPECT_TRUE(OptionalTime(Time{Duration{-1}}));
 }
 
@@ -72,7 +72,7 @@ TEST(Rfc3339, RoundTrips) {
   }
 }
 
-// RFC 3339 has no such years; a clock that is wrong may.
+// RFC 3339 has no such years, but a wrong clock may.
 TEST(Rfc3339, TellsOtherYearsToo) {
   using std::chrono::sys_days;
   EXPECT_EQ(FormatRfc3339(Time{sys_days{std::chrono::year{12345} / 6 / 7}}), "12345-06-07T00:00:00Z");

@@ -74,7 +74,7 @@ std::string_view CutUtf8(std::string_view text, std::size_t bytes_max) {
 
 bool IsValidUtf8(std::string_view text) {
   while (!text.empty()) {
-    // Most texts are ASCII.
+    // Fast path: most texts are ASCII.
     if (static_cast<unsigned char>(text[0]) < 0x80) {
       text.remove_prefix(1);
       continue;

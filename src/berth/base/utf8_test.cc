@@ -41,7 +41,7 @@ TEST(Utf8, ReadsAndWritesCharacters) {
   EXPECT_EQ(runes, (std::vector<char32_t>{'a', 0xe9, 0x20ac, 0x1f6a2}));
   EXPECT_EQ(TextOf(runes, 0, runes.size()), text);
   EXPECT_EQ(TextOf(runes, 1, 2), "\xc3\xa9");
-  // As Go reads it: each byte of what is none is one character.
+  // As in Go, each byte of an invalid sequence is one character.
   EXPECT_EQ(Runes("\xed\xa0z"), (std::vector<char32_t>{kRuneError, kRuneError, 'z'}));
   EXPECT_EQ(DecodeRune("").size, 0U);
   std::string out;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// UUIDs as objects and processes have them.
+// UUIDs of objects and processes.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 
 namespace berth {
 
-// The version 4 UUID made of these random bits: "2f6c0a5e-...", 36 characters.
+// The version 4 UUID with these random bits: "2f6c0a5e-...", 36 characters.
 inline std::string UuidOf(std::uint64_t high, std::uint64_t low) {
   high = (high & ~std::uint64_t{0xf000}) | 0x4000;                     // version 4
-  low = (low & ~(std::uint64_t{3} << 62)) | (std::uint64_t{2} << 62);  // the RFC's variant
+  low = (low & ~(std::uint64_t{3} << 62)) | (std::uint64_t{2} << 62);  // the variant of RFC 4122
   constexpr char kDigits[] = "0123456789abcdef";
   std::string uuid;
   uuid.reserve(36);

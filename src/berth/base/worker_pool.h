@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// WorkerPool: runs blocking work on at most a fixed number of threads, started when they are needed. Thread-safe.
+// WorkerPool: runs blocking work on a bounded number of threads, which are started on demand. Thread-safe.
 #pragma once
 
 #include <condition_variable>
@@ -15,12 +15,12 @@ namespace berth {
 class WorkerPool {
  public:
   explicit WorkerPool(std::size_t threads_max) : threads_max_(threads_max) {}
-  // Work that has not begun is dropped; work that has begun is waited for.
+  // Drops work that has not begun, and waits for work that has.
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
-  // In order of the calls, as threads become free. `work` must not throw.
+  // Runs work in the order of the calls, as threads become free. `work` must not throw.
   void Run(std::function<void()> work);
 
  private:

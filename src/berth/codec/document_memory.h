@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DocumentMemory: memory for the values of a small JSON document that is written at once: none is allocated, or freed,
-// one by one. A larger document takes more. One thread at a time.
+// DocumentMemory: an arena for the values of a small JSON document that is written once: values are not allocated or
+// freed one by one. Larger documents allocate more. One thread at a time.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ class DocumentMemory {
   DocumentMemory(const DocumentMemory&) = delete;
   DocumentMemory& operator=(const DocumentMemory&) = delete;
 
-  // What is made with it must not outlive the memory.
+  // Values made with it must not outlive the arena.
   json::storage_ptr storage() { return &resource_; }
 
  private:

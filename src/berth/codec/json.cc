@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::size_t kParserStackBytes = 4096;
 
-// Where a number is beyond the range of a float64, "spec.weights[3]"; nullopt: nowhere. The library takes 1e400
-// and 0e400, and writes "Infinity" and "NaN", which are no JSON.
+// The path of a number outside the range of a float64, such as "spec.weights[3]"; nullopt: none. The library accepts
+// 1e400 and 0e400, and writes them as "Infinity" and "NaN", which are not JSON.
 std::optional<std::string> FindNonFinite(const json::value& value) {
   const auto below = [](std::string step, const std::string& rest) {
     return step + (rest.empty() || rest.front() == '[' ? "" : ".") + rest;
@@ -45,7 +45,7 @@ Expected<json::value> ParseJson(std::string_view text, ParseLimits limits, json:
   json::parse_options options;
   options.max_depth = static_cast<std::size_t>(limits.depth_max);
   try {
-    // The parser's own stack begins here instead of on the heap.
+    // The parser's work stack starts on the stack instead of the heap.
     unsigned char stack[kParserStackBytes];
     json::stream_parser parser({}, options, stack, sizeof(stack));
     parser.reset(std::move(storage));
@@ -64,7 +64,7 @@ Expected<json::value> ParseJson(std::string_view text, ParseLimits limits, json:
     }
     if (failure == json::error::incomplete) return InvalidError("at the end: incomplete JSON");
     return InvalidError("at byte " + std::to_string(consumed) + ": " + failure.message());
-  } catch (const std::exception& thrown) {  // out of memory and the library's own length limits
+  } catch (const std::exception& thrown) {  // out of memory, or the library's own limits on length
     return Error{ErrorCode::kTooLarge, std::string("JSON document cannot be held: ") + thrown.what()};
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON documents that are changed and written (Boost.JSON). Reading API objects goes through codec/json_reader.h.
+// JSON documents that are built, changed and written (Boost.JSON). API objects are read through codec/json_reader.h.
 // Thread-compatible.
 #pragma once
 
@@ -20,7 +20,7 @@ struct ParseLimits {
   int depth_max = 256;
 };
 
-// One JSON document, allocated in `storage`. The error says where: "at byte 17: expected ...".
+// Parses one JSON document into `storage`. The error has a position: "at byte 17: expected ...".
 Expected<json::value> ParseJson(std::string_view text, ParseLimits limits = {}, json::storage_ptr storage = {});
 
 std::string WriteJson(const json::value& value);

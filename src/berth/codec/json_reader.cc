@@ -14,7 +14,7 @@ Expected<element> JsonReader::Parse(std::string_view text) {
     return Error{ErrorCode::kTooLarge, "JSON of " + std::to_string(text.size()) + " bytes; at most " +
                                            std::to_string(limits_.bytes_max) + " are read"};
   }
-  // A byte order mark is not JSON, but files from Windows tools carry one.
+  // A byte order mark is not valid JSON, but some Windows tools write one.
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
 
   if (text.size() <= kRetainedBytesMax &&
@@ -24,7 +24,7 @@ Expected<element> JsonReader::Parse(std::string_view text) {
   }
   const std::size_t size_needed = text.size() + simdjson::SIMDJSON_PADDING;
   if (buffer_.size() < size_needed) {
-    // Twice as much as is needed, so that documents that grow slowly do not allocate each time.
+    // Twice the required size, so that slowly growing documents do not allocate each time.
     buffer_.resize(text.size() <= kRetainedBytesMax ? 2 * size_needed : size_needed);
   }
   if (!text.empty()) std::memcpy(buffer_.data(), text.data(), text.size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading JSON with simdjson's DOM: one document at a time, in memory that is used again. A document that is changed or
-// written is a codec::json::value (codec/json.h). Thread-compatible: one JsonReader for each thread.
+// Reads JSON with simdjson's DOM: one document at a time, in reused memory. A document that is changed or written is a
+// codec::json::value (codec/json.h). Thread-compatible: one JsonReader for each thread.
 #pragma once
 
 #include <cstddef>
@@ -23,22 +23,22 @@ struct ReadLimits {
 
 class JsonReader {
  public:
-  // Memory beyond this is given back before the next document, so that one huge list does not stay for life.
+  // Memory above this size is freed before the next document, so that a huge list does not hold it forever.
   static constexpr std::size_t kRetainedBytesMax = std::size_t{8} << 20;
 
   explicit JsonReader(ReadLimits limits = {}) : limits_(limits) {}
 
-  // Exactly one document. What it returns, strings included, is valid until the next Parse or the reader's end.
-  // kTooLarge over a limit, else kInvalid, with one line: "no JSON: ...".
+  // Parses exactly one document. The result, including its strings, is valid until the next Parse or the reader's end.
+  // kTooLarge above a limit, otherwise kInvalid, with one line: "no JSON: ...".
   Expected<simdjson::dom::element> Parse(std::string_view text);
 
  private:
   ReadLimits limits_;
-  std::vector<char> buffer_;  // the text and simdjson's padding behind it
+  std::vector<char> buffer_;  // the text, followed by simdjson's padding
   simdjson::dom::parser parser_;
 };
 
-// Members of an object, leniently: absent where `object` is none, the key is missing, or its value has another type.
+// Lenient access to members: nullopt if `object` is not an object, the key is missing, or its value has another type.
 std::optional<simdjson::dom::element> FindMember(simdjson::dom::element object, std::string_view key);
 std::optional<simdjson::dom::element> FindPath(simdjson::dom::element object,
                                                std::initializer_list<std::string_view> keys);
@@ -48,7 +48,7 @@ std::optional<bool> FindBool(simdjson::dom::element object, std::string_view key
 std::optional<simdjson::dom::object> FindObject(simdjson::dom::element object, std::string_view key);
 std::optional<simdjson::dom::array> FindArray(simdjson::dom::element object, std::string_view key);
 
-// FindString, or the empty text.
+// FindString, or the empty string.
 std::string_view StringOrEmpty(simdjson::dom::element object, std::string_view key);
 
 }  // namespace berth::codec

@@ -10,7 +10,7 @@ namespace {
 
 TEST(JsonReaderTest, ReadsOneDocumentAfterTheOther) {
   JsonReader reader;
-  // Growing, then small again, so that the memory is used again in both directions.
+  // Documents that grow and then shrink, so that memory is reused in both directions.
   for (const std::size_t length : {1U, 100U, 100'000U, 3U}) {
     const std::string text = R"({"text":")" + std::string(length, 'x') + R"("})";
     const auto document = reader.Parse(text);
@@ -29,7 +29,7 @@ TEST(JsonReaderTest, GivesBackTheMemoryOfAHugeDocument) {
 }
 
 TEST(JsonReaderTest, ReadsTextThatEndsAtItsLastByte) {
-  // The view's neighbours must not be read, nor taken for part of the document.
+  // Bytes next to the view must not be read as part of the document.
   const std::string neighbours = R"({"a":1}garbage)";
   JsonReader reader;
   const auto document = reader.Parse(std::string_view(neighbours).substr(0, 7));
@@ -63,7 +63,7 @@ TEST(JsonReaderTest, SaysWhatItDoesNotRead) {
     EXPECT_EQ(document.error().code, c.code);
     EXPECT_NE(document.error().message.find(c.message), std::string::npos) << document.error().message;
     EXPECT_EQ(document.error().message.find('\n'), std::string::npos);
-    // A refused document does not spoil the reader.
+    // The reader still works after a rejected document.
     EXPECT_TRUE(reader.Parse("{}").ok());
   }
 }
@@ -78,7 +78,7 @@ TEST(JsonReaderTest, FindsMembersLeniently) {
   EXPECT_TRUE(FindObject(*document, "o").has_value());
   EXPECT_EQ(FindArray(*document, "a")->size(), 1U);
   EXPECT_EQ(FindPath(*document, {"o", "in", "deep"})->get_string().value(), "y");
-  // Absent, of another type, null, inside something that is no object.
+  // Absent, of another type, null, or inside a value that is not an object.
   EXPECT_FALSE(FindString(*document, "missing"));
   EXPECT_FALSE(FindString(*document, "i"));
   EXPECT_FALSE(FindInt(*document, "s"));

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kSpaces = " \t\r\n";
 
-// The place behind the text that begins at `at` with its quote; npos when it does not end.
+// The position after the string that begins with the quote at `at`; npos if it does not end.
 std::size_t SkipText(std::string_view json, std::size_t at) {
   for (++at; at < json.size(); ++at) {
     if (json[at] == '\\') {
@@ -22,7 +22,7 @@ std::size_t SkipText(std::string_view json, std::size_t at) {
   return std::string_view::npos;
 }
 
-// The place of the comma, or of the closing bracket, that ends the value which begins at `at`; npos when there is none.
+// The position of the comma or closing bracket after the value that begins at `at`; npos if there is none.
 std::size_t SkipValue(std::string_view json, std::size_t at) {
   std::size_t depth = 0;
   while (at < json.size()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Slices agree with the reader: what it reads as an object or an array is cut into as many members or elements, each
-// of which it reads too.
+// Slices agree with the reader: every object or array that it parses is split into the same number of members or
+// elements, each of which it parses as well.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto members = SliceObject(text);
   const auto elements = SliceArray(text);
   BERTH_CHECK(!members || !elements || (members->empty() && elements->empty()));
-  if (text.starts_with("\xEF\xBB\xBF")) return 0;  // the reader's leniency
+  if (text.starts_with("\xEF\xBB\xBF")) return 0;  // only the reader accepts a byte order mark
   JsonReader reader;
   std::size_t count = 0;
   {
@@ -26,7 +26,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     BERTH_CHECK(document->is_object() ? members.has_value() : elements.has_value());
   }
   const auto& slices = members ? *members : *elements;
-  constexpr std::size_t kCountedMax = 0xFFFFFF;  // simdjson's
+  constexpr std::size_t kCountedMax = 0xFFFFFF;  // simdjson's limit on counts
   BERTH_CHECK(slices.size() == count || count == kCountedMax, slices.size(), count);
   for (const JsonSlice& slice : slices) {
     BERTH_CHECK(slice.value.data() >= text.data() && slice.value.data() + slice.value.size() <= text.data() + size);

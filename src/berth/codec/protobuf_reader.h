@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Protobuf's wire format, field after field, over protozero, whose exceptions end here. What a field means is up to the
-// reader's user: api/protobuf_decoder.h. One that is of no interest costs no more than its length. Thread-compatible.
+// Protobuf's wire format, field by field, over protozero, whose exceptions are caught here. The caller knows what a
+// field means: api/protobuf_decoder.h. Skipping a field costs no more than reading its length. Thread-compatible.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace berth::codec {
 
-// Goes over the fields of one message:
+// Iterates over the fields of one message:
 //   ProtobufReader reader(bytes);
 //   while (reader.Next()) { if (reader.number() == 1) name = reader.bytes(); }
 //   if (reader.is_malformed()) ...
@@ -22,9 +22,9 @@ class ProtobufReader {
 
   explicit ProtobufReader(std::string_view bytes) : at_(bytes.data()), end_(bytes.data() + bytes.size()) {}
 
-  // False behind the last field, and at the first that is malformed.
+  // Returns false at the end, and at the first malformed field.
   bool Next() {
-    // A tag and a value or length of one byte each: most fields of API objects.
+    // Fast path: a tag and a value or length of one byte each, as most fields of API objects have.
     if (end_ - at_ >= 2 && ((at_[0] | at_[1]) & 0x80) == 0 && Set(Byte(0), Byte(1), 2)) return true;
     return at_ != end_ && NextLong();
   }
@@ -33,14 +33,14 @@ class ProtobufReader {
   Type type() const { return type_; }
   bool is_number() const { return type_ == Type::kNumber; }
   bool is_bytes() const { return type_ == Type::kBytes; }
-  // Of a kNumber: the varint, of which narrower types are the low bits.
+  // For kNumber: the varint; narrower types are its low bits.
   std::uint64_t value() const { return value_; }
-  // Of a kBytes: a string, or the fields of a message.
+  // For kBytes: a string, or the fields of a message.
   std::string_view bytes() const { return bytes_; }
   bool is_malformed() const { return is_malformed_; }
 
-  // How many fields of this number stand here in a row, this one included: as many elements a list has, as messages are
-  // usually written.
+  // The number of consecutive fields with this number, including this one. With the usual encoders this is the length
+  // of a list.
   std::size_t CountRun() const {
     std::size_t count = 1;
     for (ProtobufReader next = *this; next.Next() && next.number() == number_;) ++count;
@@ -50,8 +50,8 @@ class ProtobufReader {
  private:
   unsigned Byte(int i) const { return static_cast<unsigned char>(at_[i]); }
 
-  // A number or bytes, whose tag and value or length were read from the first `size` bytes. False, and nothing is
-  // changed, where it is something else or wrong.
+  // Sets the field from a tag and a value or length, which took `size` bytes. Returns false, and changes nothing, if
+  // the wire type is another one or the bytes are invalid.
   bool Set(unsigned tag, unsigned value, int size) {
     constexpr unsigned kNumberOne = 8;
     const unsigned type = tag & 7U;
@@ -71,8 +71,8 @@ class ProtobufReader {
     return true;
   }
 
-  // Up to two bytes each. These are no more than shortcuts, worth a tenth of the decoding: what they leave, and all
-  // that is wrong, is protozero's.
+  // Tags and values of up to two bytes. These fast paths save a tenth of the decoding time; protozero handles all other
+  // cases and all errors.
   [[gnu::noinline]] bool NextLong() {
     if (end_ - at_ < 4) return NextOfAny();
     unsigned tag = Byte(0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A text as a stream, for the YAML library. Private to this folder; one thread.
+// A string_view as a stream, for the YAML library. Private to this folder; one thread.
 #pragma once
 
 #include <streambuf>

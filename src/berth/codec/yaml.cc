@@ -23,14 +23,13 @@
 namespace berth::codec {
 namespace {
 
-// What a document may take once its aliases are expanded, counted as kValueBytes a value plus the text of strings and
-// keys.
+// Limit on a document after the expansion of aliases: kValueBytes for each value, plus the bytes of strings and keys.
 constexpr std::size_t kExpandedBytesMax = std::size_t{128} << 20;
 constexpr std::size_t kValueBytes = 32;
 constexpr std::size_t kDocumentsMax = 10'000;
 constexpr std::string_view kTagPrefix = "tag:yaml.org,2002:";
 
-// Leaves the library's parser from inside its callbacks; caught in ParseDocuments.
+// Thrown from the library's callbacks; caught in ParseDocuments.
 struct Refusal {
   Error error;
 };
@@ -47,7 +46,7 @@ bool IsOneOf(std::string_view text, std::initializer_list<std::string_view> word
   return std::find(words.begin(), words.end(), text) != words.end();
 }
 
-// The booleans of YAML 1.1, all of which go-yaml v2 resolves.
+// The booleans of YAML 1.1, as go-yaml v2 resolves them.
 std::optional<bool> ParseBoolean(std::string_view text) {
   if (IsOneOf(text, {"true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON", "y", "Y"})) return true;
   if (IsOneOf(text, {"false", "False", "FALSE", "no", "No", "NO", "off", "Off", "OFF", "n", "N"})) return false;
@@ -56,7 +55,7 @@ std::optional<bool> ParseBoolean(std::string_view text) {
 
 bool IsNullWord(std::string_view text) { return text.empty() || IsOneOf(text, {"~", "null", "Null", "NULL"}); }
 
-// strconv.ParseInt(text, 0, 64) and, above its range, ParseUint: 0x, 0o, 0b and a leading 0 choose the base.
+// As strconv.ParseInt(text, 0, 64) and, above its range, ParseUint: 0x, 0o, 0b and a leading 0 select the base.
 std::optional<json::value> ParseInteger(std::string_view text) {
   const bool is_negative = text.starts_with('-');
   if (is_negative || text.starts_with('+')) text.remove_prefix(1);
@@ -89,7 +88,7 @@ std::optional<json::value> ParseInteger(std::string_view text) {
 std::optional<json::value> ParseFloat(std::string_view text) {
   std::string_view digits = text;
   if (digits.starts_with('-') || digits.starts_with('+')) digits.remove_prefix(1);
-  // from_chars also reads "inf" and "nan", which are spelled otherwise in YAML.
+  // from_chars would also accept "inf" and "nan", which YAML spells differently.
   if (digits.empty() || digits.find_first_not_of("0123456789.eE+-") != std::string_view::npos || digits[0] == '+' ||
       digits[0] == '-') {
     return std::nullopt;
@@ -98,12 +97,12 @@ std::optional<json::value> ParseFloat(std::string_view text) {
   const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
   if (failure != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
   if (text.starts_with('-')) number = -number;
-  // As JSON a whole float is written without a point, so upstream reads 1e3 where it wants an integer.
+  // JSON writes an integral float without a point, so that upstream accepts 1e3 as an integer.
   if (std::abs(number) < 0x1p63 && std::trunc(number) == number) return json::value(static_cast<std::int64_t>(number));
   return json::value(number);
 }
 
-// A plain scalar of no explicit tag, as go-yaml v2 resolves it.
+// Resolves a plain scalar without a tag as go-yaml v2 does.
 json::value ResolvePlain(const YAML::Mark& mark, std::string_view text) {
   if (IsNullWord(text)) return nullptr;
   if (const auto boolean = ParseBoolean(text)) return *boolean;
@@ -124,7 +123,7 @@ json::value ResolvePlain(const YAML::Mark& mark, std::string_view text) {
 
 json::value Resolve(const YAML::Mark& mark, std::string_view tag, const std::string& text) {
   if (tag == "?") return ResolvePlain(mark, text);
-  if (!tag.starts_with(kTagPrefix)) return json::string(text);  // quoted, or a tag of the author's own
+  if (!tag.starts_with(kTagPrefix)) return json::string(text);  // quoted, or an application's own tag
   const std::string_view type = tag.substr(kTagPrefix.size());
   if (type == "str") return json::string(text);
   json::value resolved = ResolvePlain(mark, text);
@@ -162,7 +161,7 @@ class Builder final : public YAML::EventHandler {
 
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto found = anchors_.find(anchor);
-    // An anchor that is still open would make the document contain itself.
+    // An anchor that is not closed yet would make the document contain itself.
     if (found == anchors_.end()) Refuse(mark, "an alias inside its own anchor");
     Spend(mark, found->second.bytes);
     Add(mark, found->second.value, 0, false);
@@ -196,7 +195,7 @@ class Builder final : public YAML::EventHandler {
     json::value value;
     std::optional<std::string> key;  // of the member whose value comes next
     bool is_merge_key = false;
-    std::vector<json::object> merged;  // of "<<", in order
+    std::vector<json::object> merged;  // the mappings of "<<", in order
   };
   struct Anchored {
     json::value value;
@@ -227,7 +226,7 @@ class Builder final : public YAML::EventHandler {
   void Close() {
     Frame frame = std::move(frames_.back());
     frames_.pop_back();
-    // What the mapping says itself goes before what it merges, and an earlier merge before a later one.
+    // Explicit members take precedence over merged ones, and earlier merges over later ones.
     for (json::object& merged : frame.merged) {
       for (auto& member : merged) frame.value.get_object().emplace(member.key(), std::move(member.value()));
     }
@@ -287,9 +286,9 @@ class Builder final : public YAML::EventHandler {
   YAML::Mark start_;
 };
 
-// The first key that an object of this (valid) JSON text has twice, with its byte position.
+// The first duplicate key of an object in this (valid) JSON text, with its byte position.
 std::optional<std::pair<std::string, std::size_t>> FindDuplicateKey(std::string_view text) {
-  std::vector<std::set<std::string>> objects;  // an empty set stands for an array, too: it gets no keys
+  std::vector<std::set<std::string>> objects;  // arrays have an empty set, too, because they have no keys
   for (std::size_t at = 0; at < text.size(); ++at) {
     const char c = text[at];
     if (c == '{' || c == '[') objects.emplace_back();
@@ -312,7 +311,8 @@ std::optional<std::pair<std::string, std::size_t>> FindDuplicateKey(std::string_
   return std::nullopt;
 }
 
-// The text as JSON, if it is: quicker, and JSON has escapes that YAML does not (surrogate pairs).
+// Parses the text as JSON if it looks like JSON: that is faster, and JSON has escapes that YAML lacks (surrogate
+// pairs).
 std::optional<Expected<json::value>> ParseAsJson(std::string_view text, ParseLimits limits) {
   const std::size_t begin = text.find_first_not_of(" \t\r\n");
   if (begin == std::string_view::npos || (text[begin] != '{' && text[begin] != '[')) return std::nullopt;
@@ -348,7 +348,7 @@ Expected<std::vector<json::value>> ParseDocuments(std::string_view text, ParseLi
     while (true) {
       Builder builder(limits.depth_max);
       if (!parser.HandleNextDocument(builder)) break;
-      // Before a token that begins nothing, such as "]" or ",", the library reports empty documents for ever.
+      // At a token that cannot begin a value, such as "]" or ",", the library reports empty documents forever.
       if (builder.start().pos == last_start) Refuse(builder.start(), "unexpected text: no value begins here");
       last_start = builder.start().pos;
       json::value document = builder.Take();
@@ -367,7 +367,7 @@ Expected<std::vector<json::value>> ParseDocuments(std::string_view text, ParseLi
       where =
           "line " + std::to_string(thrown.mark.line + 1) + ", column " + std::to_string(thrown.mark.column + 1) + ": ";
     }
-    // It may hold the character that is wrong, whatever that is.
+    // The message may contain the invalid character itself.
     std::string message = where + thrown.msg;
     for (char& c : message) c = c >= ' ' && c < 0x7f ? c : '?';
     return InvalidError(message);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// YAML (and so JSON) as a JSON document, for configuration, kubeconfig and manifests. Scalars follow YAML 1.1 as
-// sigs.k8s.io/yaml reads it: plain booleans (yes, no, on, off, y and n among them), null, integers and floats are
-// typed, quoted ones are strings; a float without a fraction becomes an integer; "<<" merges mappings. Duplicate keys,
-// documents over the limits and alias bombs are errors that name line and column. Thread-compatible.
+// Parses YAML (and so JSON) into a JSON document, for configuration, kubeconfig and manifests. Scalars follow YAML 1.1
+// as in sigs.k8s.io/yaml: plain booleans (including yes, no, on, off, y and n), null, integers and floats are typed,
+// quoted scalars are strings; a float without a fraction becomes an integer; "<<" merges mappings. Duplicate keys,
+// documents above the limits and alias bombs are errors with line and column. Thread-compatible.
 #pragma once
 
 #include <string_view>
@@ -13,10 +13,10 @@
 
 namespace berth::codec {
 
-// Exactly one document.
+// Parses exactly one document.
 Expected<json::value> ParseYaml(std::string_view text, ParseLimits limits = {});
 
-// A stream of documents separated by "---"; empty ones are left out.
+// Parses a stream of documents separated by "---"; empty ones are skipped.
 Expected<std::vector<json::value>> ParseYamlStream(std::string_view text, ParseLimits limits = {});
 
 }  // namespace berth::codec

@@ -18,15 +18,15 @@
 namespace berth::codec {
 namespace {
 
-// Texts come from parsers with smaller bounds.
+// Limits for safety; the texts come from parsers with lower limits.
 constexpr std::size_t kNodesMax = 10'000'000;
 constexpr std::size_t kDepthMax = 1000;
-constexpr std::size_t kDocumentsMax = 20'000;  // empty ones included
+constexpr std::size_t kDocumentsMax = 20'000;  // including empty ones
 
-// Leaves the library's parser from inside its callbacks.
+// Thrown from the library's callbacks.
 struct TooLarge : std::exception {};
 
-// A value and the line on which it begins.
+// A value and its first line.
 struct Node {
   std::size_t line = 0;
   bool is_object = false;
@@ -105,7 +105,7 @@ class LineTree final : public YAML::EventHandler {
   const Node* root_ = nullptr;
 };
 
-// Whether `path` goes on with the field `name`; takes it away then.
+// Removes the field `name` from the front of `path`; returns whether it was there.
 bool TakeName(std::string_view& path, std::string_view name) {
   std::string_view rest = path;
   if (rest.starts_with('.')) rest.remove_prefix(1);
@@ -122,14 +122,14 @@ bool TakeName(std::string_view& path, std::string_view name) {
   return true;
 }
 
-// The value below `node` that `path` goes on with; null: there is none.
+// The child of `node` that `path` continues with; null if there is none.
 const Node* Step(const Node& node, std::string_view& path) {
   for (std::size_t i = 0; i < node.items.size(); ++i) {
     if (path.starts_with('[') && TakeName(path, std::to_string(i))) return node.items[i];
   }
   const Node* found = nullptr;
   std::string_view left;
-  // The longest name: "a" and "a.b" may both be there.
+  // Prefers the longest name, because "a" and "a.b" may both exist.
   for (const auto& [name, member] : node.members) {
     std::string_view rest = path;
     if (name.empty() || !TakeName(rest, name) || (found != nullptr && rest.size() >= left.size())) continue;
@@ -171,14 +171,14 @@ std::optional<std::size_t> LineOfField(std::string_view text, std::string_view p
     int last_start = -1;
     for (std::size_t i = 0; i < kDocumentsMax; ++i) {
       LineTree tree;
-      // Before a token that begins nothing the library reports empty documents for ever.
+      // At a token that cannot begin a value the library reports empty documents forever.
       if (!parser.HandleNextDocument(tree) || tree.start() == last_start) return std::nullopt;
       last_start = tree.start();
       if (tree.root() == nullptr || tree.root()->is_null) continue;
       if (document-- == 0) return LineIn(*tree.root(), path);
     }
   } catch (const std::exception&) {
-    // What is no YAML, or too large, has no lines to name.
+    // A text that is invalid YAML or too large has no lines to report.
   }
   return std::nullopt;
 }

@@ -46,7 +46,7 @@ TEST(YamlLines, FindsTheLineOfAField) {
       {"spec.containers[1].name", 15},
       {"spec.containers[2].name", 17},
       {"spec.containers[3].name", 18},
-      // What is missing: the innermost that is there.
+      // For a missing field, the line of the innermost existing one.
       {"spec.containers[1].resources.limits.cpu", 15},
       {"spec.containers[9].name", 9},
       {"spec.nodeName", 8},

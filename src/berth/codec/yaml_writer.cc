@@ -19,7 +19,7 @@ bool MayBePlain(std::string_view text) {
   });
 }
 
-// Plain where it is read as the same string, else as in JSON, which is YAML in quotes.
+// A plain scalar if it parses as the same string, otherwise as in JSON, which is valid in YAML.
 std::string Text(std::string_view text) {
   if (MayBePlain(text)) {
     const auto read = ParseYaml(text);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A JSON document as YAML in block style, keys in byte order, as sigs.k8s.io/yaml writes it. Pure.
+// Writes a JSON document as YAML in block style with sorted keys, as sigs.k8s.io/yaml does. Pure.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace berth::codec {
 
-// Read back by ParseYaml, it is the same value.
+// ParseYaml of the result gives the same value.
 std::string WriteYaml(const json::value& value);
 
 }  // namespace berth::codec

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ClusterEvent: a change in the cluster that may help a pod in the queue. Values; hints are called within
-// turns only. Names and matching are upstream's (k8s.io/kube-scheduler/framework, behaviour inventory 3.7).
+// ClusterEvent: a change in the cluster that may help a pod in the queue. Values; hints are called within turns only.
+// Names and matching are upstream's (k8s.io/kube-scheduler/framework).
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@
 namespace berth::framework {
 
 enum class EventResource : std::uint8_t {
-  kPod,  // registration only: matches the next three
+  kPod,  // for registrations: matches the next three
   kAssignedPod,
-  kUnschedulablePod,  // any pod without a node; a registration matches the next one, too
+  kUnschedulablePod,  // a pod without a node; a registration also matches kTargetPod
   kTargetPod,         // the waiting pod itself was updated
   kNode,
   kPersistentVolume,
@@ -33,13 +33,13 @@ enum class EventResource : std::uint8_t {
   kDeviceClass,
   kPodGroup,
   kCompositePodGroup,
-  // Upstream's queue hears nothing of these.
+  // Upstream's queue gets no events for the following resources.
   kNamespace,
   kService,
   kReplicationController,
   kReplicaSet,
   kStatefulSet,
-  kOutsideData,  // berth's own, see outside_data.h
+  kOutsideData,  // specific to berth, see outside_data.h
   kWildcard,
 };
 
@@ -58,7 +58,7 @@ inline constexpr ActionType kUpdatePodScaleDown = 1 << 9;
 inline constexpr ActionType kUpdatePodToleration = 1 << 10;
 inline constexpr ActionType kUpdatePodSchedulingGatesEliminated = 1 << 11;
 inline constexpr ActionType kUpdatePodGeneratedResourceClaim = 1 << 12;
-// A pod on a node begins to terminate. Upstream has no such event.
+// The deletion of a pod on a node has begun. Upstream has no such event.
 inline constexpr ActionType kUpdatePodDeletion = 1 << 13;
 inline constexpr ActionType kUpdate = ((1 << 14) - 1) & ~(kAdd | kDelete);
 inline constexpr ActionType kAll = (1 << 14) - 1;
@@ -70,10 +70,10 @@ struct ClusterEvent {
   bool operator==(const ClusterEvent&) const = default;
 
   bool IsWildcard() const { return resource == EventResource::kWildcard && actions == action::kAll; }
-  // True when a plugin that registered `registered` is told about `incoming` (upstream's MatchClusterEvents, with its
-  // integer comparison of action bits).
+  // Whether a plugin that registered `registered` gets `incoming`. Same as upstream's MatchClusterEvents, including its
+  // integer comparison of action bits.
   static bool Matches(const ClusterEvent& registered, const ClusterEvent& incoming);
-  // As in metrics and logs: "AssignedPodDelete", "NodeUpdateNodeTaint". `names_target_pod_events`: Release.
+  // The name in metrics and logs: "AssignedPodDelete", "NodeUpdateNodeTaint". `names_target_pod_events`: see Release.
   std::string Label(bool names_target_pod_events) const;
 };
 
@@ -85,10 +85,10 @@ struct EventObjects {
   const api::Node* new_node = nullptr;
   const AnyObject* old_object = nullptr;
   const AnyObject* new_object = nullptr;
-  std::string_view outside_plugin{};            // of kOutsideData: the plugin whose data changed
-  std::span<const PodInfoPtr> old_node_pods{};  // of a node that is deleted: the pods on it
+  std::string_view outside_plugin{};            // for kOutsideData: the plugin whose data changed
+  std::span<const PodInfoPtr> old_node_pods{};  // for the deletion of a node: its pods
 
-  // The object before or after the event; null when there is none of that kind.
+  // The object before or after the event; null when it is of another kind or missing.
   template <typename T>
   const T* Old() const {
     return As<T>(old_object);
@@ -107,17 +107,18 @@ struct EventObjects {
 };
 
 enum class QueueingHint : std::uint8_t { kSkip, kQueue };
-// Whether the event may make `pod` schedulable. Empty: always kQueue.
+// Answers whether the event may make `pod` schedulable. An empty function stands for kQueue.
 using QueueingHintFn = std::function<QueueingHint(const PodInfo& pod, const EventObjects& event)>;
 
 struct ClusterEventWithHint {
   ClusterEvent event;
   QueueingHintFn hint;
-  // True when all that the hint reads of the pod is its class, and by the uid whether the event is about this pod, or
-  // the pod is nominated for the node of the event's pod. The queue then asks once for all other pods of a class.
+  // True when the hint reads nothing of the pod except its class, whether its uid is that of the event's pod, and
+  // whether it is nominated for the node of the event's pod. The queue then calls the hint once for all other pods of a
+  // class.
   bool is_hint_of_class = false;
-  // True when the hint helps no pod but those of the pod group that the event's pod or object belongs to (its whole
-  // hierarchy of groups). The queue then asks about that group alone.
+  // True when the hint helps only pods of the pod group of the event's pod or object, including its whole hierarchy of
+  // groups. The queue then calls the hint for that group only.
   bool is_hint_of_pod_group = false;
 };
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CycleState: what a plugin computed in PreFilter or PreScore, under a key, for its later calls in the same scheduling
-// cycle. Copies share their entries, and an entry is copied when one of them changes it (copy on write). Within turns
-// only.
+// CycleState: data that a plugin computes in PreFilter or PreScore, stored under a key for its later calls in the same
+// scheduling cycle. Copies share their entries (copy on write). Within turns only.
 #pragma once
 
 #include <memory>
@@ -14,8 +13,8 @@ namespace berth::framework {
 class StateData {
  public:
   virtual ~StateData() = default;
-  // A deep copy, for what-if trials with other pods on a node (AddPod, RemovePod). Needed by plugins with
-  // PreFilterExtensions alone. Where it returns null, Mutable() changes the entry for all states that share it.
+  // Returns a deep copy, for what-if trials with other pods on a node (AddPod, RemovePod). Only plugins with
+  // PreFilterExtensions need it. If it returns null, Mutable() changes the entry in all states that share it.
   virtual std::unique_ptr<StateData> Clone() const { return nullptr; }
 };
 
@@ -25,7 +24,7 @@ class CycleState {
   CycleState(const CycleState&) = default;
   CycleState(CycleState&&) = default;
   CycleState& operator=(const CycleState&) = default;
-  // Keeps its allocated memory when `other` is empty, as at the start of each cycle.
+  // Keeps the allocated memory when `other` is empty, as at the start of each cycle.
   CycleState& operator=(CycleState&& other) noexcept {
     if (other.entries_.empty()) {
       entries_.clear();
@@ -36,7 +35,7 @@ class CycleState {
   }
   ~CycleState() = default;
 
-  // `key` must outlive the state: a string literal.
+  // `key` must outlive the state, as a string literal does.
   void Write(std::string_view key, std::shared_ptr<StateData> data) {
     for (auto& [k, d] : entries_) {
       if (k == key) {
@@ -47,13 +46,13 @@ class CycleState {
     entries_.emplace_back(key, std::move(data));
   }
 
-  // Null when nothing was written under the key.
+  // Null when the key has no entry.
   template <typename T>
   const T* Read(std::string_view key) const {
     return static_cast<const T*>(Find(key));
   }
-  // The entry to be changed; copied first when other states share it. To look at it, Read() is enough. Null when
-  // nothing was written under the key.
+  // The entry for modification: a shared entry is copied first. Use Read() if nothing is changed. Null when the key has
+  // no entry.
   template <typename T>
   T* Mutable(std::string_view key) {
     for (auto& [k, d] : entries_) {
@@ -66,12 +65,12 @@ class CycleState {
     return nullptr;
   }
 
-  // Adds the entries of another state, sharing them.
+  // Adds the entries of another state, which are then shared.
   void MergeFrom(const CycleState& other) {
     for (const auto& [k, d] : other.entries_) Write(k, d);
   }
 
-  // Costs one pointer an entry.
+  // Costs one shared pointer for each entry.
   CycleState Clone() const { return *this; }
 
  private:

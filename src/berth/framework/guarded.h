@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls into plugins: an exception that a plugin throws becomes its kError ("panic: ...") and goes no further. For the
-// runtime, the queue and the scheduler.
+// Guards calls into plugins: an exception becomes kError ("panic: ...") and does not propagate. Used by the runtime,
+// the queue and the scheduler.
 #pragma once
 
 #include <exception>
@@ -13,7 +13,7 @@
 
 namespace berth::framework {
 
-// `call` returns a Status, or an Answer that begins with one.
+// `call` returns a Status, or an Answer whose first member is one.
 template <typename Answer = Status, typename Call>
 Answer Guarded(Call&& call) {
   try {
@@ -34,12 +34,12 @@ Status GuardedCall(Call&& call) {
   });
 }
 
-// An error for an operation that could never end, because nobody would answer it; otherwise success.
+// Returns an error for an operation that could never end because nothing would answer it.
 inline Status CheckOperation(const Operation& operation) {
   if (operation.work && !operation.writes.empty()) return Status::Error("an operation that writes and works at once");
   for (const ApiWrite& write : operation.writes) {
-    // These two are the scheduler's own: it does not wait for the first, and reads the outcome of a binding by the
-    // other.
+    // These two are reserved for the scheduler: it does not wait for status writes, and reads a binding's outcome with
+    // a PodRead.
     if (std::holds_alternative<PodStatusWrite>(write))
       return Status::Error("an operation with a PodStatusWrite: an ObjectPatch of the pod's status is meant");
     if (std::holds_alternative<PodRead>(write))

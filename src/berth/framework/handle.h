@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Handle: what the scheduler offers to a plugin for its whole life. It outlives the plugin. Decide() may be called on
-// any thread, all else within turns only: from within a call of the plugin. No call blocks.
+// Handle: the services of the scheduler for a plugin. It outlives the plugin. Decide() may be called on any thread;
+// everything else within turns only, which means during a call of the plugin. No call blocks.
 #pragma once
 
 #include <functional>
@@ -24,12 +24,12 @@ class NodeTable;      // fast_path.h
 class NominatedRows;  // nominated_rows.h
 class PodGroups;      // pod_groups.h
 
-// A plugin's decision about a pod that it made wait at Permit.
+// A plugin's decision about a pod that waits for it at Permit.
 struct PermitDecision {
   std::string pod_uid;
   std::string plugin;
   bool allow = false;
-  std::string message;  // why it is rejected
+  std::string message;  // why the pod is rejected
 };
 
 // An events.k8s.io/v1 Event about a pod, or about a node.
@@ -44,11 +44,11 @@ struct PodEvent {
 };
 
 struct FileText {
-  std::string path;  // as it can be opened from anywhere in the process: for OutsideSource::file
+  std::string path;  // a path that can be opened from anywhere in the process, for OutsideSource::file
   std::string text;
 };
 
-// What plugin instances of several profiles have in common: a class that derives from this (Handle::Shared).
+// Base class of objects that the plugin instances of several profiles share (Handle::Shared).
 class SharedState {
  public:
   virtual ~SharedState() = default;
@@ -58,42 +58,42 @@ class Handle {
  public:
   virtual ~Handle() = default;
 
-  // Allows or rejects a pod that waits at Permit; without effect when it waits no longer. Thread-safe.
+  // Allows or rejects a pod that waits at Permit. No effect if it does not wait any more. Thread-safe.
   virtual void Decide(PermitDecision decision) = 0;
 
   virtual const Objects& objects() const = 0;
-  // The nodes as they are now, for calls that have no Cycle; null where the handle has none.
+  // The current nodes, for calls without a Cycle; null if the handle has none.
   const NodeList* nodes() const;
 
   virtual Metrics& metrics() const { return Metrics::None(); }
 
-  // Carries out an operation in the background: no binding cycle waits for it. Its final status is dropped; `next` sees
-  // the outcome of each step.
+  // Runs an operation in the background, without a binding cycle that waits for it. Its final status is dropped; `next`
+  // receives the outcome of each step.
   virtual void Start(Operation operation) = 0;
   virtual void Emit(PodEvent event) = 0;
 
-  // The pods nominated for the node, in the order of their nominations.
+  // The pods nominated for the node, in order of nomination.
   virtual std::vector<PodInfoPtr> NominatedPods(std::string_view node_name) const = 0;
-  // The node that the pod is nominated for, be it in memory alone; empty: none.
+  // The node that the pod is nominated for, even if only in memory; empty: none.
   virtual std::string NominatedNode(std::string_view uid) const = 0;
-  // The pod of that uid if it is on a node or assumed there, as last seen; otherwise null.
+  // The latest object of the pod if it is on a node or assumed there; otherwise null.
   virtual PodInfoPtr FindAssignedPod(std::string_view uid) const = 0;
-  // Removes a pod's nomination, in memory at once and in its status by a write.
+  // Removes a pod's nomination, from memory at once and from its status by a write.
   virtual void ClearNomination(const PodInfo& pod) = 0;
-  // Ends the binding cycle of a pod that waits at Permit or is in PreBind. The pod goes back into the queue with
-  // `message`, in PreBind followed by " by PLUGIN". False when there is no such cycle.
+  // Ends the binding cycle of a pod that waits at Permit or is in PreBind. The pod returns to the queue with `message`,
+  // in PreBind followed by " by PLUGIN". Returns false when there is no such cycle.
   virtual bool CancelBinding(std::string_view uid, std::string_view plugin, std::string_view message) = 0;
-  // Asks all PreEnqueue plugins about the pod and puts it into activeQ if they agree.
+  // Moves the pod to activeQ, if the PreEnqueue plugins allow it.
   virtual void Activate(std::string_view uid) = 0;
-  // Reads a file of this machine. For factories alone, while the scheduler starts. A relative path is resolved against
-  // the folder of the configuration file.
+  // Reads a file of this machine. Only for factories, while the scheduler starts. A relative path is relative to the
+  // folder of the configuration file.
   virtual Expected<FileText> ReadFile(const std::string& path) const {
     return InvalidError(path + ": no files can be read here");
   }
 
-  // The T under that name, which the plugin instances of all profiles share: the first of them makes it, with
-  // `make()`, a std::shared_ptr<T>. It lives as long as the handle, and may use it. Null: the name is taken by an
-  // object of another class.
+  // Returns the T under that name, which the plugin instances of all profiles share. The first caller makes it with
+  // `make()`, which returns a std::shared_ptr<T>. It lives as long as the handle, and may use it. Null: the name is
+  // used by an object of another class.
   template <typename T, typename Make>
   std::shared_ptr<T> Shared(std::string_view name, const Make& make) {
     auto it = shared_.find(name);
@@ -101,17 +101,17 @@ class Handle {
     return std::dynamic_pointer_cast<T>(it->second);
   }
 
-  // Which of kube-scheduler's releases decides. Plugins are made after it has been set, and it stays.
+  // The release of kube-scheduler that is followed. It is set before plugins are made, and does not change.
   const Release& release() const { return release_; }
   void SetRelease(const Release& release) { release_ = release; }
 
-  // For the fast path. The same nodes with their columns.
+  // For the fast path: the same nodes with their columns.
   virtual const NodeTable* node_table() const { return nullptr; }
-  // The nominations that evaluations respect, by row; null where the handle has none. They follow the nominator when
+  // The nominations that evaluations use, by row; null if the handle has none. They are updated from the nominator when
   // the next scheduling cycle begins.
   virtual const NominatedRows* nominated_rows() const { return nullptr; }
 
-  // The pod groups of the cluster; null where pods are scheduled one by one.
+  // The pod groups of the cluster; null if pods are scheduled one by one.
   virtual PodGroups* pod_groups() const { return nullptr; }
 
  private:

@@ -10,7 +10,7 @@
 namespace berth::framework {
 namespace {
 
-// Conditions of pods.
+// Types and reasons of pod conditions.
 constexpr std::string_view kDisruptionTarget = "DisruptionTarget";
 constexpr std::string_view kPreempted = "PreemptionByScheduler";
 constexpr std::string_view kPodResizePending = "PodResizePending";
@@ -56,7 +56,7 @@ PodInfoPtr MakePodInfo(const api::Pod& pod, std::shared_ptr<const PodClass> pod_
   if (const api::PodCondition* disruption = pod.status.FindCondition(kDisruptionTarget)) {
     info->is_preempted = disruption->status == "True" && disruption->reason == kPreempted;
   }
-  // Of a bound pod nobody reads it any more.
+  // The condition of a bound pod is never read.
   if (const api::PodCondition* scheduled = pod.status.FindCondition("PodScheduled");
       scheduled && info->node_name.empty()) {
     info->scheduled_condition = std::make_shared<const api::PodCondition>(*scheduled);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes PodClass and PodInfo of an API object: the one place that maps the fields. Pure functions; any thread.
+// Makes PodClass and PodInfo from an API object: the only place that maps the fields. Pure functions; any thread.
 #pragma once
 
 #include <memory>
@@ -10,17 +10,17 @@
 
 namespace berth::framework {
 
-// The pod's class with all derived fields, but without ids. `annotations` are those that some plugin reads.
+// The pod's class with all derived fields, but without ids. `annotations` are those that plugins read.
 std::shared_ptr<PodClass> MakePodClass(const api::Pod& pod, api::StringMap annotations, const Release& release = {});
 
-// The rest of the object; `pod_class` is the pod's class.
+// The PodInfo of the object; `pod_class` must be the pod's class.
 PodInfoPtr MakePodInfo(const api::Pod& pod, std::shared_ptr<const PodClass> pod_class);
 
-// The object again, as far as the core keeps it: to be asked about, with changes. MakePodInfo() of it is the same pod,
-// of the same class.
+// Reconstructs the object, as far as the core keeps it, so that a changed copy can be evaluated. MakePodInfo() of the
+// result gives the same pod of the same class.
 api::Pod PodOf(const PodInfo& info);
 
-// PodClass::is_resize_infeasible.
+// Computes PodClass::is_resize_infeasible.
 bool IsResizeInfeasible(const api::Pod& pod);
 
 }  // namespace berth::framework

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Metrics: counters, gauges and histograms that plugins keep. Names follow Prometheus: snake case, with the unit, and
-// "_total" for counters; berth's own begin with "berth_". Thread-safe.
+// Metrics: counters, gauges and histograms of plugins. Names follow Prometheus: snake case, with the unit, and "_total"
+// for counters; berth's own begin with "berth_". Thread-safe.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace berth::framework {
 
-// Cheap enough for any path.
+// Updates are cheap enough for hot paths.
 class Counter {
  public:
   virtual ~Counter() = default;
@@ -30,19 +30,19 @@ class Histogram {
 
 class Metrics {
  public:
-  // Label names and values. Values come from a small set that is known beforehand: never names of pods.
+  // Label names and values. Values must come from a small known set: never names of pods.
   using Labels = std::vector<std::pair<std::string, std::string>>;
 
   virtual ~Metrics() = default;
-  // The counter with that name and labels, made at the first call. It lives as long as the metrics: call once and keep
-  // the reference. Equal names must have equal help texts and label names.
+  // Returns the counter with this name and labels, which the first call makes. It lives as long as the metrics: call
+  // once and keep the reference. Equal names must have equal help texts and label names.
   virtual Counter& GetCounter(std::string_view name, std::string_view help, const Labels& labels) = 0;
   virtual Gauge& GetGauge(std::string_view name, std::string_view help, const Labels& labels) = 0;
   // `bounds`: upper bounds of the buckets, ascending, without +Inf.
   virtual Histogram& GetHistogram(std::string_view name, std::string_view help, const std::vector<double>& bounds,
                                   const Labels& labels) = 0;
 
-  // Counts nothing.
+  // Metrics that discard all values.
   static Metrics& None();
 };
 

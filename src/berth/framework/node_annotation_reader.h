@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NodeAnnotationReader: for plugins that come with berth. What they read of nodes' annotations must be in a recording
-// of the scheduler, so that a replay decides alike; other annotations are left out there.
+// NodeAnnotationReader: declares the node annotations that a plugin of berth reads. A recording of the scheduler must
+// contain them, so that a replay makes the same decisions; other annotations are left out.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace berth::framework {
 
 class NodeAnnotationReader : public virtual Plugin {
  public:
-  // Keys beside those with berth's prefix. One that ends with a slash stands for all keys that begin so, "*" for all.
+  // Keys in addition to those with berth's prefix. A key that ends with a slash is a prefix; "*" stands for all keys.
   virtual std::vector<std::string> NodeAnnotationsRead() const = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NodeInfo: a node, the pods on it and the sums of their requests. A value: what-if trials (preemption, nominated pods)
-// change copies. Not thread-safe. Upstream: framework.NodeInfo.
+// NodeInfo: a node, its pods and the sums of their requests. A value: what-if trials (preemption, nominated pods) work
+// on copies. Not thread-safe. Upstream: framework.NodeInfo.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ class NodeInfo {
   NodeInfo() = default;
   explicit NodeInfo(std::shared_ptr<const api::Node> node) { SetNode(std::move(node)); }
 
-  // False while pods name the node but the node itself is unknown; node() and name() must not be called then.
+  // False if pods name the node but its object is unknown; node() and name() must not be called then.
   bool has_node() const { return node_ != nullptr; }
   const api::Node& node() const { return *node_; }
   const std::shared_ptr<const api::Node>& node_ptr() const { return node_; }
@@ -34,25 +34,25 @@ class NodeInfo {
   std::int64_t nonzero_cpu_milli() const { return nonzero_cpu_milli_; }
   std::int64_t nonzero_memory_bytes() const { return nonzero_memory_bytes_; }
   const std::vector<HostPort>& used_ports() const { return used_ports_; }
-  // Of its pods; the highest number there is when it has none.
+  // The lowest priority of its pods; the maximum of the type when it has none.
   std::int32_t lowest_priority() const { return lowest_priority_; }
 
   void SetNode(std::shared_ptr<const api::Node> node);
   void ClearNode();  // keeps the pods
   void AddPod(PodInfoPtr pod);
-  // By uid; the last pod takes its place, as upstream does. False when it is not on the node.
+  // Removes the pod with this uid; as upstream, the last pod takes its place. Returns false when it is not on the node.
   bool RemovePod(std::string_view uid);
-  // The same, found by its address. Its position among pods(); nullopt when it is not on the node.
+  // The same, by address. Returns its former index in pods(); nullopt when it is not on the node.
   std::optional<std::size_t> RemovePod(const PodInfoPtr& pod);
-  // Replaces the pod of that uid in place.
+  // Replaces the pod with this uid in place.
   bool UpdatePod(PodInfoPtr pod);
-  // The same; `before` is found by its address.
+  // The same, by the address of `before`.
   std::optional<std::size_t> UpdatePod(const PodInfoPtr& before, PodInfoPtr pod);
 
  private:
   void Account(const PodInfo& pod, int sign);
   void AddPriority(std::int32_t priority);
-  void RemovePriority(const PodInfo& pod);  // which is still among pods_
+  void RemovePriority(const PodInfo& pod);  // the pod is still in pods_
   std::optional<std::size_t> Erase(std::vector<PodInfoPtr>::iterator at);
   std::optional<std::size_t> Replace(std::vector<PodInfoPtr>::iterator at, PodInfoPtr pod);
 
@@ -62,13 +62,13 @@ class NodeInfo {
   Resource allocatable_;
   std::int64_t nonzero_cpu_milli_ = 0;
   std::int64_t nonzero_memory_bytes_ = 0;
-  // A set, as upstream's: on an overcommitted node the first of two pods with one port to leave frees it.
+  // A set, as upstream's: if two pods have the same port on an overcommitted node, the first one to leave frees it.
   std::vector<HostPort> used_ports_;
   std::int32_t lowest_priority_ = std::numeric_limits<std::int32_t>::max();
-  std::uint32_t lowest_priority_count_ = 0;  // pods that have it
+  std::uint32_t lowest_priority_count_ = 0;  // number of pods with that priority
 };
 
-// True when two host ports cannot be used on one node: same protocol and port, and equal IPs or one of them 0.0.0.0.
+// Whether two host ports conflict on a node: same protocol and port, and equal IPs or one of them 0.0.0.0.
 bool HostPortsConflict(const HostPort& a, const HostPort& b);
 
 }  // namespace berth::framework

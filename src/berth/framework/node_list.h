@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NodeList: the nodes of the cluster, by row and by name, as plugins read them; no plugin changes it. Within turns
-// only. From PreFilter to Score it does not change; when Reserve is called, the pod is on its node already.
+// NodeList: the nodes of the cluster by row and by name, for plugins, which cannot change it. Within turns only. It
+// does not change from PreFilter to Score; when Reserve is called, the pod is on its node already.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace berth::framework {
 
-// The row of a node. A node keeps its row for life; the row of a node that is gone may be given to another one.
+// The row of a node. A node keeps its row for life; a row may be reused after its node was deleted.
 using NodeIndex = std::uint32_t;
 inline constexpr NodeIndex kNoNode = UINT32_MAX;
 
@@ -21,13 +21,13 @@ class NodeList {
   virtual ~NodeList() = default;
 
   virtual std::size_t node_count() const = 0;
-  // One more than the largest row in use: how long an array indexed by row has to be.
+  // The size of an array indexed by row: one more than the largest row in use.
   virtual std::size_t row_count() const = 0;
-  // The rows that hold a node, ascending.
+  // The rows with a node, ascending.
   virtual std::span<const NodeIndex> rows() const = 0;
-  // kNoNode when there is no node of that name.
+  // kNoNode when there is no node of this name.
   virtual NodeIndex Find(std::string_view node_name) const = 0;
-  // Valid until the call that got this list returns.
+  // Valid until the call that received this list returns.
   virtual const NodeInfo& Info(NodeIndex row) const = 0;
 };
 

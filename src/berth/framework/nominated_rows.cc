@@ -23,7 +23,7 @@ void NominatedRows::Set(NodeIndex row, std::span<const PodInfoPtr> pods) {
   Discount(own, row);
   Count(pods, row);
   if (pods.empty()) {
-    // The last one takes its place. Moving a vector moves no pods, so that the spans hold.
+    // The last row takes the free slot. Moving a vector does not move its elements, so that spans stay valid.
     slots_[row] = kNoSlot;
     if (slot + 1 < rows_.size()) {
       own = std::move(pods_.back());
@@ -58,7 +58,7 @@ bool NominatedRows::MatterTo(const PodInfo& pod) const {
     if (count > 1) return true;
   }
   if (count == 0) return false;
-  // One pod only: it may be this one, nominated with the priority that it has or had.
+  // A single pod: it may be this one, nominated with its present or former priority.
   const NodeIndex own = RowOf(pod.uid);
   return own == kNoNode || std::none_of(PodsOn(own).begin(), PodsOn(own).end(), [&](const PodInfoPtr& other) {
            return other->uid == pod.uid && other->priority() >= pod.priority();
@@ -89,14 +89,14 @@ void NominatedRows::Discount(std::span<const PodInfoPtr> pods, NodeIndex row) {
     const auto count = counts_.find(pod->priority());
     if (--count->second == 0) counts_.erase(count);
     const auto known = row_by_uid_.find(pod->uid);
-    // It may have been set on another row already.
+    // The pod may have been set on another row already.
     if (known != row_by_uid_.end() && known->second == row) row_by_uid_.erase(known);
   }
 }
 
 void NominatedRows::Touch(NodeIndex row) {
   log_.push_back(row);
-  // Who is further behind than there are rows looks at all of them anyway.
+  // Replaying a log longer than the table is no faster than reading all rows.
   const std::size_t log_max = 2 * slots_.size() + 1024;
   if (log_.size() <= log_max) return;
   const std::size_t dropped = log_.size() / 2;

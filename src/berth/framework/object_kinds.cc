@@ -139,7 +139,7 @@ std::optional<ObjectKind> ObjectKindNamed(std::string_view name) {
 std::string ListPath(ObjectKind kind, int release_minor) {
   const ObjectKindInfo& info = InfoOf(kind);
   const std::string_view root = info.group_version == kCore ? "/api/" : "/apis/";
-  // The fields that are read are the same in both versions of the API.
+  // Both API versions have the same fields, as far as they are read.
   const bool is_beta = kind == ObjectKind::kDeviceTaintRule && release_minor < 37;
   const std::string_view group_version = is_beta ? "resource.k8s.io/v1beta2" : info.group_version;
   return std::string(root).append(group_version).append("/").append(info.resource);

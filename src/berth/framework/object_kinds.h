@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The API's side of ObjectKind: names, paths and decoding. Pure functions; any thread.
+// API names, paths and decoders of ObjectKinds. Pure functions; any thread.
 #pragma once
 
 #include <optional>
@@ -24,26 +24,25 @@ struct ObjectKindInfo {
 
 const ObjectKindInfo& InfoOf(ObjectKind kind);
 
-// The kind of that name; nullopt when it is none of ours.
+// The kind with this name; nullopt when there is none.
 std::optional<ObjectKind> ObjectKindNamed(std::string_view name);
 
-// The path under which API servers of the release list all objects of the kind:
-// "/apis/storage.k8s.io/v1/storageclasses".
+// The path that lists all objects of the kind on API servers of this release: "/apis/storage.k8s.io/v1/storageclasses".
 std::string ListPath(ObjectKind kind, int release_minor = kNewestRelease);
 
-// False: API servers of some release that berth follows do not serve that path unless they are told to.
+// False if API servers of some followed release do not serve that path by default.
 bool IsServedByAll(ObjectKind kind);
 
-// `object` is the JSON of one object of the kind. Errors are those of api/decode.h.
+// `object` is the JSON of one object of this kind. Errors are those of api/decode.h.
 Expected<AnyObject> DecodeObject(ObjectKind kind, const simdjson::dom::element& object);
-// `message` is its protobuf without the envelope. Errors are those of api/decode.h.
+// `message` is the object's protobuf without the envelope. Errors are those of api/decode.h.
 Expected<AnyObject> DecodeObjectProtobuf(ObjectKind kind, std::string_view message);
 
-// Whether it holds no object.
+// Whether the pointer is null.
 bool IsNull(const AnyObject& object);
-// ObjectStore::Key of the object.
+// The ObjectStore::Key of the object.
 std::string KeyOf(const AnyObject& object);
-// The same for an object of which only the names are known.
+// The same from the names.
 std::string KeyOf(std::string_view namespace_name, std::string_view name);
 
 }  // namespace berth::framework

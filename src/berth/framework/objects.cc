@@ -4,7 +4,7 @@
 namespace berth::framework {
 namespace {
 
-// `visit` gets the store of that kind.
+// Calls `visit` with the store of this kind.
 template <typename Stores, typename Visit>
 void ForKind(Stores& stores, ObjectKind kind, const Visit& visit) {
   std::size_t index = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects: the API objects beside nodes and pods that plugins read, as the API server last showed them. A plugin
+// Objects: the API objects other than nodes and pods that plugins read, as the API server last showed them. A plugin
 // declares the kinds that it reads (ObjectReader in plugin.h); only those are watched. Within turns only.
 #pragma once
 
@@ -21,7 +21,7 @@
 
 namespace berth::framework {
 
-// In the order of AnyObject's alternatives.
+// In the order of the alternatives of AnyObject.
 enum class ObjectKind : std::uint8_t {
   kPersistentVolume,
   kPersistentVolumeClaim,
@@ -57,26 +57,26 @@ using AllObjectTypes =
                 api::ReplicationController, api::ReplicaSet, api::StatefulSet, api::ResourceSlice, api::DeviceClass,
                 api::ResourceClaim, api::PodGroup, api::CompositePodGroup, api::DeviceTaintRule>;
 
-// One object of any of the kinds; never a null pointer.
+// An object of any of these kinds. The pointer is not null, except where a comment says so.
 using AnyObject = AllObjectTypes::Any;
 static_assert(std::variant_size_v<AnyObject> == kObjectKindCount);
 inline ObjectKind KindOf(const AnyObject& object) { return static_cast<ObjectKind>(object.index()); }
 
-// All objects of one kind, in the order of their keys.
+// All objects of one kind, sorted by key.
 template <typename T>
 class ObjectStore {
  public:
   using Ptr = std::shared_ptr<const T>;
-  // Called after each change: null before an addition, null after a deletion.
+  // Called after each change. The first argument is null for an addition, the second for a deletion.
   using Listener = std::function<void(const Ptr& before, const Ptr& after)>;
 
-  // "namespace/name", or the name of a kind without namespaces.
+  // "namespace/name", or the name for a kind without namespaces.
   static std::string Key(std::string_view namespace_name, std::string_view name) {
     if (namespace_name.empty()) return std::string(name);
     return std::string(namespace_name).append("/").append(name);
   }
 
-  // Null when there is none. Valid until the next change of that object.
+  // Null when there is no object with this key. Valid until the object changes.
   const T* Find(std::string_view key) const {
     const auto it = objects_.find(key);
     return it == objects_.end() ? nullptr : it->second.get();
@@ -89,7 +89,7 @@ class ObjectStore {
     return it == objects_.end() ? nullptr : it->second;
   }
 
-  // Pairs of key and object.
+  // Iterates over pairs of key and object.
   auto begin() const { return objects_.begin(); }
   auto end() const { return objects_.end(); }
   std::size_t size() const { return objects_.size(); }
@@ -97,7 +97,7 @@ class ObjectStore {
   // Grows with each change.
   std::uint64_t version() const { return version_; }
 
-  // Returns what was there before.
+  // Returns the previous object.
   Ptr Set(Ptr object) {
     Ptr& slot = objects_[Key(object->metadata.namespace_name, object->metadata.name)];
     const Ptr before = std::exchange(slot, object);
@@ -112,7 +112,7 @@ class ObjectStore {
     Tell(before, nullptr);
     return before;
   }
-  // The listener stays as long as the store.
+  // The listener stays registered for the store's life.
   void Listen(Listener listener) const { listeners_.push_back(std::move(listener)); }
 
  private:
@@ -137,8 +137,8 @@ class Objects {
     return std::get<ObjectStore<T>>(stores_);
   }
 
-  // Adds or replaces, and returns what was there before. This and the next two return a null pointer of the kind when
-  // there was nothing.
+  // Adds or replaces the object and returns the previous one. If there is none, this function and the next two return a
+  // null pointer of the kind.
   AnyObject Set(const AnyObject& object);
   AnyObject Remove(ObjectKind kind, std::string_view key);
   AnyObject Get(ObjectKind kind, std::string_view key);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operation: what PreBind, Bind and PostBind want to have done outside of the core: API calls, code that blocks, a
+// Operation: what PreBind, Bind and PostBind want to have done outside of the core: API calls, code that blocks, or a
 // delay. The shell carries it out, and its outcome comes back as an input that resumes the pod's binding cycle. A
 // value.
 #pragma once
@@ -18,7 +18,7 @@
 
 namespace berth::framework {
 
-// The pod that a write is about. The uid keeps a write from reaching a later pod of the same name.
+// Identifies the pod of a write. The uid keeps the write from affecting a later pod of the same name.
 struct PodRef {
   std::string namespace_name;
   std::string name;
@@ -32,8 +32,8 @@ struct BindWrite {
   std::string node_name;
 };
 
-// A strategic merge patch of pods/<name>/status; without has_condition of the nomination alone. The scheduler's own: it
-// does not wait for it. A plugin uses ObjectPatch.
+// A strategic merge patch of pods/<name>/status; without has_condition it only changes the nomination. Reserved for the
+// scheduler, which does not wait for it. Plugins use ObjectPatch.
 struct PodStatusWrite {
   PodRef pod;
   bool has_condition = false;
@@ -41,19 +41,19 @@ struct PodStatusWrite {
   std::string condition_status;  // "False"
   std::string condition_reason;  // "Unschedulable", "SchedulerError"
   std::string condition_message;
-  bool is_transition = true;  // the status changed: lastTransitionTime moves to now
+  bool is_transition = true;  // the status changed, so that lastTransitionTime is set
   std::int64_t observed_generation = 0;
-  // Whether nominatedNodeName is written, and its value; an empty one removes it.
+  // Whether nominatedNodeName is written, and its value; an empty value removes it.
   bool has_nomination = false;
   std::string nominated_node_name;
 };
 
-// GET of a pod whose binding has an unknown outcome. The scheduler's own; a plugin uses ObjectRead.
+// GET of a pod whose binding has an unknown outcome. Reserved for the scheduler. Plugins use ObjectRead.
 struct PodRead {
   PodRef pod;
 };
 
-// An object of any kind in the API.
+// Identifies an object in the API.
 struct ObjectRef {
   std::string group_version;  // "v1", "storage.k8s.io/v1"
   std::string resource;       // "persistentvolumes"
@@ -90,26 +90,26 @@ struct ObjectRead {
 
 using ApiWrite = std::variant<BindWrite, PodStatusWrite, PodRead, ObjectPatch, ObjectCreate, ObjectDelete, ObjectRead>;
 
-// How one step of an operation ended: its writes, its work or its delay.
+// The outcome of one step of an operation: its writes, its work or its delay.
 struct StepResult {
-  std::optional<Error> error;  // of the write that failed; those after it were not tried
-  Status status;               // of `work`
-  std::string body;            // the API server's answer to the last write (JSON); empty for BindWrite and the like
-  Time now{};                  // for waits: it never steps
-  Time wall_now{};             // the time of day, to be written into objects and compared with what is there
+  std::optional<Error> error;  // of the write that failed; later writes were not tried
+  Status status;               // the result of `work`
+  std::string body;  // the API server's response to the last write (JSON); empty for BindWrite and PodStatusWrite
+  Time now{};        // for waits: a clock that does not jump
+  Time wall_now{};   // the time of day, for values in objects
 };
 
 struct Operation {
-  // Code that may block, run on a worker thread. It must not touch the plugin's members, its Handle (but Decide) or
-  // anything else of the core.
+  // Code that may block, run on a worker thread. It must not access the plugin's members, anything of the core, or the
+  // Handle except for Decide().
   using Work = std::function<Status()>;
-  // Called within a turn when the step has ended, whatever its outcome.
+  // Called within a turn when the step has ended, whatever its outcome. Returns the next step.
   using Next = std::function<Operation(const StepResult&)>;
 
   static Operation Done(Status status = Status::Success()) { return {std::move(status), {}, {}, {}, {}}; }
   static Operation Write(ApiWrite write) { return Write(std::move(write), {}); }
   static Operation Run(Work work) { return {Status::Success(), {}, std::move(work), {}, {}}; }
-  // `next` gets the answer and returns what to do then.
+  // `next` receives the response and returns the next step.
   static Operation Write(ApiWrite write, Next next) {
     Operation operation{Status::Success(), {}, {}, {}, std::move(next)};
     operation.writes.push_back(std::move(write));  // an initializer list would copy it
@@ -118,16 +118,16 @@ struct Operation {
   static Operation WriteAll(std::vector<ApiWrite> writes, Next next) {
     return {Status::Success(), std::move(writes), {}, {}, std::move(next)};
   }
-  // `next` is called when `delay` has passed.
+  // `next` is called after `delay`.
   static Operation After(Duration delay, Next next) { return {Status::Success(), {}, {}, delay, std::move(next)}; }
 
   bool is_done() const { return writes.empty() && !work && !next; }
 
-  Status status;                 // the outcome of an operation that is done; kSkip: not a pod of this plugin (Bind)
-  std::vector<ApiWrite> writes;  // carried out in order; the first failure ends them
+  Status status;  // the outcome of an operation that is done; kSkip: the plugin does not bind this pod (Bind)
+  std::vector<ApiWrite> writes;  // carried out in order until one fails
   Work work;
   Duration delay{0};  // without writes and work: how long to wait before `next`
-  // What follows; without it the operation ends with the outcome of its writes or work.
+  // The continuation. Without it the operation ends with the outcome of its writes or work.
   Next next;
 };
 

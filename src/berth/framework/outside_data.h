@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// OutsideDataReader: for a plugin that decides by data which are no API objects: measurements, alerts, health. It names
-// its sources; the shell polls them in the background and brings each answer to the core as an input. The plugin is
-// called within turns only, and nothing is fetched within a scheduling cycle.
+// OutsideDataReader: for plugins that decide by data other than API objects: measurements, alerts, health. The plugin
+// names its sources; the shell polls them in the background and passes each answer to the core as an input. The plugin
+// is called within turns only, and nothing is fetched during a scheduling cycle.
 #pragma once
 
 #include <chrono>
@@ -18,37 +18,37 @@
 
 namespace berth::framework {
 
-// The parsed answer of a source; a plugin derives its own from this. Immutable once made.
+// Base class of a source's parsed answer. Immutable once made.
 struct OutsideData {
   virtual ~OutsideData() = default;
 };
 
-// A clock, a file or a URL, the first of these that is set.
+// A clock, a file or a URL: the first of these that is set.
 struct OutsideSource {
-  std::string name;  // in messages and metrics: "prometheus"
-  // A clock: once an interval OnOutsideData is called with null data. For a plugin whose data grow stale, since a
-  // source that fails is polled less and less often. Uses `interval` alone of the fields below.
+  std::string name;  // used in messages and metrics: "prometheus"
+  // A clock: OnOutsideData is called with null data once per interval. For plugins whose data become stale, because a
+  // failing source is polled less and less often. Of the fields below only `interval` is used.
   bool is_clock = false;
-  // A file of this machine, read once an interval. `parse` gets its contents, and the plugin the result, at the start
-  // and whenever they have changed or the file cannot be read any more. Contents that `parse` refused are not offered
-  // again. Uses `interval`, `body_bytes_max` and `parse` of the fields below.
+  // A file of this machine, read once per interval. `parse` receives its contents. The plugin receives the result at
+  // the start, when the contents have changed, and when the file cannot be read any more. Contents that `parse` has
+  // refused are not offered again. Of the fields below `interval`, `body_bytes_max` and `parse` are used.
   std::string file;
   // "http://host:port/path?query" or "https://...", fetched by GET. A path ("/apis/metrics.k8s.io/...") is fetched from
   // the API server with the scheduler's own credentials.
   std::string url;
-  std::string ca_file;  // https: PEM roots; empty: the system's
+  std::string ca_file;  // https: PEM roots; empty: those of the system
   bool insecure_skip_tls_verify = false;
-  std::string bearer_token_file;                 // read anew for each request; empty: none
-  std::string basic_auth_file;                   // "user:password", read anew for each request; empty: none
-  Duration interval = std::chrono::seconds(15);  // between the end of a request and the next one
-  Duration timeout = std::chrono::seconds(5);    // of a request
+  std::string bearer_token_file;                 // read again for each request; empty: none
+  std::string basic_auth_file;                   // "user:password", read again for each request; empty: none
+  Duration interval = std::chrono::seconds(15);  // from the end of a request to the next one
+  Duration timeout = std::chrono::seconds(5);    // time limit of a request
   std::size_t body_bytes_max = std::size_t{16} << 20;
-  // Turns the body of an answer with status 200 into data, or into an error of one line. Called on any thread: it must
-  // not touch the plugin.
+  // Parses the body of a response with status 200 into data, or returns a one-line error. Called on any thread; it must
+  // not access the plugin.
   std::function<Expected<std::shared_ptr<const OutsideData>>(std::string_view body)> parse;
 };
 
-// The nodes about which the plugin's answers may have changed.
+// The nodes for which the plugin's answers may have changed.
 struct OutsideChange {
   bool all_nodes = false;
   std::vector<std::string> node_names;  // unknown names are allowed
@@ -56,13 +56,13 @@ struct OutsideChange {
 
 class OutsideDataReader : public virtual Plugin {
  public:
-  // Asked once, when the scheduler starts.
+  // Called once, when the scheduler starts.
   virtual std::vector<OutsideSource> OutsideSources() const = 0;
-  // A request to OutsideSources()[source] has ended with data or an error. Called once an interval, less often while
-  // the source fails (back-off of up to 5 minutes). The runtime drops what it keeps about the nodes of the result, so
-  // that a plugin with outside data may declare Dependency::kNode; pods that this plugin refused are tried again if it
-  // has registered for OutsideDataEvent. `wall_now` is the time of day, to compare with what the data say of when they
-  // are of; it may step. Cycle::wall_now is the same clock.
+  // A request to OutsideSources()[source] has ended with data or an error. Called once per interval, and less often
+  // while the source fails (back-off of up to 5 minutes). The runtime drops kept results of the returned nodes, so that
+  // a plugin with outside data may declare Dependency::kNode. Pods that this plugin refused are tried again if it has
+  // registered for OutsideDataEvent. `wall_now` is the time of day, for comparison with times in the data; it may jump.
+  // Cycle::wall_now is the same clock.
   virtual OutsideChange OnOutsideData(std::size_t source, const Expected<std::shared_ptr<const OutsideData>>& data,
                                       Time wall_now) = 0;
 };

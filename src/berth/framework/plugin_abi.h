@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// PluginAbi: in a shared object with plugins, the record of the berth that it was built for. The scheduler reads it
-// from the file before the file is loaded, so that no code runs that was compiled against other types or virtual
-// functions.
+// PluginAbi: in a shared object with plugins, the record of the berth version and toolchain that it was built for. The
+// scheduler reads it from the file before loading it, so that code compiled against other types or virtual functions
+// never runs.
 #pragma once
 
 #include <cstddef>
@@ -16,30 +16,30 @@
 #include "berth/framework/plugin_registration.h"
 #include "berth/framework/profile_aware.h"
 
-// Raise it with every change to an installed header that breaks plugins built before and that no size shows: a virtual
-// function added, removed, moved or changed in a class that plugins derive from or call, a member with another place or
-// meaning, an enumerator with another number, a function removed. Also when a class is added that plugins may derive
-// from: an older berth would take such a plugin and never call it.
+// Must be raised with every change to an installed header that breaks plugins built before and does not change a size:
+// a virtual function added, removed, moved or changed in a class that plugins derive from or call, a member with
+// another position or meaning, an enumerator with another number, a function removed. Also when a class is added that
+// plugins may derive from, because an older berth would load such a plugin and never call it.
 #ifndef BERTH_PLUGIN_ABI_VERSION
 #define BERTH_PLUGIN_ABI_VERSION 7
 #endif
 
 namespace berth::framework {
 
-// Plain bytes without pointers, as they stand in the file. The first two members never move.
+// Plain bytes without pointers, in the layout of the file. The first two members never move.
 struct PluginAbi {
   char magic[16];
   std::uint32_t abi_version;
   std::uint32_t compiler_major;
-  std::uint64_t type_sizes;  // a hash of the sizes of what crosses the border
+  std::uint64_t type_sizes;  // a hash of the sizes of all types in the interface
   std::uint64_t language;    // __cplusplus
   char compiler[16];         // "gcc", "clang"
-  char library[64];          // the C++ library with what changes its types
+  char library[64];          // the C++ library, with settings that change its types
   bool operator==(const PluginAbi&) const = default;
 };
 
 inline constexpr std::string_view kPluginAbiMagic = "berth plugin";
-// Where it stands in the file.
+// The section of the file that holds the record.
 inline constexpr std::string_view kPluginAbiSection = ".berth_plugin";
 // The function that appends the registrations.
 inline constexpr const char* kPluginEntry = "berth_plugins";
@@ -58,7 +58,8 @@ template <std::size_t N>
 constexpr void Append(char (&to)[N], std::string_view text) {
   std::size_t end = 0;
   while (to[end] != '\0') ++end;
-  for (const char c : text) to[end++] = c;  // too long: no constant expression, and so no build
+  // A text that is too long is no constant expression, so that the build fails.
+  for (const char c : text) to[end++] = c;
 }
 
 constexpr PluginAbi AbiOfThisBuild() {
@@ -97,8 +98,8 @@ inline constexpr PluginAbi kPluginAbi = internal::AbiOfThisBuild();
 }  // namespace berth::framework
 
 // Makes a shared object of the plugins: BERTH_PLUGIN("NodeMatch", NodeMatch::Create), once, at the end of one source.
-// For several plugins BERTH_PLUGINS(berth::WithPlugin("A", A::Create), berth::WithPlugin("B", B::Create)).
-// In a program, whose objects are not those of a shared one, it is nothing.
+// For several plugins: BERTH_PLUGINS(berth::WithPlugin("A", A::Create), berth::WithPlugin("B", B::Create)). Has no
+// effect in a program, whose objects are compiled for an executable.
 #define BERTH_PLUGIN(name, create) BERTH_PLUGINS(::berth::framework::WithPlugin(name, create))
 
 #if defined(__PIC__) && !defined(__PIE__)

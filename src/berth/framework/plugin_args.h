@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// PluginArgs: the arguments of a plugin of one's own, as its entry in pluginConfig has them. The plugin's factory reads
-// each field by name, on the thread that starts the scheduler, and need not look at errors: they are collected with
-// their paths, and after the factory has returned the plugin is refused with all of them at once:
+// PluginArgs: the arguments of an author's plugin, from its entry in pluginConfig. The plugin's factory reads each
+// field by name, on the thread that starts the scheduler, and need not check for errors: these are collected with their
+// paths, and if there are any when the factory returns, the plugin is refused with all of them:
 //   plugin "NodeMatch": [args.label: Required value, args.wieght: unknown field; known here: label, weight]
 #pragma once
 
@@ -24,19 +24,19 @@ class PluginArgs {
 
   virtual ~PluginArgs();
 
-  // Sets `out` if the field is there with the right type. Otherwise `out` keeps its value, which is the default.
+  // Sets `out` if the field exists and has the right type. Otherwise `out` keeps its value, which is the default.
   virtual void Read(std::string_view field, std::string& out) = 0;
   virtual void Read(std::string_view field, bool& out) = 0;
   virtual void Read(std::string_view field, double& out) = 0;
-  // Text as Go writes durations: "15s", "1m30s".
+  // A duration as Go writes it: "15s", "1m30s".
   virtual void Read(std::string_view field, Duration& out) = 0;
   virtual void Read(std::string_view field, std::vector<std::string>& out) = 0;
   virtual void Read(std::string_view field, StringsByKey& out) = 0;
   void Read(std::string_view field, std::int64_t& out) { ReadInRange(field, out, kInt64Min, kInt64Max); }
-  // A whole number from `min` to `max`, both included.
+  // An integer from `min` to `max`, inclusive.
   virtual void ReadInRange(std::string_view field, std::int64_t& out, std::int64_t min, std::int64_t max) = 0;
 
-  // The same for a field that must be there and must not be empty.
+  // The same for a field that is required and must not be empty.
   void Require(std::string_view field, std::string& out) {
     Read(field, out);
     if (out.empty() && !IsBad(field)) Required(field);
@@ -46,13 +46,14 @@ class PluginArgs {
   virtual void Object(std::string_view field, const Visit& visit) = 0;
   virtual void Objects(std::string_view field, const Visit& visit) = 0;
 
-  // Whether the field is there and not null.
+  // Whether the field exists and is not null.
   virtual bool Has(std::string_view field) = 0;
-  // Whether an error was found in this field, or in any.
+  // Whether this field, or any field, has an error.
   virtual bool IsBad(std::string_view field) const = 0;
   virtual bool IsBad() const = 0;
 
-  // Adds an error: the field is missing, or its value is wrong because of `message` ("must be the key of a label").
+  // Adds an error: the field is missing, or its value is invalid for the reason in `message` ("must be the key of a
+  // label").
   virtual void Required(std::string_view field) = 0;
   virtual void Invalid(std::string_view field, std::string_view message) = 0;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PluginRegistration: the name of a plugin of one's own in profiles, and its factory. A value.
+// PluginRegistration: an author's plugin: its name in profiles, and its factory. A value.
 #pragma once
 
 #include <concepts>
@@ -17,13 +17,13 @@ namespace berth::framework {
 
 struct PluginRegistration {
   std::string name;
-  // Makes the instance of one profile, on the thread that starts the scheduler. `args` must not be kept; `handle`
+  // Makes the instance for one profile, on the thread that starts the scheduler. `args` must not be kept; `handle`
   // outlives the plugin.
   std::function<Expected<std::unique_ptr<Plugin>>(PluginArgs& args, Handle& handle)> create;
 };
 
-// `create(PluginArgs&, Handle&)` returns the plugin as a unique_ptr, or an Expected of one if it may fail for other
-// reasons than its arguments. What it throws becomes an error that names the plugin.
+// `create(PluginArgs&, Handle&)` returns the plugin as a unique_ptr, or as an Expected if it may fail for reasons other
+// than its arguments. An exception becomes an error with the plugin's name.
 template <typename Create>
 PluginRegistration WithPlugin(std::string name, Create create) {
   return {std::move(name),

@@ -4,7 +4,7 @@
 namespace berth::framework {
 namespace {
 
-// The depth is bounded for those who ask about a group that is above itself: below a root, none is.
+// The limit on the depth is for callers with a group that is its own ancestor; below a root there is none.
 void AddLeaves(const PodGroups& groups, const PodGroupKey& group, int depth, std::vector<PodGroupKey>& leaves) {
   if (depth == kPodGroupDepthMax) return;
   if (!group.is_composite) return leaves.push_back(group);

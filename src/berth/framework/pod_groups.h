@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// PodGroups: the pod groups of the cluster, as the queue and plugins see them: which group is within which, and how
-// many of a group's pods have a node. Also the extension points that are asked about whole groups. Within turns only.
+// PodGroups: the pod groups of the cluster, for the queue and plugins: the hierarchy of groups, and how many pods of a
+// group have a node. Also the extension points about whole groups. Within turns only.
 //
-// A PodGroup holds pods. A CompositePodGroup holds PodGroups and CompositePodGroups. What is scheduled as one is the
-// root: the group that is in no other.
+// A PodGroup contains pods. A CompositePodGroup contains PodGroups and CompositePodGroups. The root, which is a group
+// that is in no other, is scheduled as one.
 #pragma once
 
 #include <compare>
@@ -23,12 +23,12 @@
 
 namespace berth::framework {
 
-// The API has groups on four levels: pods name those of the lowest one. Upstream: WorkloadMaxTreeDepth.
+// The API has groups on at most four levels; pods name a group of the lowest level. Upstream: WorkloadMaxTreeDepth.
 inline constexpr int kPodGroupLevelsMax = 4;
-// Groups on more levels than this are taken for a cycle. Some above four are looked at, as upstream does.
+// A deeper hierarchy is treated as a cycle. Some levels above four are followed, as upstream does.
 inline constexpr int kPodGroupDepthMax = 16;
 
-// Names a PodGroup or a CompositePodGroup, whether it exists or not.
+// Identifies a PodGroup or a CompositePodGroup, which need not exist.
 struct PodGroupKey {
   std::string namespace_name;
   std::string name;
@@ -36,7 +36,7 @@ struct PodGroupKey {
 
   // "namespace/name"
   std::string Text() const { return namespace_name + "/" + name; }
-  // With its kind in front: "podgroup/namespace/name".
+  // The same with the kind as prefix: "podgroup/namespace/name".
   std::string EntityText() const { return (is_composite ? "compositepodgroup/" : "podgroup/") + Text(); }
   bool operator==(const PodGroupKey&) const = default;
   auto operator<=>(const PodGroupKey&) const = default;
@@ -51,7 +51,7 @@ inline PodGroupKey GroupOf(const PodInfo& pod) { return {pod.namespace_name(), p
 
 class PodGroups {
  public:
-  // Pods of a PodGroup that the scheduler knows: those with a node or assumed on one, and those that wait.
+  // Number of pods of a PodGroup that the scheduler knows: those on a node or assumed there, and those that wait.
   struct Counts {
     std::size_t scheduled = 0;
     std::size_t unscheduled = 0;
@@ -60,30 +60,30 @@ class PodGroups {
 
   virtual ~PodGroups() = default;
 
-  // The group above all others, or the group itself; nullopt while the object of one of them is not known, and when
-  // groups are their own parents.
+  // The topmost group above this one, or the group itself; nullopt while the object of one of them is unknown, or if
+  // the parents form a cycle.
   virtual std::optional<PodGroupKey> RootOf(const PodGroupKey& group) const = 0;
-  // Of a composite group: the oldest first, those of one age by name.
+  // The children of a composite group, by age and then by name.
   virtual std::vector<PodGroupKey> ChildrenOf(const PodGroupKey& composite) const = 0;
-  // Null when there is none. Valid until the next change of the object.
+  // Null when there is none. Valid until the object changes.
   virtual const api::PodGroup* FindPodGroup(const PodGroupKey& group) const = 0;
   virtual const api::CompositePodGroup* FindComposite(const PodGroupKey& composite) const = 0;
 
-  // PodGroups that pods name, whether they exist or not, in any order.
+  // The PodGroups that pods name, whether they exist or not, in any order.
   virtual std::vector<PodGroupKey> GroupsOfPods() const = 0;
   virtual Counts CountsOf(const PodGroupKey& group) const = 0;
-  // By uid.
+  // Sorted by uid.
   virtual std::vector<PodInfoPtr> ScheduledPods(const PodGroupKey& group) const = 0;
   virtual std::vector<PodInfoPtr> UnscheduledPods(const PodGroupKey& group) const = 0;
 
-  // Another one whenever a group or a count has changed; 0: it does not say.
+  // Changes whenever a group or a count has changed; 0: not supported.
   virtual std::uint64_t version() const { return 0; }
 
-  // From Permit: the pods of the PodGroup that wait for the plugin may be bound, once the call has ended.
+  // To be called from Permit: the pods of the PodGroup that wait for the plugin may be bound when the call has ended.
   virtual void AllowWaiting(const PodGroupKey& group, std::string_view plugin) = 0;
 };
 
-// What `read` says of a group's object, of whichever kind it is; `otherwise` when there is none.
+// The result of `read` for the group's object of either kind; `otherwise` when there is no object.
 template <typename Value, typename Read>
 Value ReadGroup(const PodGroups& groups, const PodGroupKey& group, Value otherwise, const Read& read) {
   if (group.is_composite) {
@@ -94,28 +94,28 @@ Value ReadGroup(const PodGroups& groups, const PodGroupKey& group, Value otherwi
   return pod_group == nullptr ? otherwise : Value(read(*pod_group));
 }
 
-// The priority of a group that decides for its pods; 0 where its object says nothing, or is gone.
+// The priority of a group, which applies to its pods; 0 if its object has none or is gone.
 std::int32_t PriorityOf(const PodGroups& groups, const PodGroupKey& group);
 std::optional<api::PreemptionPolicy> PreemptionPolicyOf(const PodGroups& groups, const PodGroupKey& group);
-// The name of the composite group that it is in, empty: of none. Null when its object is not known.
+// The name of the composite group that contains it; empty: none does. Null when its object is unknown.
 const std::string* ParentNameOf(const PodGroups& groups, const PodGroupKey& group);
-// All PodGroups within the group, itself if it is one: those of the first child first.
+// All PodGroups within the group, or the group itself if it is a PodGroup; those of the first child first.
 std::vector<PodGroupKey> LeavesOf(const PodGroups& groups, const PodGroupKey& group);
-// The group, and those above it as far as they are known, on no more levels than the API has. Empty: it is not known
-// itself.
+// The group and the groups above it, as far as they are known, on at most the number of levels of the API. Empty: the
+// group itself is unknown.
 std::vector<PodGroupKey> AncestryOf(const PodGroups& groups, const PodGroupKey& group);
 
-// How far the placing of a group's members has come: pods of a PodGroup, children of a composite group.
+// How many members of a group are placed: pods of a PodGroup, or children of a composite group.
 struct PlacementProgress {
   std::size_t remaining = 0;  // not tried yet
   std::size_t scheduled = 0;  // placed in this cycle or before
 };
 
-// PlacementFeasible: can the group still be placed? Asked before its first member is tried, and after each. Only
+// PlacementFeasible: can the group still be placed? Called before its first member is tried, and after each. Only
 // GangScheduling has this point.
 class PlacementFeasiblePlugin : public virtual Plugin {
  public:
-  // Success: what is placed is enough. kWait: not yet. kUnschedulable: it cannot be any more.
+  // Success: enough members are placed. kWait: not yet. kUnschedulable: the group cannot be placed any more.
   virtual Status PlacementFeasible(const PodGroupKey& group, const PlacementProgress& progress) const = 0;
 };
 

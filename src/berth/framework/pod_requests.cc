@@ -13,7 +13,7 @@ namespace {
 using api::Quantity;
 using Nanos = Quantity::Nanos;
 
-// Sums stay exact until the very end: upstream adds quantities and rounds the sum up, not each part.
+// Sums are exact until the end, because upstream adds quantities and rounds up the sum instead of each part.
 constexpr Nanos kNanosPerUnit = 1'000'000'000;
 constexpr Nanos kNanosPerMilli = 1'000'000;
 
@@ -24,8 +24,8 @@ std::int64_t RoundAwayFromZero(Nanos nanos, Nanos per) {
   return static_cast<std::int64_t>(std::clamp<Nanos>(whole, -kMax - 1, kMax));
 }
 
-// Resource name to exact amount. The names belong to the pod class. Mostly a handful of entries; where a tenant wrote
-// tens of thousands, they are found by their hash.
+// Map from resource name to exact amount. The names point into the pod class. It is usually a handful of entries that
+// are searched linearly; above kScanMax entries they are found by hash.
 class Amounts {
  public:
   Amounts() = default;
@@ -67,7 +67,7 @@ class Amounts {
     return entries_.back();
   }
 
-  // The number of entries where there is none.
+  // The number of entries if the name is not found.
   std::size_t IndexOf(std::string_view name) const {
     if (index_.empty()) {
       std::size_t i = 0;
@@ -81,13 +81,13 @@ class Amounts {
   static constexpr std::size_t kScanMax = 16;
 
   std::vector<std::pair<std::string_view, Nanos>> entries_;
-  StringViewHashMap<std::size_t> index_;  // of all entries, where there are more than kScanMax
+  StringViewHashMap<std::size_t> index_;  // all entries, if there are more than kScanMax
 };
 
 struct Options {
-  bool use_status = false;     // what the kubelet has, for in-place resize
-  bool use_pod_level = false;  // spec.resources of the pod
-  // Stand in for requests that a container does not name.
+  bool use_status = false;     // include the kubelet's statuses, for in-place resize
+  bool use_pod_level = false;  // include spec.resources of the pod
+  // Use the defaults for containers that have no request for the resource.
   bool default_cpu = false;
   bool default_memory = false;
 };
@@ -101,7 +101,7 @@ bool HasPodLevelRequests(const PodClass& c) {
                      [](const auto& entry) { return IsPodLevelResource(entry.first); });
 }
 
-// Whether anything but the spec can matter.
+// Whether anything besides the spec can change the requests.
 bool HasStatus(const PodClass& c) { return !c.container_statuses.empty() || c.pod_resources || c.is_resize_infeasible; }
 
 Amounts EffectiveRequests(const PodClass& c, const api::ResourceList& spec, const api::ContainerStatus& status) {
@@ -111,7 +111,7 @@ Amounts EffectiveRequests(const PodClass& c, const api::ResourceList& spec, cons
   return effective;
 }
 
-// Statuses by container's name; the last one counts.
+// Statuses by container name; if several have the same name, the last one counts.
 using Statuses = StringViewHashMap<const api::ContainerStatus*>;
 
 Statuses StatusesOf(const PodClass& c) {
@@ -122,7 +122,7 @@ Statuses StatusesOf(const PodClass& c) {
   return statuses;
 }
 
-// A container's requests, with the defaults where it names none.
+// A container's requests, with defaults for missing ones.
 Amounts WithDefaults(Amounts requests, const Options& options) {
   if (options.default_cpu && requests.Find(resources::kCpu) == nullptr) {
     requests.Set(resources::kCpu, kDefaultCpuMilliRequest * kNanosPerMilli);
@@ -133,14 +133,14 @@ Amounts WithDefaults(Amounts requests, const Options& options) {
   return requests;
 }
 
-// Of all containers, each of which requests what `requests_of` says.
+// The sum over all containers, whose requests are `requests_of(container)`.
 template <typename RequestsOf>
 Amounts SumOfContainers(const PodClass& c, const Options& options, const RequestsOf& requests_of) {
   Amounts total;
   for (const api::Container& container : c.spec.containers) {
     total.Add(WithDefaults(requests_of(container, true), options));
   }
-  // Init containers run one after another, each beside the sidecars that were started before it.
+  // Init containers run one after another, each together with the sidecars that were started before it.
   Amounts sidecars;
   Amounts init_peak;
   for (const api::Container& container : c.spec.init_containers) {
@@ -149,7 +149,8 @@ Amounts SumOfContainers(const PodClass& c, const Options& options, const Request
       total.Add(requests);
       sidecars.Add(requests);
     }
-    // Of other resources the peak is what it was: the sidecars' sums count since they were last changed.
+    // Only the resources of this container can change the peak; the sidecars' sums of other resources are included
+    // already.
     for (const auto& [name, amount] : requests.entries()) {
       init_peak.Max(name, sidecars.Get(name) + (container.restart_always ? 0 : amount));
     }
@@ -158,7 +159,7 @@ Amounts SumOfContainers(const PodClass& c, const Options& options, const Request
   return total;
 }
 
-// The sum of each container's largest amounts. Statuses of ordinary init containers do not count.
+// The sum of each container's largest amounts. Statuses of ordinary init containers are ignored.
 Amounts SumOfLargest(const PodClass& c, const Options& options) {
   const Statuses statuses = options.use_status ? StatusesOf(c) : Statuses();
   return SumOfContainers(c, options, [&](const api::Container& container, bool stays) {
@@ -167,7 +168,7 @@ Amounts SumOfLargest(const PodClass& c, const Options& options) {
   });
 }
 
-// The largest of three sums: what the spec says, what the kubelet has promised, and what the containers have.
+// The largest of three sums: the spec, what the kubelet has allocated, and what the containers have.
 Amounts LargestOfSums(const PodClass& c, const Options& options) {
   const auto sum_of_specs = [&] {
     return SumOfContainers(c, options,
@@ -189,7 +190,7 @@ Amounts LargestOfSums(const PodClass& c, const Options& options) {
   Amounts total = c.is_resize_infeasible ? Amounts() : sum_of_specs();
   const auto& of_pod = c.pod_resources;
   if (of_pod && of_pod->requests && !of_pod->requests->empty() && of_pod->allocated_resources) {
-    // The kubelet has added them up.
+    // The kubelet has already added them up.
     total.Max(Amounts(*of_pod->allocated_resources));
     total.Max(Amounts(*of_pod->requests));
   } else {
@@ -199,11 +200,11 @@ Amounts LargestOfSums(const PodClass& c, const Options& options) {
   return total;
 }
 
-// The pod-level requests in place of the containers'.
+// Replaces the containers' requests by pod-level requests.
 void ApplyPodLevel(const PodClass& c, const Options& options, Amounts& total) {
   if (c.sums_requests_by_source) {
     if (!HasPodLevelRequests(c)) return;
-    // Without status.resources what is allocated does not count.
+    // Without status.resources the allocated amounts are ignored.
     const bool has_status = options.use_status && c.pod_resources && c.pod_resources->requests;
     Amounts effective = has_status && c.is_resize_infeasible ? Amounts() : Amounts(c.spec.requests);
     if (has_status) effective.Max(Amounts(*c.pod_resources->requests));
@@ -263,7 +264,7 @@ void DerivePodClass(PodClass& pod_class) {
 
   Options options{.use_status = true, .use_pod_level = true, .default_cpu = true, .default_memory = true};
   if (HasPodLevelRequests(c)) {
-    // With pod-level requests the defaults count only where neither the pod nor a container names the resource.
+    // With pod-level requests the defaults apply only to resources that neither the pod nor a container names.
     options.default_cpu = requests.Find(resources::kCpu) == nullptr;
     options.default_memory = requests.Find(resources::kMemory) == nullptr;
   }
@@ -284,7 +285,7 @@ Resource PodRequestsFromSpec(const PodClass& pod_class) {
 }
 
 std::int64_t PodRequestForScoring(const PodClass& pod_class, std::string_view resource, bool with_defaults) {
-  // Most pods have nothing that the two ways see differently from the class.
+  // For most pods both ways agree with the class.
   if (!HasStatus(pod_class) && pod_class.spec.requests.empty()) {
     if (resource == resources::kCpu) return with_defaults ? pod_class.nonzero_cpu_milli : pod_class.requests.cpu_milli;
     if (resource == resources::kMemory)
@@ -303,7 +304,7 @@ bool IsExtendedResourceName(std::string_view name) {
       name.starts_with(kQuotaPrefix)) {
     return false;
   }
-  // Upstream checks the name as a quota would spell it.
+  // As in upstream, the name must also be valid with the prefix that quotas use.
   return api::IsQualifiedName(std::string(kQuotaPrefix).append(name));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requests of a pod, as kube-scheduler counts them (component-helpers resource.PodRequests). Where containers have
-// statuses, PodClass::sums_requests_by_source says how. Pure functions.
+// The requests of a pod, as kube-scheduler computes them (component-helpers resource.PodRequests).
+// PodClass::sums_requests_by_source selects how container statuses are included. Pure functions.
 #pragma once
 
 #include <string_view>
@@ -10,23 +10,23 @@
 
 namespace berth::framework {
 
-// Fills requests, nonzero_* and host_ports from the rest of the class.
+// Sets requests, nonzero_* and host_ports from the other members.
 void DerivePodClass(PodClass& pod_class);
 
-// What NodeResourcesFit's filter asks a node to have free for the incoming pod: requests from the spec alone. The same
-// as PodClass::requests, but for a pending pod that has container statuses already: upstream leaves those out here.
+// What NodeResourcesFit requires a node to have free for the incoming pod: requests from the spec only. This differs
+// from PodClass::requests for a pending pod with container statuses, which upstream ignores here.
 Resource PodRequestsFromSpec(const PodClass& pod_class);
 
-// One resource of the incoming pod as the scorers see it (upstream: resourceAllocationScorer), in the units of
-// Resource. `with_defaults` is NodeResourcesFit's way: containers without a cpu or memory request count as the defaults
-// of resource.h, and pod-level resources and resize status are not looked at (a quirk of upstream, kept on purpose).
-// Without it, NodeResourcesBalancedAllocation's way: the effective requests.
+// One resource of the incoming pod as scorers see it (upstream: resourceAllocationScorer), in the units of Resource.
+// `with_defaults` is the way of NodeResourcesFit: containers without a CPU or memory request count with the defaults of
+// resource.h, and pod-level resources and the resize status are ignored (a quirk of upstream, kept on purpose).
+// Otherwise it is the way of NodeResourcesBalancedAllocation: the effective requests.
 std::int64_t PodRequestForScoring(const PodClass& pod_class, std::string_view resource, bool with_defaults);
 
-// "vendor.example/thing": a name with a prefix that is not Kubernetes' own, and valid as a qualified name.
+// "vendor.example/thing": a valid qualified name with a prefix that is not Kubernetes' own.
 bool IsExtendedResourceName(std::string_view name);
 // Extended resources, huge pages, attachable volumes and other prefixed names of Kubernetes. Scheduling ignores
-// requests with any other name ("storage", say).
+// requests with any other name, such as "storage".
 bool IsScalarResourceName(std::string_view name);
 
 }  // namespace berth::framework

@@ -154,7 +154,7 @@ TEST(PodRequests, Table) {
 TEST(PodRequests, From137OnTheLargestOfThreeSumsCounts) {
   PodClass c = Class({Container("a", List({{"cpu", "1"}})), Container("b", List({{"cpu", "3"}}))},
                      {Container("i", List({{"cpu", "1"}}))});
-  // Specs 4, allocated 2 + 2, actuated 3 + 1: 4, where the sum of the largest is 3 + 3.
+  // Specs 4, allocated 2 + 2, actuated 3 + 1: the largest sum is 4, while the sum of the largest amounts is 3 + 3.
   c.container_statuses = {{"a", List({{"cpu", "3"}}), List({{"cpu", "2"}})},
                           {"b", List({{"cpu", "1"}}), List({{"cpu", "2"}})}};
   const auto cpu = [&c](bool sums_by_source) {
@@ -168,10 +168,10 @@ TEST(PodRequests, From137OnTheLargestOfThreeSumsCounts) {
   EXPECT_EQ(cpu(true), 10'000);
   c.is_resize_infeasible = true;
   EXPECT_EQ(cpu(true), 4000) << "the wish does not count";
-  // Without an actuated amount what is allocated is taken; statuses of init containers count.
+  // Without an actuated amount the allocated one counts; statuses of init containers count.
   c.container_statuses = {{"a", {}, List({{"cpu", "2"}})}, {"i", List({{"cpu", "5"}}), {}}};
   EXPECT_EQ(cpu(true), 5000);
-  // The kubelet's own sums are taken as they are.
+  // The kubelet's own sums are used as they are.
   c.pod_resources = api::ContainerStatus{"", List({{"cpu", "1"}}), List({{"cpu", "7"}})};
   EXPECT_EQ(cpu(true), 7000);
   c.pod_resources->requests = List({});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PreemptionReport: what a PostFilter plugin that preempts has found, for `berth explain` and for tests against
-// kube-scheduler. A value, immutable once it is in a PostFilterResult; any thread may read it.
+// PreemptionReport: what a preemption found, for `berth explain` and for tests against kube-scheduler. A value,
+// immutable once it is in a PostFilterResult; any thread may read it.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +14,21 @@
 namespace berth::framework {
 
 struct PreemptionReport {
-  // A node on which the pod fits once the victims are gone.
+  // A node on which the pod fits without the victims.
   struct Candidate {
     NodeIndex row = kNoNode;
     std::vector<PodInfoPtr> victims;  // most important first
     std::int64_t pdb_violations = 0;
   };
   NodeIndex chosen = kNoNode;
-  // With Cycle::with_detail all of them, else the chosen one at least.
+  // All candidates with Cycle::with_detail; otherwise at least the chosen one.
   std::vector<Candidate> candidates;
-  std::vector<NodeIndex> acceptable;  // those that no criterion tells apart from the chosen one, ascending
+  std::vector<NodeIndex> acceptable;  // candidates as good as the chosen one by all criteria, ascending
   std::vector<PodInfoPtr> cleared_nominations;
-  // Without a chosen one: whose filters refuse the pod on nodes that its victims have left. It waits for their events,
-  // too.
+  // If no candidate was chosen: plugins whose filters refuse the pod on nodes without its victims. The pod waits for
+  // their events as well.
   std::set<std::string> refused_by;
-  // Nothing was tried: on the pod's nominated node there are victims that have not left yet.
+  // Preemption was not tried, because victims on the pod's nominated node have not left yet.
   bool waits_for_victims = false;
 };
 

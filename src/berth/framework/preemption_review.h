@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// PreemptionReview: extenders with a `preemptVerb` have their say about whom a preemption evicts. PostFilter is run
-// twice then: first it leaves its candidates here, evicts nobody and returns kWait; when the extenders have answered it
-// chooses among those that they left. Within turns only.
+// PreemptionReview: lets extenders with a `preemptVerb` change whom a preemption evicts. PostFilter then runs twice.
+// First it writes its candidates here, evicts nobody and returns kWait. After the extenders' answers it chooses among
+// the candidates that they left. Within turns only.
 #pragma once
 
 #include <string>
@@ -13,11 +13,12 @@ namespace berth::framework {
 
 struct PreemptionReview {
   bool is_answered = false;
-  // A question: PostFilter reports all candidates and its choice as if no extender had a say, and evicts nobody.
+  // For a question: PostFilter reports all candidates and its choice without extenders, and evicts nobody.
   bool is_dry_run = false;
-  // What PostFilter found; once answered, what the extenders left, with the victims that they named. Each has a victim.
+  // PostFilter's candidates; once answered, those that the extenders left, with the victims that they named. Each has
+  // at least one victim.
   std::vector<PreemptionReport::Candidate> candidates;
-  std::string error;  // once answered, not empty: an extender that must not be ignored has failed
+  std::string error;  // once answered, not empty: an extender that is not ignorable has failed
 };
 
 }  // namespace berth::framework

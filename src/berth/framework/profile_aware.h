@@ -10,7 +10,7 @@ namespace berth::framework {
 
 class ProfileAware : public virtual Plugin {
  public:
-  // Called once, before the first cycle, with the schedulerName of the profile that this instance belongs to.
+  // Called once before the first cycle, with the schedulerName of the instance's profile.
   virtual void SetProfile(std::string_view scheduler_name) = 0;
 };
 

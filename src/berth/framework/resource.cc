@@ -14,8 +14,8 @@ auto LowerBound(auto& scalars, std::string_view name) {
                           [](const auto& entry, std::string_view n) { return entry.first < n; });
 }
 
-// Changes each of `scalars` by what `from` has of it; one that is not there counts as 0. Linear: a pod may have tens of
-// thousands.
+// Applies `change` to each of `scalars` with the amount in `from`; absent ones count as 0. Linear, because a pod may
+// have tens of thousands of scalars.
 template <typename Change>
 void ChangeScalars(std::vector<std::pair<std::string, std::int64_t>>& scalars,
                    const std::vector<std::pair<std::string, std::int64_t>>& from, const Change& change) {

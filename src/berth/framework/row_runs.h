@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows as runs: the rows that column forms are asked about are mostly all rows, so they are worked on as ranges without
-// a look at each entry of the list. Pure functions.
+// Processes rows as runs of consecutive numbers. The rows that column forms get are mostly all rows, so that a range is
+// faster than reading each entry of the list. Pure functions.
 #pragma once
 
 #include <algorithm>
@@ -12,17 +12,17 @@
 
 namespace berth::framework {
 
-// How many of the first `rows` follow one another without a gap. `rows` ascend and have gaps.
+// The length of the first run in `rows`, which must be ascending and have a gap. Exponential, then binary search.
 inline std::size_t FirstOfSeveralRuns(std::span<const NodeIndex> rows) {
-  const NodeIndex* const row = rows.data();  // without the checks of a span
+  const NodeIndex* const row = rows.data();  // avoids the bounds checks of a hardened span
   const auto is_run = [row](std::size_t length) { return row[length - 1] - row[0] == length - 1; };
-  std::size_t known = 1;  // is a run
+  std::size_t known = 1;  // the first `known` rows are a run
   std::size_t probe = 2;
   while (probe < rows.size() && is_run(probe)) {
     known = probe;
     probe *= 2;
   }
-  std::size_t beyond = std::min(probe, rows.size());  // is none
+  std::size_t beyond = std::min(probe, rows.size());  // the first `beyond` rows are not a run
   while (beyond - known > 1) {
     const std::size_t middle = known + (beyond - known) / 2;
     (is_run(middle) ? known : beyond) = middle;
@@ -30,13 +30,13 @@ inline std::size_t FirstOfSeveralRuns(std::span<const NodeIndex> rows) {
   return known;
 }
 
-// The same of rows that may have no gaps, and are not empty.
+// The same for ascending rows that may have no gap. `rows` must not be empty.
 inline std::size_t FirstRunLength(std::span<const NodeIndex> rows) {
   return rows.back() - rows.front() == rows.size() - 1 ? rows.size() : FirstOfSeveralRuns(rows);
 }
 
-// Calls visit(first row, count) for each run of consecutive rows of `rows`, which ascend, cut into pieces of at most
-// `count_max` (above 0).
+// Calls visit(first row, count) for each run of consecutive rows in `rows`, which must be ascending. Runs are split
+// into pieces of at most `count_max` (above 0).
 template <typename Visit>
 void ForEachRun(std::span<const NodeIndex> rows, std::size_t count_max, const Visit& visit) {
   BERTH_DCHECK(std::is_sorted(rows.begin(), rows.end()));
@@ -53,7 +53,7 @@ void ForEachRun(std::span<const NodeIndex> rows, std::size_t count_max, const Vi
   }
 }
 
-// Sets the values of `rows`, by row.
+// Sets values[row] to `value` for each of `rows`.
 template <typename Value>
 void FillRows(std::span<const NodeIndex> rows, std::span<Value> values, Value value) {
   ForEachRun(rows, rows.size(),

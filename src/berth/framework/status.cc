@@ -16,7 +16,7 @@ std::string_view ToString(Code code) {
   return "Error";
 }
 
-// Plugins say this of most pods: it is there once, and has no owners to count.
+// Most pods get this status from some plugin: a single static instance avoids reference counting.
 const Status::Rep& Status::SkippedRep() {
   static const Rep kSkipped{Code::kSkip, {}, {}};
   return kSkipped;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Status: a plugin's verdict. A refusal is normal life; kError is for the unexpected only. A value that any thread may
-// read; success is one null pointer. Codes, names and effects are the Scheduling Framework's
+// Status: a plugin's verdict. A refusal is an ordinary answer; kError is for failures. A value that any thread may
+// read; success is a null pointer. Codes, names and effects are those of the Scheduling Framework
 // (k8s.io/kube-scheduler/framework).
 #pragma once
 
@@ -20,11 +20,11 @@ enum class Code : std::uint8_t {
   kUnschedulable,                 // refused now; preemption may help
   kUnschedulableAndUnresolvable,  // refused; preemption cannot help on that node
   kWait,                          // Permit only
-  kSkip,     // PreFilter, PreScore, PreBindPreFlight, Bind: this plugin has nothing to do for the pod
+  kSkip,     // PreFilter, PreScore, PreBindPreFlight, Bind: the plugin has nothing to do for the pod
   kPending,  // refused until something outside of the cluster's objects happens
 };
 
-// As Go prints it, for example "UnschedulableAndUnresolvable".
+// Go's text, for example "UnschedulableAndUnresolvable".
 std::string_view ToString(Code code);
 
 class [[nodiscard]] Status {
@@ -53,7 +53,7 @@ class [[nodiscard]] Status {
   // The plugin that returned it; set by the runtime.
   std::string_view plugin() const { return rep_ ? std::string_view(rep_->plugin) : std::string_view(); }
   Status WithPlugin(std::string_view plugin) const;
-  // Reasons joined with ", ".
+  // The reasons, joined with ", ".
   std::string Message() const;
 
   friend bool operator==(const Status& a, const Status& b);

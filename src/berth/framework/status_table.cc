@@ -9,7 +9,7 @@ const Status& StatusTable::Get(VerdictId id) const {
 }
 
 VerdictId StatusTable::Intern(const Status& status) {
-  // A class meets a handful of distinct refusals; the newest are the likeliest.
+  // A class has a handful of distinct refusals; the newest are the most likely.
   for (std::size_t i = entries_.size(); i-- > 0;) {
     const Status& known = entries_[i].status;
     if (entries_[i].position == position_ && known.code() == status.code() && known.plugin() == plugin_ &&

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builders of objects for tests: valid by default, so that a case shows only what matters to it.
+// Builders of objects for tests. Objects are valid by default, so that a case shows only what matters to it.
 //   MakePod("web").Request("cpu", "500m").Toleration("gpu", "Exists").Info()
 //   MakeNode("n1").Label("zone", "a").Taint("gpu", "", api::TaintEffect::kNoSchedule).Build()
 // Text that does not parse ends the test with a BERTH_CHECK.
@@ -20,7 +20,7 @@ namespace berth::testing {
 
 using Amounts = std::vector<std::pair<std::string, std::string>>;
 
-// {{"cpu", "1"}, {"memory", "1Gi"}} as a resource list.
+// A resource list such as {{"cpu", "1"}, {"memory", "1Gi"}}.
 api::ResourceList Resources(const Amounts& amounts);
 
 api::Requirement In(std::string key, std::vector<std::string> values);
@@ -31,7 +31,7 @@ api::Requirement Gt(std::string key, std::string value);
 api::Requirement Lt(std::string key, std::string value);
 api::NodeSelectorTerm Term(std::vector<api::Requirement> expressions, std::vector<api::Requirement> fields = {});
 
-// matchLabels, as a selector.
+// A selector with these matchLabels.
 api::LabelSelector Labels(std::vector<std::pair<std::string, std::string>> labels);
 // A pod affinity term for the pod's own namespace.
 api::PodAffinityTerm AffinityTerm(std::string topology_key, std::optional<api::LabelSelector> selector);
@@ -40,10 +40,10 @@ api::TopologySpreadConstraint SpreadConstraint(
     std::int32_t max_skew, std::string topology_key, std::optional<api::LabelSelector> selector,
     api::UnsatisfiableConstraintAction action = api::UnsatisfiableConstraintAction::kDoNotSchedule);
 
-// A class of its own for the pod, with everything derived and all annotations. Ids are unique in the process.
+// The pod with a class of its own, including all derived fields and annotations. Ids are unique in the process.
 framework::PodInfoPtr MakePodInfo(const api::Pod& pod);
 
-// By default: namespace "default", uid "uid-NAMESPACE-NAME", the default scheduler, one container without requests.
+// Defaults: namespace "default", uid "uid-NAMESPACE-NAME", the default scheduler, one container without requests.
 class PodBuilder {
  public:
   explicit PodBuilder(std::string name);
@@ -79,7 +79,7 @@ class PodBuilder {
   PodBuilder& PreferredAntiAffinity(std::int32_t weight, api::PodAffinityTerm term);
   PodBuilder& Spread(api::TopologySpreadConstraint constraint);
   PodBuilder& Volume(api::Volume volume);
-  PodBuilder& Claim(std::string claim_name);  // a volume of that PersistentVolumeClaim
+  PodBuilder& Claim(std::string claim_name);  // a volume of this PersistentVolumeClaim
   PodBuilder& ResourceClaim(api::PodResourceClaim claim);
   PodBuilder& Controller(std::string api_version, std::string kind, std::string name);
   PodBuilder& Created(Time time);
@@ -97,7 +97,7 @@ class PodBuilder {
 
 inline PodBuilder MakePod(std::string name) { return PodBuilder(std::move(name)); }
 
-// By default: 4 CPUs, 32 Gi of memory, 110 pods and the hostname label.
+// Defaults: 4 CPUs, 32 Gi of memory, 110 pods and the hostname label.
 class NodeBuilder {
  public:
   explicit NodeBuilder(std::string name);

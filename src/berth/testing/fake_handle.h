@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FakeHandle: a scheduler for one plugin under test. It holds the objects that the test puts there, and keeps what the
-// plugin asks for.
+// FakeHandle: stands for the scheduler of a plugin under test. The test adds objects, and reads what the plugin has
+// requested.
 #pragma once
 
 #include <map>

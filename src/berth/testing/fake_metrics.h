@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// FakeMetrics: what a plugin under test counts, by name and labels: "berth_things_total,kind=a".
+// FakeMetrics: records the metrics of a plugin under test by name and labels: "berth_things_total,kind=a".
 #pragma once
 
 #include <map>
@@ -24,17 +24,17 @@ class FakeMetrics final : public framework::Metrics {
     return cells_[KeyOf(name, labels)];
   }
 
-  // Of a counter or gauge; -1: nobody asked for it.
+  // The value of a counter or gauge; -1: it was not requested.
   double Value(const std::string& key) const {
     const auto it = cells_.find(key);
     return it == cells_.end() ? -1 : it->second.value;
   }
-  // Of a histogram, in order.
+  // The observations of a histogram, in order.
   std::vector<double> Observed(const std::string& key) const {
     const auto it = cells_.find(key);
     return it == cells_.end() ? std::vector<double>() : it->second.observed;
   }
-  // The keys that begin with a name, in order.
+  // The keys that begin with `name`, sorted.
   std::vector<std::string> Keys(std::string_view name) const {
     std::vector<std::string> keys;
     for (const auto& [key, cell] : cells_) {
@@ -57,7 +57,7 @@ class FakeMetrics final : public framework::Metrics {
     return key;
   }
 
-  std::map<std::string, Cell> cells_;  // references into it stay good
+  std::map<std::string, Cell> cells_;  // references to its values stay valid
 };
 
 }  // namespace berth::testing

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The main of every test program.
+// The main function of every test program.
 #include <gtest/gtest.h>
 
 int main(int argc, char** argv) {

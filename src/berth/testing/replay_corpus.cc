@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a fuzz target over the files of a corpus folder, so that the normal tests replay what fuzzing found.
+// Runs a fuzz target on the files of a corpus folder, so that the normal tests replay earlier findings of fuzzing.
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -22,5 +22,5 @@ int main(int argc, char** argv) {
     ++count;
   }
   std::printf("%d inputs\n", count);
-  return count > 0 ? 0 : 1;  // An empty corpus would test nothing.
+  return count > 0 ? 0 : 1;  // an empty corpus would test nothing
 }

@@ -62,15 +62,15 @@ class SmallCluster::State {
     return name.find('/') == std::string_view::npos ? "default/" + std::string(name) : std::string(name);
   }
 
-  std::string plugin_;  // the one that is alone; empty: there may be several
+  std::string plugin_;  // the only plugin; empty: there may be several
   std::string scheduler_name_;
   std::unique_ptr<authoring::CaseCluster> cluster_;
-  std::map<std::string, api::Pod> pods_;  // by namespace and name, as they were added
+  std::map<std::string, api::Pod> pods_;  // by namespace and name, as last added
 };
 
 namespace {
 
-// The ways that say something else than the plain form; empty: none.
+// The ways of calling the plugin that differ from the plain form; empty: none.
 std::string Differences(const authoring::Verdicts& said) {
   std::string text;
   for (const authoring::Verdicts::Difference& difference : said.differences)

@@ -11,7 +11,7 @@ namespace {
 namespace action = framework::action;
 using framework::WithPlugin;
 
-// Pods with the label `label` go to nodes that have it, too, rather to those with the longer value.
+// Pods with the label `label` need a node that has it; nodes with a longer value are preferred.
 class Labelled : public framework::FilterPlugin, public framework::ScorePlugin, public framework::EnqueueExtensions {
  public:
   static std::unique_ptr<framework::Plugin> Create(framework::PluginArgs& args, framework::Handle&) {
@@ -42,7 +42,7 @@ class Labelled : public framework::FilterPlugin, public framework::ScorePlugin, 
   std::string label_;
 };
 
-// Says that its answer rests on the node alone, and counts instead.
+// Declares that its answer depends on the node only, but counts its calls.
 class Forgetful final : public framework::FilterPlugin {
  public:
   std::string_view Name() const override { return "Forgetful"; }
@@ -56,7 +56,7 @@ class Forgetful final : public framework::FilterPlugin {
   mutable int calls_ = 0;
 };
 
-// Holds pods back until they have the label `ready`.
+// Gates pods until they have the label `ready`.
 class Ready final : public framework::PreEnqueuePlugin {
  public:
   std::string_view Name() const override { return "Ready"; }
@@ -84,7 +84,7 @@ TEST(SmallCluster, AsksAPluginThatIsAlone) {
   EXPECT_EQ(cluster.Filter("default/p", "nvme"), "pass");
   EXPECT_EQ(cluster.Score("p", "hdd"), 3);
   EXPECT_EQ(cluster.Score("p", "nvme", "Labelled"), 4);
-  EXPECT_EQ(cluster.Score("p", "bare"), std::nullopt);  // refused
+  EXPECT_EQ(cluster.Score("p", "bare"), std::nullopt);  // the node was refused
   EXPECT_EQ(cluster.NodeOf("p"), "");
   cluster.Run();
   EXPECT_EQ(cluster.NodeOf("p"), "nvme");
@@ -103,7 +103,7 @@ TEST(SmallCluster, TriesAgainWhatAnEventHasWokenAndNothingElse) {
   cluster.Add(MakeNode("n1").Allocatable("cpu", "4"));
   EXPECT_EQ(cluster.Place(MakePod("p").Label("disk", "any")), "");
   EXPECT_EQ(cluster.Message("p"), "0/1 nodes are available: 1 node(s) have no disk.");
-  cluster.Add(MakeNode("n1").Allocatable("cpu", "8"));  // not an event that it listens to
+  cluster.Add(MakeNode("n1").Allocatable("cpu", "8"));  // the plugin has not registered for this event
   cluster.Run();
   EXPECT_EQ(cluster.NodeOf("p"), "");
   cluster.Add(MakeNode("n1").Label("disk", "hdd"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SourcePath: where a file of the repository is, for tests that read golden cases, examples and ready profiles.
+// SourcePath: the path of a file in the repository, for tests that read golden cases, examples and ready profiles.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace berth::testing {
 
-// `relative` counts from the repository's root. Compiled into one source alone, so that all other objects are the same
-// in every clone, and the compiler cache serves them all.
+// `relative` is relative to the repository's root. Only one source is compiled with the root's path, so that all other
+// objects are identical in every clone and the compiler cache can share them.
 std::string SourcePath(std::string_view relative);
 
 }  // namespace berth::testing

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""kopf: an operator gets the Songs that are created, changes their pods with them, and the pods go with the Songs."""
+"""kopf: an operator receives the Songs that are created and updates their pods; deleting a Song deletes its pod."""
 
 import subprocess
 import sys
@@ -71,7 +71,7 @@ def main() -> None:
 
 try:
     main()
-except Exception as error:  # a line for the table; what is not ours says where it was, too
+except Exception as error:  # one line for the table; an unexpected error also has its location
     if not isinstance(error, Failure):
         traceback.print_exc()
     print("kopf: " + " ".join(str(error).split()))

@@ -35,7 +35,7 @@ def pod(name: str, **spec) -> dict:
 
 
 def watched(core: client.CoreV1Api) -> None:
-    """The life of a pod, as a watch tells it."""
+    """The life of a pod in a watch."""
     phases, begun = [], core.list_namespaced_pod(NAMESPACE).metadata.resource_version
 
     def follow() -> None:
@@ -62,7 +62,7 @@ def patched(apps: client.AppsV1Api, core: client.CoreV1Api) -> None:
         "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"},
         "spec": {"replicas": 1, "selector": {"matchLabels": label},
                  "template": {"metadata": {"labels": label}, "spec": pod("web")["spec"]}}})
-    # By default the client sends a strategic merge patch, and of a list a JSON patch.
+    # By default the client sends a strategic merge patch, or a JSON patch if the body is a list.
     apps.patch_namespaced_deployment("web", NAMESPACE, {"spec": {"replicas": 3}})
     until("three pods run", lambda: apps.read_namespaced_deployment("web", NAMESPACE).status.ready_replicas == 3)
     apps.patch_namespaced_deployment("web", NAMESPACE, [{"op": "replace", "path": "/spec/replicas", "value": 2}])
@@ -75,7 +75,7 @@ def patched(apps: client.AppsV1Api, core: client.CoreV1Api) -> None:
 
 
 def bound(core: client.CoreV1Api) -> None:
-    """As schedulers in Python bind: the answer is a Status and no Binding, which the client cannot read."""
+    """Binds like schedulers in Python: the response is a Status instead of a Binding, which the client cannot parse."""
     core.create_namespaced_pod(NAMESPACE, pod("mine", schedulerName="python"))
     node = core.list_node().items[0].metadata.name
     body = client.V1Binding(metadata=client.V1ObjectMeta(name="mine"),
@@ -128,7 +128,7 @@ def main() -> None:
 
 try:
     main()
-except Exception as error:  # a line for the table; what is not ours says where it was, too
+except Exception as error:  # one line for the table; an unexpected error also has its location
     if not isinstance(error, Failure):
         traceback.print_exc()
     print("python: " + " ".join(str(error).split()))

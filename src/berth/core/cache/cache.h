@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cache: nodes and the pods on them as the scheduler counts them: what the API server says, plus the pods that were
-// decided and whose binding is not confirmed yet (assumed). Within turns only.
+// Cache: the nodes, and the pods on them as the scheduler counts them. These are the pods that the API server shows on
+// a node, and the assumed ones, whose binding is not confirmed yet. Within turns only.
 //
 //            Assume            SetPod (same node)
 //   (none) ---------> assumed --------------------> added ---+
@@ -10,7 +10,7 @@
 //      |                          |
 //      +--------------------------+  RemovePod
 //
-// An assumed pod never expires: only its outcome ends the assumption.
+// An assumed pod never expires: only the outcome of its binding ends the assumption.
 #pragma once
 
 #include <memory>
@@ -32,7 +32,7 @@ class Cache {
 
   const ColumnNodeTable& nodes() const { return nodes_; }
 
-  // They are told of each pod that gets or loses a node from now on. Must outlive the cache.
+  // From now on `groups` is informed of each pod that gets or loses a node. It must outlive the cache.
   void SetPodGroups(PodGroupStates& groups) { groups_ = &groups; }
 
   framework::NodeIndex SetNode(std::shared_ptr<const api::Node> node) { return nodes_.SetNode(std::move(node)); }
@@ -43,31 +43,31 @@ class Cache {
   }
   void RecordChange(framework::NodeIndex row) { nodes_.RecordChange(row); }
 
-  // Counts the pod on pod->node_name before the API server has said so. It must not be known.
+  // Counts the pod on pod->node_name before its binding is confirmed. The cache must not contain the pod.
   void AssumePod(framework::PodInfoPtr pod);
-  // The same where the row of that node is at hand.
+  // The same with the row of that node, which saves a lookup.
   void AssumePod(framework::PodInfoPtr pod, framework::NodeIndex row);
-  // Ends an assumption that came to nothing. The pod must be assumed.
+  // Takes an assumed pod off its node after its binding failed.
   void ForgetPod(std::string_view uid);
 
-  // What the API server says of an assigned pod. kMoved: it runs elsewhere than assumed or known. `before`, if given,
-  // gets the object that was known.
+  // Sets an assigned pod as the API server shows it. kMoved: it is on another node than assumed or known. `before`, if
+  // not null, receives the previous object.
   PodChange SetPod(framework::PodInfoPtr pod, framework::PodInfoPtr* before = nullptr);
-  // False when it is not known.
+  // Returns false when the pod is not in the cache.
   bool RemovePod(std::string_view uid);
 
-  // Null when it is not known.
+  // Null when the pod is not in the cache.
   const framework::PodInfoPtr* FindPod(std::string_view uid) const;
   bool IsAssumed(std::string_view uid) const;
   std::size_t pod_count() const { return pods_.size(); }
   std::size_t assumed_count() const { return assumed_count_; }
 
  private:
-  // Found by the pod's own uid, so that no pod's uid is kept twice. The hash beside it spares the table's growth a look
-  // at every pod.
+  // The key is the uid in the pod, so that it is not stored twice. The hash is stored so that growing the table reads
+  // no pods.
   struct Entry {
     std::size_t hash = 0;
-    // Changed in place, always for a pod of the same uid.
+    // Assigned in place, always by a pod of the same uid.
     mutable framework::PodInfoPtr pod;
     mutable framework::NodeIndex row = framework::kNoNode;
     mutable bool is_assumed = false;
@@ -90,7 +90,7 @@ class Cache {
   static Probe ProbeFor(std::string_view uid) { return {HashText(uid), uid}; }
   const Entry* Find(std::string_view uid) const;
   void Assume(framework::PodInfoPtr pod, framework::NodeIndex row);
-  // Null: nobody looks at groups, or the pod is in none.
+  // Null: pod groups are not tracked, or the pod is in none.
   PodGroupStates* GroupsOf(const framework::PodInfo& pod) const {
     return groups_ == nullptr || pod.pod_group_name.empty() ? nullptr : groups_;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arrows of the state machine in cache.h, and what they do to the node's sums.
+// The transitions of the state machine in cache.h, and their effect on the node's sums.
 #include "berth/core/cache/cache.h"
 
 #include <gtest/gtest.h>

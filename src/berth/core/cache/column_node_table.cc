@@ -20,7 +20,7 @@ bool IsSameForScheduling(const api::Node& a, const api::Node& b) {
          a.conditions == b.conditions;
 }
 
-// Each image name of a node, once, with its size.
+// The image names of a node, without duplicates, with their sizes.
 std::map<std::string_view, std::int64_t> ImageSizes(const api::Node& node) {
   std::map<std::string_view, std::int64_t> sizes;
   for (const api::ContainerImage& image : node.images) {
@@ -29,7 +29,7 @@ std::map<std::string_view, std::int64_t> ImageSizes(const api::Node& node) {
   return sizes;
 }
 
-// Equal for equal taint lists only: each text follows its length.
+// A key that is equal for equal taint lists only: each text is preceded by its length.
 std::string TaintKey(const std::vector<api::Taint>& taints) {
   std::string key;
   for (const api::Taint& taint : taints) {
@@ -40,9 +40,9 @@ std::string TaintKey(const std::vector<api::Taint>& taints) {
   return key;
 }
 
-// Of a node's capacity and of what is taken from it, twice counted.
+// Whether a node's capacity and the two sums of requests are in the usual range, in one comparison.
 bool IsUsual(std::int64_t allocatable, std::int64_t requested, std::int64_t nonzero) {
-  // A capacity of 0 becomes all ones, and so is out of range as negative amounts are.
+  // A capacity of 0 wraps to all ones, so that it is out of range like a negative amount.
   return ((static_cast<std::uint64_t>(allocatable) - 1) | static_cast<std::uint64_t>(requested) |
           static_cast<std::uint64_t>(nonzero)) < static_cast<std::uint64_t>(framework::kUsualAmountMax);
 }
@@ -173,8 +173,8 @@ void ColumnNodeTable::UpdatePod(NodeIndex row, framework::PodInfoPtr pod) {
 }
 
 void ColumnNodeTable::UpdatePod(NodeIndex row, const framework::PodInfoPtr& before, framework::PodInfoPtr pod) {
-  // The end and the start of a pod are not of its class, and yet there are plugins that do not count pods that are
-  // being deleted, and preemption compares victims by their start.
+  // Start time and deletion are not part of the class. They count because some plugins ignore pods that are being
+  // deleted, and preemption compares victims by their start.
   const bool is_same = before != nullptr && before->pod_class == pod->pod_class &&
                        before->deletion_time.has_value() == pod->deletion_time.has_value() &&
                        before->start_time == pod->start_time;
@@ -236,7 +236,7 @@ void ColumnNodeTable::Prefetch(NodeIndex row) const {
 void ColumnNodeTable::Touch(NodeIndex row, std::size_t pods_kept) {
   log_.push_back(row);
   log_pods_kept_.push_back(static_cast<std::uint32_t>(pods_kept));
-  // An evaluation that is further behind than the table is long looks at every row anyway.
+  // Replaying a log longer than the table is no faster than reading all rows.
   const std::size_t log_max = 2 * infos_.size() + 1024;
   if (log_.size() <= log_max) return;
   const std::size_t dropped = log_.size() / 2;

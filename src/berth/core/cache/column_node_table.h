@@ -20,7 +20,7 @@ class ColumnNodeTable final : public framework::NodeTable {
   using NodeIndex = framework::NodeIndex;
   using NodeInfo = framework::NodeInfo;
 
-  // Bounds of what is built on demand; beyond them it is dropped and built anew when asked for.
+  // Limits on data that is built on demand. When a limit is passed, the data is dropped and built again when needed.
   static constexpr std::size_t kLabelColumnsMax = 256;
   static constexpr std::size_t kValuesMax = 1'000'000;
 
@@ -45,34 +45,32 @@ class ColumnNodeTable final : public framework::NodeTable {
   std::span<const std::uint32_t> PodsKeptSince(std::uint64_t version) const override;
   std::uint64_t nodes_version() const override { return nodes_version_; }
 
-  // Of the row's node.
   const std::string& Name(NodeIndex row) const { return names_[row]; }
-  // Brings what AddPod(row, ...) will change into the processor's cache, while something else is done: of thousands of
-  // nodes it has most of the chosen node's data no longer, and each of its lines would be waited for.
+  // Prefetches what AddPod(row, ...) will change. With thousands of nodes the chosen node's data is mostly not in the
+  // CPU's caches.
   void Prefetch(NodeIndex row) const;
 
-  // The row of the node, made when there is none. A node object that differs only in what scheduling does not read
-  // (heartbeats) changes no version.
+  // Adds or replaces a node and returns its row. Changes that scheduling does not read (heartbeats) do not change any
+  // version.
   NodeIndex SetNode(std::shared_ptr<const api::Node> node);
-  // The pods stay until they are removed one by one.
+  // The node's pods stay until each is removed.
   void RemoveNode(std::string_view node_name);
 
-  // As it was told before: for who takes back a change of nodes, after which an image's first node may be another one.
-  // Without effect for an image that no node has. Follow a call of SetNode() with it.
+  // Sets the size of an image. Undoing a change of nodes needs this, because the size depends on which node had the
+  // image first. To be called after SetNode(). No effect on an image that no node has.
   void SetImageSizeBytes(std::string_view image, std::int64_t size_bytes);
 
-  // Something outside has changed what is to be said of the node in this row.
+  // Records a change of outside data that affects the node in this row.
   void RecordChange(NodeIndex row) { Touch(row, infos_[row].pods().size()); }
 
-  // Adds a pod to the row of pod->node_name; a node that is not known yet gets a row that rows() does not list.
+  // Adds a pod to the row of pod->node_name. An unknown node gets a row that rows() does not list.
   NodeIndex AddPod(framework::PodInfoPtr pod);
-  // To the row of that node, which has one.
+  // Adds a pod to `row`, which is the row of pod->node_name.
   void AddPod(NodeIndex row, framework::PodInfoPtr pod);
   void RemovePod(NodeIndex row, std::string_view uid);
-  // This very object, which spares a look at the node's other pods.
+  // The same for an object that is on the node, which saves a comparison of uids.
   void RemovePod(NodeIndex row, const framework::PodInfoPtr& pod);
-  // Replaces the pod of the same uid. Without effect on versions when the class is the same, when the pod started, and
-  // whether it is being deleted.
+  // Replaces the pod of the same uid. Versions stay the same if the pod's class, start time and deletion state do.
   void UpdatePod(NodeIndex row, framework::PodInfoPtr pod);
   void UpdatePod(NodeIndex row, const framework::PodInfoPtr& before, framework::PodInfoPtr pod);
 
@@ -84,17 +82,17 @@ class ColumnNodeTable final : public framework::NodeTable {
 
   struct ImageState {
     std::vector<NodeIndex> rows;  // ascending
-    std::int64_t size_bytes = 0;  // as the first node to have it said; never updated, as upstream
+    std::int64_t size_bytes = 0;  // size reported by the first node with the image; never updated, as upstream
   };
 
   NodeIndex RowFor(std::string_view node_name);
   void FreeRowIfEmpty(NodeIndex row);
-  framework::PodInfoPtr PodOn(NodeIndex row, std::string_view uid) const;  // null: it is not there
-  void SyncObject(NodeIndex row);                                          // columns that follow the node object
-  void SyncPods(NodeIndex row);                                            // columns that follow its pods
+  framework::PodInfoPtr PodOn(NodeIndex row, std::string_view uid) const;  // null: the pod is not on this node
+  void SyncObject(NodeIndex row);  // updates the columns that depend on the node object
+  void SyncPods(NodeIndex row);    // updates the columns that depend on the pods
   void Touch(NodeIndex row, std::size_t pods_kept);
   void BoundOnDemandData();
-  void AddImages(NodeIndex row);  // those of its node
+  void AddImages(NodeIndex row);
   void RemoveImages(NodeIndex row);
   std::uint32_t AcquireTaintSet(const std::vector<api::Taint>& taints);
   void ReleaseTaintSet(std::uint32_t id);
@@ -103,29 +101,30 @@ class ColumnNodeTable final : public framework::NodeTable {
   void CountLabelKeys(const api::Node& node, int difference);
 
   std::vector<NodeInfo> infos_;
-  std::vector<std::string> names_;  // of each row in use, with or without node object
-  std::vector<NodeIndex> rows_;     // with a node object, ascending
+  std::vector<std::string> names_;  // of rows in use, with or without a node object
+  std::vector<NodeIndex> rows_;     // rows with a node object, ascending
   std::vector<NodeIndex> free_rows_;
   StringHashMap<NodeIndex> row_of_name_;
   Columns columns_;
 
-  StringHashMap<std::uint32_t> taint_set_ids_;  // by TaintKey
+  StringHashMap<std::uint32_t> taint_set_ids_;  // key: TaintKey
   std::vector<InternedTaints> taint_sets_{InternedTaints{{}, 1}};
   std::vector<std::uint32_t> free_taint_sets_;
 
-  // Of keys that some node has had. The others share one column of zeros: a pod may name as many as it likes.
+  // Columns of label keys that some node has had. All other keys share one column of zeros, because a pod may name any
+  // number of keys.
   mutable StringHashMap<std::vector<framework::ValueId>> label_columns_;
   mutable std::vector<framework::ValueId> no_labels_;
-  StringHashMap<std::uint32_t> label_keys_;  // how many nodes have each
+  StringHashMap<std::uint32_t> label_keys_;  // number of nodes with each key
   mutable StringHashMap<framework::ValueId> value_ids_;
   mutable std::vector<std::string> values_{std::string()};
   std::uint64_t values_version_ = 0;
 
   StringHashMap<ImageState> images_;
 
-  // The newest changes, oldest first; the entry at i brought the table to version log_base_ + i + 1.
+  // The newest changes, oldest first: entry i made version log_base_ + i + 1.
   std::vector<NodeIndex> log_;
-  std::vector<std::uint32_t> log_pods_kept_;  // parallel to it
+  std::vector<std::uint32_t> log_pods_kept_;  // parallel to log_
   std::uint64_t log_base_ = 0;
   std::uint64_t nodes_version_ = 0;
 };

@@ -43,7 +43,7 @@ TEST(ColumnNodeTable, ANodeKeepsItsRow) {
   EXPECT_EQ(table.node_count(), 2u);
   EXPECT_EQ(std::vector<NodeIndex>(table.rows().begin(), table.rows().end()), (std::vector<NodeIndex>{a, c}));
   EXPECT_EQ(table.SetNode(MakeNode("a").Label("x", "y").Build()), a);
-  // The row of a node that has gone is used again, as a change.
+  // The row of a deleted node is reused, which counts as a change.
   const std::uint64_t version = table.version();
   EXPECT_EQ(table.SetNode(MakeNode("d").Build()), b);
   EXPECT_EQ(table.row_count(), 3u);
@@ -61,7 +61,7 @@ TEST(ColumnNodeTable, PodsMayComeBeforeTheirNode) {
   EXPECT_EQ(table.SetNode(MakeNode("a").Build()), row);
   EXPECT_EQ(table.columns().requested_cpu_milli[row], 2000);
   EXPECT_EQ(table.columns().pod_count[row], 1);
-  // The row is free only when node and pods are gone.
+  // The row is freed when both the node and its pods are gone.
   table.RemoveNode("a");
   EXPECT_NE(table.SetNode(MakeNode("b").Build()), row);
   table.RemovePod(row, pod->uid);
@@ -118,14 +118,14 @@ TEST(ColumnNodeTable, PodsChangeTheirRowAndNotTheNodes) {
   std::uint64_t version = table.version();
   table.AddPod(pod);
   EXPECT_EQ(Changed(table, version), std::vector<NodeIndex>{b});
-  // An update of the same class, as a status patch is, changes nothing that anybody evaluates.
+  // An update within the same class, such as a status patch, changes no version.
   version = table.version();
   auto same = std::make_shared<framework::PodInfo>(*pod);
   same->resource_version = "2";
   table.UpdatePod(b, same);
   EXPECT_EQ(table.version(), version);
   EXPECT_EQ(table.Info(b).pods()[0], same);
-  // The beginning of a pod's end is of the same class, but does not count for nothing.
+  // The start of a pod's deletion keeps the class, but changes the version.
   auto ending = std::make_shared<framework::PodInfo>(*same);
   ending->deletion_time = Time{};
   table.UpdatePod(b, ending);
@@ -154,7 +154,7 @@ TEST(ColumnNodeTable, TellsHowManyPodsOfARowAChangeLeftAlone) {
   ending->deletion_time = Time{};
   table.UpdatePod(a, p, ending);
   table.RecordChange(a);
-  table.RemovePod(a, "uid-default-q");  // r takes its place
+  table.RemovePod(a, "uid-default-q");  // r takes its place in the list
   EXPECT_EQ(PodsKept(table, version), (std::vector<std::uint32_t>{0, 3, 1}));
   version = table.version();
   table.SetNode(MakeNode("a").Unschedulable().Build());
@@ -179,7 +179,7 @@ TEST(ColumnNodeTable, LabelColumnsAreKeptUpToDate) {
   EXPECT_EQ(table.LabelColumn("zone")[a], 0u);
   table.RemoveNode("c");
   EXPECT_EQ(table.LabelColumn("zone")[c], 0u);
-  // A present label with an empty value is not an absent one.
+  // A label with an empty value differs from an absent label.
   table.SetNode(MakeNode("b").Label("zone", "").Build());
   EXPECT_NE(table.LabelColumn("zone")[b], 0u);
 }
@@ -198,7 +198,7 @@ TEST(ColumnNodeTable, LabelColumnsAreBounded) {
   EXPECT_EQ(table.Value(table.LabelColumn("zone")[a]), "1");
 }
 
-// A pod may name as many keys as it likes.
+// A pod may name any number of label keys.
 TEST(ColumnNodeTable, KeysThatNoNodeHasShareAColumn) {
   ColumnNodeTable table;
   const NodeIndex a = table.SetNode(MakeNode("a").Build());
@@ -231,7 +231,7 @@ TEST(ColumnNodeTable, TaintSetsAreSharedAndReused) {
   table.RemoveNode("a");
   EXPECT_EQ(sets[a], 0u);
   EXPECT_EQ(table.TaintSet(sets[b])[0].key, "gpu");
-  // No node has it any more: its place is free.
+  // No node has the taint set any more, so that its id is free.
   const std::uint32_t old = sets[b];
   const std::size_t count = table.taint_set_count();
   table.SetNode(tainted("b", "spot"));
@@ -253,7 +253,7 @@ TEST(ColumnNodeTable, ImagesAreCounted) {
     return std::vector<NodeIndex>(found.begin(), found.end());
   };
   EXPECT_EQ(rows("i:1"), (std::vector<NodeIndex>{0, 1}));
-  // As the first node to have it said.
+  // The size is that of the first node with the image.
   EXPECT_EQ(table.ImageSizeBytes("i:1"), 100);
   table.SetNode(MakeNode("a").Build());
   EXPECT_EQ(table.ImageNodeCount("i:1"), 1);
@@ -286,9 +286,9 @@ TEST(ColumnNodeTable, TheChangeLogIsBounded) {
   EXPECT_EQ(PodsKept(table, before), (std::vector<std::uint32_t>{0, 0}));
 }
 
-// ---- The table that was changed step by step equals one that is made anew. ----
+// ---- The incrementally updated table equals a rebuilt one ----
 
-// What can be seen of the table, by node and without ids.
+// The visible content of the table, by node and without ids.
 std::string Describe(const ColumnNodeTable& table) {
   std::map<std::string, std::string> lines;
   const auto& c = table.columns();
@@ -348,7 +348,7 @@ TEST_P(IncrementalEqualsRebuilt, OverALongLife) {
   };
   std::uint64_t seen = 0;
   std::string before = Describe(table);
-  // Of each row, the classes of its pods when they were looked at last.
+  // The classes of each row's pods when they were last compared.
   std::vector<std::vector<const framework::PodClass*>> classes;
   std::uint64_t looked = table.version();
   for (int step = 0; step < 300; ++step) {
@@ -398,7 +398,7 @@ TEST_P(IncrementalEqualsRebuilt, OverALongLife) {
     for (const auto& [uid, entry] : pods) fresh.AddPod(entry.second);
     const std::string now = Describe(table);
     ASSERT_EQ(now, Describe(fresh)) << "step " << step << ", replay with seed " << GetParam();
-    // What can be seen changes only with the version.
+    // The visible content may only change together with the version.
     if (now != before) {
       ASSERT_GT(table.version(), seen) << "step " << step << ", replay with seed " << GetParam();
     }
@@ -424,7 +424,7 @@ TEST_P(IncrementalEqualsRebuilt, OverALongLife) {
     }
     ASSERT_TRUE(std::is_sorted(table.rows().begin(), table.rows().end()));
   }
-  // Rows are given back: no more of them than names were in use at a time.
+  // Rows are reused: there are at most as many as names were in use at a time.
   EXPECT_LE(table.row_count(), 8u);
 }
 

@@ -44,8 +44,8 @@ const std::string* NamedPodGroups::Find(std::string_view uid) const {
   return member == members_.end() ? nullptr : &member->second.group.name;
 }
 
-// The largest count and priority hold: a gang is never bound with fewer pods than one of them asks for, and the cycle
-// refuses pods whose priorities differ.
+// The largest values apply: a gang is then never bound with fewer pods than any member asks for, and the cycle refuses
+// members of other priorities.
 std::optional<NamedPodGroups::Change> NamedPodGroups::Update(const PodGroupKey& key, Group& group) {
   api::PodGroup object;
   object.metadata.namespace_name = key.namespace_name;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NamedPodGroups: pod groups that plugins name (framework/pod_group_namer.h): who is in which, and the PodGroup that
-// stands for each of them, as if the API server had it. Within turns only.
+// NamedPodGroups: pod groups that plugins name (framework/pod_group_namer.h): their members, and for each group a
+// PodGroup object like one from the API server. Within turns only.
 #pragma once
 
 #include <compare>
@@ -24,23 +24,24 @@ namespace berth::cache {
 
 class NamedPodGroups {
  public:
-  // The PodGroup of a group has come, is another one, or has gone with its last pod (null).
+  // A group's PodGroup was added or changed, or was deleted with its last pod (null).
   struct Change {
     framework::PodGroupKey group;
     std::shared_ptr<const api::PodGroup> object;
   };
 
-  // The pod is in that group: in the first one that was said of it. What it says else counts as it is now.
+  // Records the pod as a member. It stays in the first group that it was recorded in; the other properties are those of
+  // the latest call.
   std::optional<Change> Note(const framework::PodInfo& pod, const framework::NamedPodGroup& named);
-  // Without effect for a pod in no group.
+  // Removes the pod. No effect on a pod in no group.
   std::optional<Change> Forget(std::string_view uid);
-  // What the pod's pod_group_name is; null: it is in none.
+  // The value of the pod's pod_group_name; null: it is in no named group.
   const std::string* Find(std::string_view uid) const;
 
   std::size_t size() const { return groups_.size(); }
 
  private:
-  // What a pod says of its group.
+  // What a pod's annotations say about its group.
   struct Said {
     std::int32_t min_count = 1;
     std::int32_t priority = 0;
@@ -48,7 +49,7 @@ class NamedPodGroups {
     auto operator<=>(const Said&) const = default;
   };
   struct Group {
-    std::map<Said, std::size_t> said;  // how many pods say it
+    std::map<Said, std::size_t> said;  // number of pods with each value
     std::shared_ptr<const api::PodGroup> object;
   };
   struct Member {

@@ -13,10 +13,10 @@ namespace {
 
 using framework::PodClass;
 
-// Writes values one after another, each self-delimiting, so that different values give different bytes.
+// Writes values in a self-delimiting form, so that different sequences of values give different bytes.
 class KeyWriter {
  public:
-  // `buffer` keeps its room from key to key and is longer than the key.
+  // `buffer` keeps its size from key to key and is longer than the key.
   explicit KeyWriter(std::vector<char>& buffer)
       : buffer_(buffer), at_(buffer.data()), end_(buffer.data() + buffer.size()) {}
 
@@ -130,7 +130,7 @@ class KeyWriter {
     Add(constraint.selector);
     Add(constraint.min_domains.has_value());
     AddSigned(constraint.min_domains.value_or(0));
-    // 0: absent.
+    // 0 stands for an absent policy.
     for (const auto& policy : {constraint.node_affinity_policy, constraint.node_taints_policy}) {
       Add(policy ? static_cast<std::uint64_t>(*policy) + 1 : std::uint64_t{0});
     }
@@ -184,24 +184,25 @@ class KeyWriter {
   }
 
   std::vector<char>& buffer_;
-  char* at_;  // in the buffer: what comes next
+  char* at_;  // write position in the buffer
   char* end_;
 };
 
-// Longer keys are rare.
+// Limits on buffers that are kept; longer keys are rare.
 constexpr std::size_t kBufferKept = std::size_t{1} << 20;
 constexpr std::size_t kLatestKeyMax = 4096;
-// A pod with more to say has a class of its own: its key would take as much memory again, and be compared each time.
+// A pod with a longer key has a class of its own, because the key would double its memory and be compared each time.
 constexpr std::size_t kSharedKeyMax = std::size_t{64} << 10;
 
 bool IsEphemeral(const api::Volume& volume) { return volume.source.kind == api::VolumeKind::kEphemeral; }
 
-// What a node taken alone is asked for: PodClass::placement_id. What few pods have follows a mask that says so.
+// The part of the key that belongs to PodClass::placement_id: what one node is checked against. Rare parts are preceded
+// by a mask that tells which are present.
 void WritePlacement(const api::Pod& pod, const api::StringMap& annotations, KeyWriter& key) {
   const api::PodSpec& spec = pod.spec;
   const bool has_volumes = !spec.volumes.empty();
   const bool has_claims = !spec.resource_claims.empty();
-  // Such a volume's claim has a name and an owner made from the pod's own.
+  // The claim of an ephemeral volume has a name and an owner made from the pod's own.
   const bool is_alone = std::any_of(spec.volumes.begin(), spec.volumes.end(), IsEphemeral);
   const bool has_statuses = !pod.status.container_statuses.empty() || pod.status.pod_resources;
   key.Add(static_cast<std::uint64_t>((has_volumes ? 1 : 0) | (has_claims ? 2 : 0) | (is_alone ? 4 : 0) |
@@ -237,7 +238,7 @@ void WritePlacement(const api::Pod& pod, const api::StringMap& annotations, KeyW
   if (pod.status.pod_resources) key.Add(*pod.status.pod_resources);
 }
 
-// What the class has beside that.
+// The part of the key that belongs to the class but not to the placement.
 void WriteRest(const api::Pod& pod, KeyWriter& key) {
   const api::PodSpec& spec = pod.spec;
   const auto& owner = pod.metadata.controller;
@@ -264,7 +265,7 @@ void WriteRest(const api::Pod& pod, KeyWriter& key) {
   if (has_spread) key.AddAll(spec.topology_spread_constraints);
 }
 
-// The key has all that is in the class; a short text takes several times its length.
+// Estimate from the key, which has everything that is in the class; short strings take several times their length.
 std::size_t BytesOf(std::string_view key) { return sizeof(PodClass) + 2 * key.size(); }
 
 }  // namespace
@@ -291,7 +292,7 @@ std::shared_ptr<const PodClass> PodClasses::Classify(const api::Pod& pod) {
   const std::size_t placement_size = writer.key().size();
   WriteRest(pod, writer);
   const std::string_view key = writer.key();
-  // Pods of one class often come one after another.
+  // Successive pods often have the same class.
   if (key == latest_key_) {
     if (auto known = latest_.lock()) return known;
   }
@@ -324,7 +325,8 @@ std::shared_ptr<const PodClass> PodClasses::Classify(const api::Pod& pod) {
 
 void PodClasses::Sweep() {
   absl::erase_if(classes_, [](const auto& entry) { return entry.second.expired(); });
-  // A class of a placement whose latest class is gone keeps its id; the next one to come begins another.
+  // A class keeps its placement id after the placement's entry is erased; the next class of that placement gets a new
+  // id.
   absl::erase_if(placements_, [](const auto& entry) { return entry.second.latest.expired(); });
   sweep_at_ = std::max<std::size_t>(1024, classes_.size() * 2);
   key_bytes_ = 0;

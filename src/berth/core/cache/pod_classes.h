@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PodClasses: finds or makes the class of a pod. Two pods are of one class when nothing that can influence a decision
+// PodClasses: interns the classes of pods. Two pods have the same class if nothing that can influence a decision
 // differs between them. Single-threaded.
 #pragma once
 
@@ -23,22 +23,22 @@ namespace berth::cache {
 
 class PodClasses {
  public:
-  // `annotations`: the keys of those that plugins read, and prefixes, which end with a slash. `release` says how
-  // requests are counted.
+  // `annotations`: the keys of annotations that plugins read; an entry that ends with a slash is a prefix. `release`
+  // determines how requests are counted.
   explicit PodClasses(std::vector<std::string> annotations = {}, const framework::Release& release = {})
       : annotations_(std::move(annotations)), release_(release) {}
 
-  // The pod as the core keeps it. A class lives as long as one of its pods.
+  // Makes the core's form of a pod. A class lives as long as one of its pods.
   framework::PodInfoPtr MakePodInfo(const api::Pod& pod);
 
-  // Forgets classes without a pod, as it does by itself when their number or the bytes of their keys double: they hold
-  // memory until then.
+  // Erases the keys of classes without pods, which hold memory until then. This also happens when the number of classes
+  // or the bytes of their keys have doubled.
   void Sweep();
 
   std::size_t size() const { return classes_.size(); }
 
  private:
-  // Keys of fewer bytes are not worth a sweep.
+  // No sweep is due while the keys take less.
   static constexpr std::size_t kKeyBytesMin = std::size_t{16} << 20;
 
   struct KeyHash {
@@ -53,7 +53,7 @@ class PodClasses {
 
   const std::vector<std::string> annotations_;
   const framework::Release release_;
-  // Keyed by the exact bytes of all that makes the class, so that equal keys are equal classes.
+  // The key contains the exact bytes of everything that makes up the class, so that equal keys mean equal classes.
   Table<std::weak_ptr<const framework::PodClass>> classes_;
   struct Placement {
     std::uint64_t id = 0;
@@ -61,10 +61,10 @@ class PodClasses {
   };
   Table<Placement> placements_;
   std::vector<char> buffer_;  // scratch
-  std::string latest_key_;    // of latest_, the class that was given out last
+  std::string latest_key_;    // key of latest_, the class returned last
   std::weak_ptr<const framework::PodClass> latest_;
   std::size_t sweep_at_ = 1024;
-  std::size_t key_bytes_ = 0;  // of both tables
+  std::size_t key_bytes_ = 0;  // in both tables
   std::size_t sweep_at_bytes_ = kKeyBytesMin;
   std::uint64_t next_id_ = 1;
 };

@@ -69,14 +69,14 @@ TEST(PodClasses, APodIsTheSameAgainFromWhatIsKeptOfIt) {
   const auto again = classes.MakePodInfo(framework::PodOf(*first));
   EXPECT_EQ(again->pod_class, first->pod_class);
   EXPECT_EQ(classes.size(), 1u);
-  // All that is kept of the pod, and no more, is in the object.
+  // PodOf() reconstructs exactly the parts of the pod that are kept.
   EXPECT_EQ(framework::PodOf(*again), framework::PodOf(*first));
   const api::Pod kept = framework::PodOf(*first);
   EXPECT_EQ(kept.spec, pod.spec);
   EXPECT_EQ(kept.status, pod.status);
   pod.metadata.annotations = {{"read.example/a", "y"}};
   EXPECT_EQ(kept.metadata, pod.metadata);
-  // Of one with a node nobody keeps the condition.
+  // The scheduled condition of a pod with a node is not kept.
   pod.spec.node_name = "n";
   pod.status.phase = api::PodPhase::kFailed;
   const auto placed = classes.MakePodInfo(pod);
@@ -339,9 +339,9 @@ TEST(PodClasses, ClassesDieWithTheirPods) {
   const std::weak_ptr<const framework::PodClass> watched = pod->pod_class;
   pod.reset();
   EXPECT_TRUE(watched.expired());
-  // An id is never used again: caches may still hold it.
+  // An id is never reused, because caches may still hold it.
   EXPECT_NE(classes.MakePodInfo(Base())->pod_class->id, id);
-  // Nor do the entries of dead classes pile up.
+  // The entries of classes without pods are erased.
   for (int i = 0; i < 5000; ++i) {
     api::Pod other = Base();
     other.metadata.labels.Set("run", std::to_string(i));
@@ -350,7 +350,7 @@ TEST(PodClasses, ClassesDieWithTheirPods) {
   EXPECT_LE(classes.size(), 1100u);
 }
 
-// Pods of a megabyte, each of another class, created and deleted: neither their keys nor their classes stay.
+// Pods of a megabyte, each of another class, created and deleted: neither their keys nor their classes are kept.
 TEST(PodClasses, LargePodsLeaveNothingBehind) {
   PodClasses classes;
   for (int i = 0; i < 50; ++i) {
@@ -362,7 +362,7 @@ TEST(PodClasses, LargePodsLeaveNothingBehind) {
     EXPECT_GE(info->pod_class->bytes, 1'000'000u);
   }
   EXPECT_EQ(classes.size(), 0u);
-  // Those of middling size are swept by their bytes: a thousand of them are 64 MB.
+  // Keys of medium size are swept by their bytes: a thousand of them take 64 MB.
   for (int i = 0; i < 1000; ++i) {
     api::Pod pod = MakePod("p").Build();
     pod.spec.node_selector = api::StringMap({{"middling", std::string(30'000, 'x') + std::to_string(i)}});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PodGroupStates: which pods each pod group has, and which of them have a node, and the tree that groups form. It
-// follows the cache by itself; of pods without a node and of groups it is told. Within turns only.
+// PodGroupStates: the pods of each pod group, with and without a node, and the tree of groups. The cache keeps it
+// informed of pods with a node; pods without a node and groups are reported by its functions. Within turns only.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class PodGroupStates final : public framework::PodGroups {
  public:
   using Key = framework::PodGroupKey;
 
-  // `objects` must outlive it. Without `has_composites` each PodGroup stands for itself: there are no other groups.
+  // `objects` must outlive it. Without `has_composites` there are no composite groups, and each PodGroup is a root.
   PodGroupStates(const framework::Objects& objects, bool has_composites)
       : objects_(objects), has_composites_(has_composites) {}
 
@@ -42,12 +42,12 @@ class PodGroupStates final : public framework::PodGroups {
   std::uint64_t version() const override { return version_; }
   void AllowWaiting(const Key& group, std::string_view plugin) override;
 
-  // A pod of a group: it has, or has not, a node; or it is gone. Each may be repeated.
+  // The pod of a group has a node, has none, or is gone. Calls may be repeated.
   void SetScheduled(const framework::PodInfoPtr& pod);
   void SetUnscheduled(const framework::PodInfoPtr& pod);
   void Remove(std::string_view uid);
 
-  // The object of a group has been added, changed or removed: it may be null before or after.
+  // The object of a group was added, changed or removed; either argument may be null.
   struct GroupView {
     Key key;
     std::string_view parent_name;
@@ -55,11 +55,10 @@ class PodGroupStates final : public framework::PodGroups {
   };
   void RecordGroup(const GroupView* before, const GroupView* after);
 
-  // While a trial lives, pods that the cache adds, assumes, forgets and removes count as before: none of it need come
-  // true. Trials may be within each other.
+  // During a trial, changes in the cache do not change the counts, because they will be undone. Trials may be nested.
   class Trial {
    public:
-    // Null: there are no groups. `states` must outlive it.
+    // `states` is null when there are no groups; otherwise it must outlive the trial.
     explicit Trial(PodGroupStates* states) : states_(states) {
       if (states_ != nullptr) ++states_->trial_count_;
     }
@@ -73,25 +72,26 @@ class PodGroupStates final : public framework::PodGroups {
     PodGroupStates* const states_;
   };
 
-  // A pod that has a node waits at Permit for the plugin, until it is allowed, or loses its node.
+  // The pod, which has a node, waits at Permit for the plugin until it is allowed or loses its node.
   void RecordWaiting(const framework::PodInfo& pod, std::string_view plugin);
-  // Uid and plugin of those that have been allowed since the last call.
+  // A pod that AllowWaiting() allowed, and the plugin; TakeAllowed() returns those since the last call.
   struct Allowed {
     std::string uid;
     std::string plugin;
   };
   std::vector<Allowed> TakeAllowed() { return std::exchange(allowed_, {}); }
 
-  // Groups with a pod.
+  // Number of groups with pods.
   std::size_t size() const { return states_.size(); }
 
  private:
-  // By uid, so that lists are in the same order each time.
+  // Sorted by uid, so that the order of lists is deterministic.
   using Pods = std::map<std::string, framework::PodInfoPtr, std::less<>>;
   struct State {
     Pods scheduled;
     Pods unscheduled;
-    std::map<std::string, std::vector<std::string>, std::less<>> waiting;  // at Permit: uid to plugins
+    // At Permit: the plugins that each uid waits for.
+    std::map<std::string, std::vector<std::string>, std::less<>> waiting;
   };
 
   const State* Find(const Key& group) const;
@@ -100,8 +100,8 @@ class PodGroupStates final : public framework::PodGroups {
   const framework::Objects& objects_;
   const bool has_composites_;
   absl::flat_hash_map<Key, State> states_;
-  StringHashMap<Key> group_of_uid_;  // of the pods in states_
-  // Of composite groups, whether their objects exist or not: age, name, kind.
+  StringHashMap<Key> group_of_uid_;  // the pods in states_
+  // The children of composite groups, sorted by age, name and kind. The objects of the composite groups need not exist.
   using Child = std::tuple<std::optional<Time>, std::string, bool>;
   absl::flat_hash_map<Key, std::set<Child>> children_;
   std::vector<Allowed> allowed_;

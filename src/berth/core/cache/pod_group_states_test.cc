@@ -105,7 +105,7 @@ TEST_F(PodGroupStatesTest, GroupsInACircleHaveNoRoot) {
   AddComposite("a", "b");
   AddComposite("b", "a");
   EXPECT_FALSE(states_.RootOf({"default", "leaf"}));
-  // Nor does it take forever to go through what is within them.
+  // A cycle of parents does not make LeavesOf() run forever.
   EXPECT_LE(framework::LeavesOf(states_, {"default", "a", true}).size(), std::size_t{framework::kPodGroupDepthMax});
   AddComposite("self", "self");
   EXPECT_FALSE(states_.RootOf({"default", "self", true}));
@@ -154,7 +154,7 @@ TEST_F(PodGroupStatesTest, WaitingPodsAreAllowedOnce) {
   EXPECT_TRUE(states_.TakeAllowed().empty());
 }
 
-// As after a wait at Permit that has timed out, and after a deletion.
+// As after a Permit time-out and after a deletion.
 TEST_F(PodGroupStatesTest, PodsThatLoseTheirNodeWaitNoLonger) {
   for (const char* name : {"a", "b"}) {
     const PodInfoPtr pod = Pod(name, "n1");

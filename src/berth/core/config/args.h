@@ -21,7 +21,7 @@ struct ResourceSpec {
   bool operator==(const ResourceSpec&) const = default;
 };
 
-// cpu and memory, each with weight 1.
+// CPU and memory, each with weight 1.
 std::vector<ResourceSpec> DefaultResources();
 
 struct UtilizationShapePoint {
@@ -35,7 +35,7 @@ enum class ScoringStrategyType : std::uint8_t { kLeastAllocated, kMostAllocated,
 struct ScoringStrategy {
   ScoringStrategyType type = ScoringStrategyType::kLeastAllocated;
   std::vector<ResourceSpec> resources = DefaultResources();
-  // requestedToCapacityRatio.shape: present exactly with kRequestedToCapacityRatio.
+  // requestedToCapacityRatio.shape: set if and only if the type is kRequestedToCapacityRatio.
   std::optional<std::vector<UtilizationShapePoint>> shape;
   bool operator==(const ScoringStrategy&) const = default;
 };
@@ -63,7 +63,7 @@ struct InterPodAffinityArgs {
   bool operator==(const InterPodAffinityArgs&) const = default;
 };
 
-// A default constraint; it has no label selector, which is deduced for each pod.
+// A default constraint. Its label selector is derived for each pod.
 struct TopologySpreadConstraint {
   std::int32_t max_skew = 0;
   std::string topology_key;
@@ -99,7 +99,7 @@ struct DynamicResourcesArgs {
   bool operator==(const DynamicResourcesArgs&) const = default;
 };
 
-// Arguments of a plugin that upstream does not know: its factory reads them.
+// Arguments of a plugin that is not upstream's; its factory reads them.
 struct RawArgs {
   std::string json;
   bool operator==(const RawArgs&) const = default;

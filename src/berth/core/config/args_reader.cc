@@ -78,7 +78,7 @@ bool ArgsReader::IsBad(std::string_view field) const {
 }
 
 void ArgsReader::Required(std::string_view field) {
-  reader_.Find(field);  // so that it is one of those that are known
+  reader_.Find(field);  // marks the field as known
   Note(field, [&] { reader_.errors().Required(reader_.PathOf(field)); });
 }
 

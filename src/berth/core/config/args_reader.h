@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// framework::PluginArgs over what a configuration holds. Thread-compatible.
+// Implements framework::PluginArgs for a value in a configuration. Thread-compatible.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace berth::config {
 
 class ArgsReader final : public framework::PluginArgs {
  public:
-  // `value` and `errors` must outlive it. What nobody asked for is noted when it is destroyed.
+  // `value` and `errors` must outlive it. Its destructor reports unknown fields.
   ArgsReader(const codec::json::value& value, std::string path, FieldErrors& errors)
       : reader_(value, std::move(path), errors) {}
 
@@ -42,7 +42,7 @@ class ArgsReader final : public framework::PluginArgs {
   void Invalid(std::string_view field, std::string_view message) override;
 
  private:
-  // Remembers the field when `read` notes an error.
+  // Records the field if `read` reports an error.
   template <typename ReadOne>
   void Note(std::string_view field, ReadOne read) {
     const std::size_t before = reader_.errors().count();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any text is a configuration or an error: loading, checking and expanding must not crash, hang or eat the memory.
+// Any text is a configuration or an error: loading, checking and expanding must not crash, hang or exhaust memory.
 #include <cstdint>
 #include <string_view>
 
@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   (void)ValidateConfiguration(*configuration);
-  // Every name is a plugin of every point, so that the expansion gets as far as it can.
+  // Every name is a plugin with all points, so that as much as possible is expanded.
   (void)ExpandProfiles(configuration->profiles, [](std::string_view) { return ExtensionPointSet().set(); });
   return 0;
 }

@@ -31,7 +31,7 @@ Plugins DefaultPlugins(const FeatureGates& gates) {
       {"VolumeZone"},
       {"PodTopologySpread", 2},
       {"InterPodAffinity", 2},
-      // Before DefaultPreemption: freeing an idle claim costs less than evicting a pod.
+      // DynamicResources comes before DefaultPreemption, because freeing an idle claim costs less than evicting a pod.
       {"DynamicResources", 2},
       {"DefaultPreemption"},
       {"NodeResourcesBalancedAllocation", 1},
@@ -57,8 +57,8 @@ PluginSet MergePluginSet(const PluginSet& defaults, const PluginSet& custom) {
   merged.disabled = custom.disabled;
   merged.disabled.insert(merged.disabled.end(), defaults.disabled.begin(), defaults.disabled.end());
 
-  // Of a name that the user enables twice the later entry replaces the default, and the earlier one is appended: the
-  // expansion then refuses the doubled name, as upstream does.
+  // If the user enables a name twice, the later entry replaces the default and the earlier one is appended. As in
+  // upstream, the expansion then refuses the duplicate.
   std::map<std::string_view, std::size_t> custom_index;
   for (std::size_t i = 0; i < custom.enabled.size(); ++i) custom_index[custom.enabled[i].name] = i;
 
@@ -89,7 +89,7 @@ PluginArgs DefaultArgs(std::string_view plugin, const FeatureGates& gates) {
   if (plugin == "DefaultPreemption") return DefaultPreemptionArgs{};
   if (plugin == "VolumeBinding") {
     VolumeBindingArgs args;
-    // Nodes with room score high, which spreads volumes.
+    // Nodes with free capacity score high, which spreads volumes.
     if (gates.Enabled("StorageCapacityScoring")) args.shape = {{0, 10}, {100, 0}};
     return args;
   }

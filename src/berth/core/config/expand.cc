@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kNodeScoreMax = 100;
 
-// The order in which upstream builds its lists; it decides which of several errors is reported.
+// The order in which upstream builds its lists. It determines which of several errors is reported.
 constexpr std::array<ExtensionPoint, kExtensionPointCount> kConstructionOrder = {
     ExtensionPoint::kPreFilter,
     ExtensionPoint::kFilter,
@@ -33,13 +33,13 @@ constexpr std::array<ExtensionPoint, kExtensionPointCount> kConstructionOrder = 
     ExtensionPoint::kPlacementScore,
     ExtensionPoint::kPodGroupPostFilter,
 };
-// A point that is forgotten would leave the first one in its place.
+// An array that omits a point would contain the first enumerator twice.
 static_assert(std::count(kConstructionOrder.begin(), kConstructionOrder.end(), ExtensionPoint{}) == 1,
               "each extension point has its place in the order");
 
 std::string TypeName(ExtensionPoint point) { return std::string(ToString(point)) + "Plugin"; }
 
-// Upstream's words; the nearest name comes after them.
+// Upstream's message, with the nearest name appended.
 Error DoesNotExist(ExtensionPoint point, std::string_view name, std::span<const std::string_view> known) {
   std::string text = TypeName(point) + ' ' + GoQuoted(name) + " does not exist";
   if (const std::string_view nearest = NearestName(name, known); !nearest.empty())
@@ -71,7 +71,7 @@ class Expansion {
 
   const std::set<std::string>& names() const { return names_; }
 
-  // Every plugin listed at a point exists, implements it, and is listed once.
+  // Checks that every plugin listed at a point exists, implements it, and is listed once.
   Expected<void> CheckListed(ExtensionPoint point) const {
     std::set<std::string_view> seen;
     for (const PluginRef& plugin : plugins_.points[point].enabled) {
@@ -85,8 +85,8 @@ class Expansion {
     return {};
   }
 
-  // The names at a point, in order: those listed there that are in multiPoint too, those of multiPoint alone, the rest
-  // of those listed there.
+  // The names at a point, in order: those in both the point's set and multiPoint, those in multiPoint only, then the
+  // rest of the point's set.
   Expected<std::vector<std::string>> Expand(ExtensionPoint point) const {
     const PluginSet& set = plugins_.points[point];
     std::vector<std::string> listed;
@@ -118,8 +118,8 @@ class Expansion {
     return order;
   }
 
-  // A plugin's weight at Score, or PlacementScore: the one given there goes before multiPoint's, and 0 is 1. `what`:
-  // the plugins as an error names them.
+  // The plugins' weights at Score or PlacementScore. A weight at the point takes precedence over one in multiPoint, and
+  // 0 counts as 1. `what`: the word for these plugins in errors.
   Expected<std::map<std::string, std::int64_t>> Weights(ExtensionPoint point, std::string_view what) const {
     std::map<std::string, std::int64_t> weights;
     std::int64_t total = 0;
@@ -129,7 +129,7 @@ class Expansion {
         if (found == implemented_.end() || !found->second.test(static_cast<std::size_t>(point))) continue;
         const std::int64_t weight = plugin.weight == 0 ? 1 : plugin.weight;
         if (!weights.emplace(plugin.name, weight).second) continue;
-        // As in Go, where a difference that is too large wraps: behind a sum below zero every plugin is refused.
+        // The difference wraps as in Go: after a negative sum every plugin is refused.
         std::int64_t score_max = 0;
         std::int64_t room = 0;
         static_cast<void>(__builtin_sub_overflow(std::numeric_limits<std::int64_t>::max(), total, &room));

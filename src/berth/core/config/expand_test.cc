@@ -20,7 +20,7 @@ ExtensionPointSet Points(std::initializer_list<ExtensionPoint> points) {
   return set;
 }
 
-// What upstream's plugins implement.
+// The extension points of upstream's plugins.
 const std::map<std::string, ExtensionPointSet, std::less<>>& Registry() {
   static const std::map<std::string, ExtensionPointSet, std::less<>> registry = {
       {"SchedulingGates", Points({kPreEnqueue})},
@@ -78,7 +78,7 @@ Profile MakeProfile(Plugins plugins = {}, std::string name = "s") {
   return profile;
 }
 
-// A profile of these sets alone, with what every profile needs.
+// A profile with these sets only, and the plugins that every profile needs.
 Profile Bare(std::vector<PluginRef> multi_point, PluginSet score = {}) {
   Profile profile;
   profile.scheduler_name = "s";
@@ -151,7 +151,7 @@ TEST(ExpandTest, OrderAndWeights) {
   }
 }
 
-// As upstream, whose check for an overflow wraps there.
+// As in upstream, whose check for overflow wraps.
 TEST(ExpandTest, BehindASumBelowZeroNoScorePluginIsTaken) {
   const auto error = [](const std::vector<PluginRef>& multi_point, const PluginSet& score) {
     const auto expanded = ExpandProfile(Bare(multi_point, score), LookUp);

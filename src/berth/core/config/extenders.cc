@@ -14,7 +14,7 @@
 namespace berth::config {
 namespace {
 
-// Native resources have no domain, or one of Kubernetes' own; an extended one can be counted by a quota, as
+// Native resources have no domain, or one of Kubernetes' own. An extended resource must be valid in a quota, as
 // "requests.NAME".
 bool IsExtendedResource(const std::string& name) {
   if (name.find('/') == std::string::npos || name.find("kubernetes.io/") != std::string::npos) return false;
@@ -100,7 +100,7 @@ void CheckExtenders(FieldErrors& errors, std::span<const Extender> extenders) {
       CheckManagedResource(errors, at, name);
       if (!managed.insert(name).second) errors.Invalid(at, name, "duplicate extender managed resource name");
     }
-    // Upstream takes it, and waits for ever.
+    // Upstream accepts a negative time-out and waits forever.
     if (extender.http_timeout < Duration::zero()) {
       errors.Invalid(path + ".httpTimeout", FormatGoDuration(extender.http_timeout),
                      "must not be negative: an extender that hangs would stop all scheduling");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `extenders` of a KubeSchedulerConfiguration: HTTP services that have a say in scheduling (docs/plugins/extenders.md).
+// `extenders` of a KubeSchedulerConfiguration: HTTP services that take part in scheduling (docs/plugins/extenders.md).
 // Plain values.
 #pragma once
 
@@ -27,7 +27,7 @@ struct ExtenderTls {
   std::string cert_file;
   std::string key_file;
   std::string ca_file;
-  // PEM in base64, as the file has it; each counts before its file.
+  // PEM in base64, as in the file; each takes precedence over the file of the same name.
   std::string cert_data;
   std::string key_data;
   std::string ca_data;
@@ -44,7 +44,7 @@ struct Extender {
   static constexpr Duration kDefaultTimeout = std::chrono::seconds(5);
 
   std::string url_prefix;
-  // A verb that is empty: the extender is not asked.
+  // With an empty verb the extender is not asked.
   std::string filter_verb;
   std::string preempt_verb;
   std::string prioritize_verb;
@@ -60,28 +60,28 @@ struct Extender {
 
   // "URL/verb".
   std::string UrlOf(std::string_view verb) const;
-  // Whether it has a say about nodes: it filters or prioritizes.
+  // Whether it filters or prioritizes nodes.
   bool JudgesNodes() const { return !filter_verb.empty() || !prioritize_verb.empty(); }
-  // Whether the nodes that it judges are sent to it as whole objects, and not by name.
+  // Whether nodes are sent to it as whole objects instead of names.
   bool GetsWholeNodes() const { return JudgesNodes() && !node_cache_capable; }
   // Whether scheduling cycles ask it.
   bool IsAskedInCycles() const { return JudgesNodes() || !preempt_verb.empty(); }
-  // Whether it is asked about such pods: all, or those with a container that asks for one of its resources. Upstream
-  // looks at limits as well; the API server makes each limit a request where the pod has none.
+  // Whether it is asked about this pod: about all pods, or about pods with a container that requests one of its
+  // resources. Upstream also looks at limits; the API server turns each limit into a request if the pod has none.
   bool IsInterested(const api::PodSpec& pod) const;
 };
 
 // Reads the field `extenders`.
 void ReadExtenders(ObjectReader& reader, std::vector<Extender>& out);
 
-// Upstream's checks, in its words, and what berth cannot do.
+// Upstream's checks in its words, and checks for what berth does not support.
 void CheckExtenders(FieldErrors& errors, std::span<const Extender> extenders);
 
-// In the order in which they are asked: those that may be ignored after the others.
+// In call order: ignorable extenders after the others.
 std::vector<Extender> InCallOrder(const std::vector<Extender>& extenders);
 
-// The resources that extenders want the scheduler to ignore replace NodeResourcesFit's own ignoredResources, in each
-// profile. As upstream fails where a profile has no arguments of that plugin.
+// Makes NodeResourcesFit's ignoredResources in each profile the resources that extenders want the scheduler to ignore.
+// As upstream, fails if a profile has no arguments for that plugin.
 Expected<void> IgnoreResources(std::span<const Extender> extenders, std::vector<Profile>& profiles);
 
 }  // namespace berth::config

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of FeatureGates, of all releases that berth follows together. tests/e2e/gates, a program that is linked with
-// kube-scheduler, prints those of one release.
+// The table of FeatureGates for all followed releases. tests/e2e/gates, a program linked with kube-scheduler, prints
+// the rows of one release.
 #pragma once
 
 #include <span>
@@ -9,12 +9,12 @@
 
 namespace berth::config {
 
-// By name.
+// Sorted by name.
 std::span<const GateRow> FeatureGateTable();
 
 struct GateDependency {
   std::string_view name;
-  std::string_view needs;  // gates, separated by spaces
+  std::string_view needs;  // gate names, separated by spaces
   int first_release = framework::kOldestRelease;
   int last_release = framework::kNewestRelease;
 

@@ -23,7 +23,7 @@ struct Effect {
   GateEffect effect;
   bool only = false;
   std::string_view why;
-  int first_release = framework::kOldestRelease;  // kSwitched: in older ones the gate is not to be had
+  int first_release = framework::kOldestRelease;  // kSwitched: older releases do not have the gate
 };
 
 constexpr GateEffect kEither = GateEffect::kEither;
@@ -35,7 +35,7 @@ constexpr std::string_view kPodGroups = "berth does not have this part of pod gr
 constexpr std::string_view kOldPodGroups = "berth has pod groups as in Kubernetes 1.37, and not those of 1.36";
 constexpr std::string_view kNotHere = "berth does not have this feature";
 
-// Of the gates that kube-scheduler's own code reads; all others have no effect on it. By name.
+// The gates that kube-scheduler's own code reads; all others have no effect on it. Sorted by name.
 constexpr auto kEffects = std::to_array<Effect>({
     {"AllAlpha", kSwitched},
     {"AllBeta", kSwitched},
@@ -96,7 +96,7 @@ const Effect* FindEffect(std::string_view gate) {
   return found == kEffects.end() ? nullptr : &*found;
 }
 
-// Whether both of its values can be had.
+// Whether both of its values are available.
 bool IsHad(const Effect& effect, int release_minor) {
   return effect.effect != GateEffect::kOnly && effect.first_release <= release_minor;
 }
@@ -122,7 +122,7 @@ int MinorOf(std::string_view version) {
   return minor;
 }
 
-// "1.36 beta on locked", "1.37 beta on min 1.37"
+// Parses a stage: "1.36 beta on locked", "1.37 beta on min 1.37".
 GateSpec ParseSpec(std::string_view text) {
   GateSpec spec;
   spec.minor = MinorOf(NextWord(text, ' '));
@@ -139,7 +139,7 @@ GateSpec ParseSpec(std::string_view text) {
   return spec;
 }
 
-// `compatible_minor` is the version of the oldest component.
+// The gate's state in `minor`. `compatible_minor` is the version of the oldest component.
 GateSpec SpecOf(const GateRow& row, int minor, int compatible_minor = std::numeric_limits<int>::max()) {
   GateSpec at;
   for (std::string_view stages = row.stages; !stages.empty();) {
@@ -202,7 +202,7 @@ Expected<void> Result(const std::vector<std::string>& errors) {
 
 std::string Assigned(std::string_view gate, bool value) { return std::string(gate) + (value ? "=true" : "=false"); }
 
-// "Name=bool" of all values of the flag; later ones count.
+// Parses "Name=bool" lists of all occurrences of the flag; later ones take precedence.
 Expected<std::map<std::string, bool, std::less<>>> ReadAssignments(const std::vector<std::string>& values) {
   std::map<std::string, bool, std::less<>> typed;
   bool has_prefix = false;
@@ -259,7 +259,7 @@ Expected<FeatureGates> FeatureGates::Parse(const FeatureGateSettings& settings) 
   BERTH_ASSIGN_OR_RETURN(const auto typed, ReadAssignments(settings.gates));
   BERTH_RETURN_IF_ERROR(gates.ReadGates(typed));
   BERTH_RETURN_IF_ERROR(Result(gates.MissingDependencies()));
-  // Of the gates that AllAlpha and AllBeta switch nobody has asked for any one by name.
+  // These gates were switched by AllAlpha or AllBeta and not by name: berth keeps the value that it has.
   std::string kept;
   for (const Effect& effect : kEffects) {
     const auto set = gates.set_.find(effect.gate);

@@ -50,8 +50,8 @@ TEST(FeatureGates, AcceptsWhatUpstreamAccepts) {
            {"OpportunisticBatching=false"},
            {"kube:WatchListClient=false,kube:OpportunisticBatching=f"},
            {" OpportunisticBatching = T ,"},
-           {"SchedulerQueueingHints=true", "DRAAdminAccess=1"},            // locked to it
-           {"CPUManagerPolicyAlphaOptions=true,WindowsHostNetwork=true"},  // another component's
+           {"SchedulerQueueingHints=true", "DRAAdminAccess=1"},            // locked to this value
+           {"CPUManagerPolicyAlphaOptions=true,WindowsHostNetwork=true"},  // gates of another component
            {"OpportunisticBatching=false", "OpportunisticBatching=true"},
            {"AllAlpha=false"},
            {"AllBeta=true"},
@@ -123,10 +123,10 @@ TEST(FeatureGates, AllGatesKeepWhatIsHadInOneWayAlone) {
   const FeatureGates off = GatesOf({"AllBeta=false"});
   EXPECT_TRUE(off.Enabled("DRAPrioritizedList"));
   EXPECT_FALSE(off.Enabled("OpportunisticBatching"));
-  // By name it is refused, whatever else the list has.
+  // If it is named, it is refused whatever else the list has.
   EXPECT_EQ(ErrorOf({.gates = {"AllBeta=true,CoordinatedLeaderElection=true"}}),
             "--feature-gates: CoordinatedLeaderElection=true cannot be had: berth does not have this feature");
-  // Upstream's dependencies hold for what upstream would switch.
+  // Upstream's dependencies apply to the gates that upstream would switch.
   EXPECT_NE(ErrorOf({.release_minor = 37, .gates = {"AllAlpha=true"}})
                 .find("CompositePodGroup is enabled, but depends on features that are disabled: [GenericWorkload]"),
             std::string::npos);
@@ -168,14 +168,14 @@ TEST(FeatureGates, EachReleaseHasItsOwn) {
   EXPECT_EQ(ErrorOf({.gates = {"GenericWorkload=true"}}),
             "--feature-gates: GenericWorkload=true cannot be had: berth has pod groups as in Kubernetes 1.37, and not "
             "those of 1.36");
-  // Only the emulated version counts for defaults.
+  // Defaults depend on the emulated version only.
   const auto emulating = FeatureGates::Parse({.release_minor = 37, .emulated_versions = {"1.36"}});
   ASSERT_TRUE(emulating.ok());
   EXPECT_FALSE(emulating->FollowedRelease().scores_storage_capacity);
   EXPECT_EQ(emulating->FollowedRelease().minor, 37);
   EXPECT_EQ(ErrorOf({.release_minor = 37, .emulated_versions = {"1.33"}}),
             "--emulated-version: 1.33 should be from 1.34 to 1.37");
-  // One that needs all components to be of 1.37.
+  // A gate that needs all components to be at least 1.37.
   EXPECT_FALSE(FeatureGates(37).Enabled("DRAFractionalCapacityRange"));
 }
 
@@ -193,7 +193,7 @@ TEST(FeatureGates, TheTableIsInOrderAndComplete) {
       const auto spec = FeatureGates::SpecAt(row.name, release);
       ASSERT_TRUE(spec) << row.name;
       EXPECT_NE(spec->stage, GateStage::kPreAlpha) << row.name;
-      // What berth has is what the gate is by default, but for what docs/reference/versions.md says is missing.
+      // berth has the behaviour of each gate's default, except for what docs/reference/versions.md lists as missing.
       if (FeatureGates::EffectOf(row.name) != GateEffect::kOnly) continue;
       EXPECT_NE(FeatureGates::WhyOf(row.name), "") << row.name;
       if (release == 37 && row.name == "DRADeviceTaintRules") continue;

@@ -8,7 +8,7 @@
 namespace berth::config {
 namespace {
 
-// More are not listed: a broken file repeats itself.
+// Limit on listed errors, because a broken file repeats the same ones.
 constexpr std::size_t kMessagesMax = 20;
 constexpr std::size_t kShownTextMax = 128;
 
@@ -18,7 +18,7 @@ void FieldErrors::Add(std::string_view path, std::string_view message) {
   std::string text(path);
   if (!text.empty()) text += ": ";
   text += message;
-  // Keys of the document are in paths, whatever they hold.
+  // Paths contain keys of the document, which may have control characters.
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
   }

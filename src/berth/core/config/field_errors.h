@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The errors of one configuration, each with its field path, worded as upstream's field errors. Plain values.
+// The errors of a configuration, each with its field path, in the words of upstream's field errors. Plain values.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace berth::config {
 
 class FieldErrors {
  public:
-  // "path: message"; the same one twice counts once.
+  // Adds "path: message", unless it is there already.
   void Add(std::string_view path, std::string_view message);
   void Invalid(std::string_view path, std::int64_t value, std::string_view message);
   void Invalid(std::string_view path, std::string_view value, std::string_view message);
@@ -24,10 +24,10 @@ class FieldErrors {
   void Forbidden(std::string_view path, std::string_view message);
   void NotSupported(std::string_view path, std::string_view value, std::initializer_list<std::string_view> supported);
 
-  // How many have been noted.
+  // Number of errors.
   std::size_t count() const { return messages_.size(); }
 
-  // Success, the one error, or "[a, b]".
+  // Success, the only error, or "[a, b]".
   Expected<void> Result() const;
 
  private:

@@ -47,7 +47,7 @@ void ReadShape(ObjectReader& reader, std::string_view key, std::optional<std::ve
   });
 }
 
-// An empty list leaves the defaults; a weight that is unset or 0 is 1.
+// An empty list leaves the defaults; a weight that is unset or 0 becomes 1.
 void ReadResources(ObjectReader& reader, std::vector<ResourceSpec>& out) {
   std::vector<ResourceSpec> resources;
   reader.List("resources", [&](const json::value& item, const std::string& path) {
@@ -73,7 +73,7 @@ void ReadArgs(ObjectReader& reader, NodeResourcesFitArgs& out) {
     } else if (type == "RequestedToCapacityRatio") {
       out.scoring_strategy.type = ScoringStrategyType::kRequestedToCapacityRatio;
     } else if (const json::value* value = strategy.Find("type"); value == nullptr || value->is_string()) {
-      // Upstream has a default for the whole strategy only: one without a type is refused.
+      // Upstream only has a default for the whole strategy: a strategy without a type is refused.
       strategy.errors().NotSupported(strategy.PathOf("type"), type,
                                      {"LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"});
     }
@@ -128,7 +128,7 @@ void ReadArgs(ObjectReader& reader, DefaultPreemptionArgs& out) {
 
 void ReadArgs(ObjectReader& reader, VolumeBindingArgs& out) {
   reader.Read("bindTimeoutSeconds", out.bind_timeout_seconds);
-  // An empty one leaves the default, where there is one.
+  // An empty shape leaves the default, if there is one.
   std::optional<std::vector<UtilizationShapePoint>> shape;
   ReadShape(reader, "shape", shape);
   if (shape && !(shape->empty() && out.shape)) out.shape = std::move(shape);
@@ -149,7 +149,7 @@ void ReadPluginConfig(const json::value& item, const std::string& path, const Fe
       [&](auto& target) {
         using Args = std::decay_t<decltype(target)>;
         if constexpr (std::is_same_v<Args, std::monostate> || std::is_same_v<Args, RawArgs>) {
-          // Handled below: changing the variant's type from inside its visitor would pull the ground from under it.
+          // Handled below: assigning another alternative inside std::visit would destroy the value being visited.
         } else if (args != nullptr) {
           ObjectReader fields(*args, reader.PathOf("args"), errors);
           CheckType(fields, kApiVersion, out.name + "Args", true);
@@ -184,16 +184,16 @@ void ReadPluginSet(ObjectReader& plugins, std::string_view key, PluginSet& out) 
   });
 }
 
-// A point of the gate, which is off: nothing may be enabled there.
+// A point whose feature gate is off: nothing may be enabled there.
 void ReadGatedPluginSet(ObjectReader& plugins, std::string_view key) {
-  PluginSet set;  // what is disabled at a point without plugins says nothing
+  PluginSet set;  // disabling at a point without plugins has no effect
   ReadPluginSet(plugins, key, set);
   if (set.enabled.empty()) return;
   plugins.errors().Forbidden(plugins.PathOf(key) + ".enabled",
                              "must be empty: the feature gate TopologyAwareWorkloadScheduling is off");
 }
 
-// Whether the profile names its scheduler, even if by an empty name.
+// Returns whether the profile has a schedulerName, even an empty one.
 bool ReadProfile(const json::value& item, const std::string& path, const FeatureGates& gates, FieldErrors& errors,
                  Profile& out) {
   ObjectReader reader(item, path, errors);
@@ -221,7 +221,7 @@ bool ReadProfile(const json::value& item, const std::string& path, const Feature
 }
 
 void ReadLeaderElection(ObjectReader& reader, LeaderElection& out) {
-  // What is unset, zero or empty takes its default.
+  // Unset, zero and empty values take the default.
   const auto read = [&](std::string_view key, auto& target) {
     std::decay_t<decltype(target)> value{};
     reader.Read(key, value);
@@ -256,7 +256,7 @@ void ReadConfiguration(const json::value& document, const FeatureGates& gates, F
   reader.Object("leaderElection", [&](ObjectReader& fields) { ReadLeaderElection(fields, out.leader_election); });
   reader.Object("clientConnection", [&](ObjectReader& fields) { ReadClientConnection(fields, out.client_connection); });
   reader.Read("enableProfiling", out.enable_profiling);
-  // Unset, it follows enableProfiling.
+  // The default is the value of enableProfiling.
   out.enable_contention_profiling = out.enable_profiling;
   reader.Read("enableContentionProfiling", out.enable_contention_profiling);
   reader.Read("percentageOfNodesToScore", out.percentage_of_nodes_to_score);
@@ -274,10 +274,10 @@ void ReadConfiguration(const json::value& document, const FeatureGates& gates, F
   ReadExtenders(reader, out.extenders);
 }
 
-// As kube-scheduler, whose YAML parser takes no notice of further documents.
+// As kube-scheduler, whose YAML parser ignores further documents.
 Expected<json::value> FirstDocument(std::string_view text) {
   BERTH_ASSIGN_OR_RETURN(std::vector<json::value> documents, codec::ParseYamlStream(text));
-  if (documents.empty()) return codec::ParseYaml(text);  // says what is missing
+  if (documents.empty()) return codec::ParseYaml(text);  // returns the error for an empty text
   return std::move(documents.front());
 }
 

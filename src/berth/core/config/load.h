@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading KubeSchedulerConfiguration from YAML or JSON, strictly: an unknown field, a doubled key, a wrong type or a
+// Reads a KubeSchedulerConfiguration from YAML or JSON, strictly: an unknown field, a duplicate key, a wrong type or a
 // wrong apiVersion or kind is an error with its field path; several are listed as "[a, b]".
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace berth::config {
 
-// Decodes and applies the defaults. Values are checked by ValidateConfiguration, once flags have been applied to them.
-// `gates` decide about some defaults.
+// Decodes the text and applies defaults, some of which depend on `gates`. ValidateConfiguration checks values later,
+// after flags were applied to them.
 Expected<KubeSchedulerConfiguration> LoadConfiguration(std::string_view text, const FeatureGates& gates = {});
 
 }  // namespace berth::config

@@ -91,7 +91,7 @@ extenders: []
   EXPECT_EQ(configuration.parallelism, 4);
   EXPECT_FALSE(configuration.leader_election.leader_elect);
   EXPECT_EQ(configuration.leader_election.lease_duration, std::chrono::seconds(30));
-  EXPECT_EQ(configuration.leader_election.renew_deadline, std::chrono::seconds(10));  // zero is unset
+  EXPECT_EQ(configuration.leader_election.renew_deadline, std::chrono::seconds(10));  // zero counts as unset
   EXPECT_EQ(configuration.leader_election.resource_name, "mine");
   EXPECT_EQ(configuration.leader_election.resource_namespace, "kube-system");
   EXPECT_EQ(configuration.client_connection.kubeconfig, "/k");
@@ -208,8 +208,8 @@ profiles:
 )");
   const Plugins& plugins = configuration.profiles[0].plugins;
   const auto& enabled = plugins.multi_point.enabled;
-  EXPECT_EQ(enabled.size(), DefaultPlugins().multi_point.enabled.size());  // one left out, one new
-  EXPECT_EQ(enabled[4], (PluginRef{"TaintToleration", 5}));                // in place, with the user's weight
+  EXPECT_EQ(enabled.size(), DefaultPlugins().multi_point.enabled.size());  // one disabled, one added
+  EXPECT_EQ(enabled[4], (PluginRef{"TaintToleration", 5}));                // in its place, with the user's weight
   EXPECT_EQ(enabled.back(), (PluginRef{"Mine", 9}));
   EXPECT_EQ(plugins.multi_point.disabled, (std::vector<std::string>{"ImageLocality"}));
   EXPECT_EQ(plugins.points[ExtensionPoint::kScore].enabled, (std::vector<PluginRef>{{"NodeResourcesFit", 4}}));
@@ -419,7 +419,7 @@ TEST(ValidateTest, PluginArguments) {
   struct Case {
     const char* plugin;
     const char* args;
-    const char* want;  // behind "profiles[0].pluginConfig[0].args."
+    const char* want;  // without the prefix "profiles[0].pluginConfig[0].args."
   };
   const Case cases[] = {
       {"DefaultPreemption", "{minCandidateNodesPercentage: 101}",

@@ -86,7 +86,7 @@ std::optional<std::int64_t> ObjectReader::FindInteger(std::string_view key, std:
   }
   std::optional<std::int64_t> number;
   if (value->is_int64()) number = value->get_int64();
-  // A float without a fraction is an integer, as upstream's way over YAML makes it.
+  // A double without a fraction is an integer, as in upstream, where YAML is converted to JSON.
   if (value->is_double()) {
     const double real = value->get_double();
     if (std::trunc(real) == real && std::abs(real) < 0x1p63) number = static_cast<std::int64_t>(real);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strict decoding of a JSON document: each field is asked for by name, what nobody asked for is unknown, and every
-// failure is noted with its field path, so that one run reports them all. For load.cc; thread-compatible.
+// Strict decoding of a JSON document: fields are read by name, fields that were not read are unknown, and every error
+// is recorded with its field path, so that one run reports all of them. Thread-compatible.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +17,15 @@
 
 namespace berth::config {
 
-// "a whole number", "a list" ...: what a value is, for messages.
+// The value's type for messages: "a whole number", "a list" ...
 std::string_view Describe(const codec::json::value& value);
 
-// One JSON object. Absent fields and null leave the target as it is.
+// Reads one JSON object. Absent fields and nulls leave the target unchanged.
 class ObjectReader {
  public:
-  // A value that is no object is noted as an error; null is an empty object. `value` and `errors` must outlive this.
+  // A value that is not an object is an error; null counts as an empty object. `value` and `errors` must outlive this.
   ObjectReader(const codec::json::value& value, std::string path, FieldErrors& errors);
-  // Notes the fields that nobody asked for.
+  // Reports the fields that were not read.
   ~ObjectReader();
   ObjectReader(const ObjectReader&) = delete;
   ObjectReader& operator=(const ObjectReader&) = delete;
@@ -40,7 +40,7 @@ class ObjectReader {
   void Read(std::string_view key, std::int32_t& out);
   void Read(std::string_view key, std::int64_t& out);
   void Read(std::string_view key, double& out);
-  void Read(std::string_view key, Duration& out);  // Go's duration text
+  void Read(std::string_view key, Duration& out);  // in the syntax of Go's time.Duration
   void Read(std::string_view key, std::vector<std::string>& out);
 
   template <typename T>
@@ -51,7 +51,7 @@ class ObjectReader {
     out = std::move(value);
   }
 
-  // visit(reader) for an object, visit(item, path) for each item of a list.
+  // Calls visit(reader) for an object, or visit(item, path) for each item of a list.
   template <typename Visit>
   void Object(std::string_view key, Visit visit) {
     const codec::json::value* value = Find(key);

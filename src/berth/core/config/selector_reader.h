@@ -10,10 +10,10 @@
 
 namespace berth::config {
 
-// A list of {key, operator, values}, as selectors of nodes and of labels have them. Nothing is validated.
+// A list of {key, operator, values} as in node and label selectors. Does not validate it.
 void ReadRequirements(ObjectReader& reader, std::string_view key, std::vector<api::Requirement>& out);
 
-// metav1.LabelSelector. Nothing is validated.
+// A metav1.LabelSelector. Does not validate it.
 void ReadLabelSelector(ObjectReader& reader, api::LabelSelector& out);
 
 }  // namespace berth::config

@@ -14,7 +14,8 @@ void CheckType(ObjectReader& reader, std::string_view api_version, std::string_v
   reader.Read("kind", found_kind);
   const auto check = [&](std::string_view key, std::string_view found, std::string_view wanted) {
     if (found == wanted || (found.empty() && is_optional)) return;
-    if (const json::value* value = reader.Find(key); value != nullptr && !value->is_string()) return;  // noted already
+    // Reported already.
+    if (const json::value* value = reader.Find(key); value != nullptr && !value->is_string()) return;
     std::string text = "must be \"" + std::string(wanted) + '"';
     text += found.empty() ? std::string(", and is missing") : ", not \"" + std::string(found.substr(0, 128)) + '"';
     reader.errors().Add(reader.PathOf(key), text);

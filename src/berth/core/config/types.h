@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1) as plain values: what a file says, with upstream's
-// defaults. A default-constructed value has the defaults of every field but `profiles` (config/default.h adds those).
+// KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1) as plain values. A default-constructed value has
+// upstream's defaults of every field except `profiles`, which config/default.h adds.
 #pragma once
 
 #include <array>
@@ -35,18 +35,18 @@ enum class ExtensionPoint : std::uint8_t {
   kPreBind,
   kBind,
   kPostBind,
-  // Of pod groups.
+  // For pod groups.
   kPodGroupPostFilter,
   kPlacementGenerate,
   kPlacementScore,
 };
 inline constexpr std::size_t kExtensionPointCount = 15;
-// The first release with PodGroupPostFilter, and whose points of placements mean something.
+// The first release with PodGroupPostFilter, and with effective placement points.
 inline constexpr int kPodGroupsMinor = 37;
 
-// As upstream's interfaces are called without "Plugin": "PreFilter".
+// The name of upstream's interface without "Plugin": "PreFilter".
 std::string_view ToString(ExtensionPoint point);
-// The key of its set in a configuration file: "preFilter".
+// The key of the point's set in a configuration file: "preFilter".
 std::string_view FieldName(ExtensionPoint point);
 
 // One value per extension point.
@@ -61,7 +61,7 @@ struct PerPoint {
 
 struct PluginRef {
   std::string name;
-  std::int64_t weight = 0;  // 0: unset; an int32 in files
+  std::int64_t weight = 0;  // 0: unset; int32 in files
   bool operator==(const PluginRef&) const = default;
 };
 
@@ -85,11 +85,11 @@ struct PluginConfig {
 
 struct Profile {
   std::string scheduler_name;
-  std::optional<std::int32_t> percentage_of_nodes_to_score;  // overrides the global value, also with 0
-  Plugins plugins;                                           // merged over the defaults, not yet expanded
+  std::optional<std::int32_t> percentage_of_nodes_to_score;  // overrides the global value, even if it is 0
+  Plugins plugins;                                           // merged with the defaults, not yet expanded
   std::vector<PluginConfig> plugin_config;
 
-  // The arguments of the plugin; null when it has none.
+  // The plugin's arguments; null when there are none.
   const PluginArgs* FindArgs(std::string_view plugin) const;
 };
 
@@ -107,7 +107,7 @@ struct ClientConnection {
   std::string kubeconfig;
   std::string accept_content_types;
   std::string content_type = "application/vnd.kubernetes.protobuf";
-  // Unset, or 0 in a file: absent. Upstream then takes 50 and 100; berth sets no limit of its own.
+  // nullopt: unset, or 0 in the file. Upstream then uses 50 and 100; berth has no limit.
   std::optional<double> qps;
   std::optional<std::int32_t> burst;
 };
@@ -118,13 +118,14 @@ struct KubeSchedulerConfiguration {
   ClientConnection client_connection;
   bool enable_profiling = true;
   bool enable_contention_profiling = true;
-  std::int32_t percentage_of_nodes_to_score = 0;  // where extenders get whole nodes; 0: it follows from their number
+  // Used if extenders get whole nodes; 0: depends on the number of nodes.
+  std::int32_t percentage_of_nodes_to_score = 0;
   std::int64_t pod_initial_backoff_seconds = 1;
   std::int64_t pod_max_backoff_seconds = 10;
   bool delay_cache_until_active = false;
   std::vector<Profile> profiles;
-  std::vector<Extender> extenders;  // as the file has them
-  framework::Release release;       // by the version of Kubernetes and its feature gates, not from a file
+  std::vector<Extender> extenders;  // in the order of the file
+  framework::Release release;       // determined by the Kubernetes version and its feature gates, not by a file
 };
 
 }  // namespace berth::config

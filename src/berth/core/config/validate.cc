@@ -50,7 +50,7 @@ void CheckShape(FieldErrors& errors, std::string_view path, const std::vector<Ut
 
 void CheckArgs(FieldErrors&, const std::string&, const std::monostate&) {}
 void CheckArgs(FieldErrors&, const std::string&, const RawArgs&) {}
-void CheckArgs(FieldErrors&, const std::string&, const VolumeBindingArgs&) {}  // CheckVolumeBindingArgs
+void CheckArgs(FieldErrors&, const std::string&, const VolumeBindingArgs&) {}  // see CheckVolumeBindingArgs
 
 void CheckArgs(FieldErrors& errors, const std::string& path, const NodeResourcesFitArgs& args) {
   for (std::size_t i = 0; i < args.ignored_resources.size(); ++i) {
@@ -105,7 +105,7 @@ void CheckArgs(FieldErrors& errors, const std::string& path, const NodeAffinityA
   const std::string preferred = At(affinity, "preferredDuringSchedulingIgnoredDuringExecution");
   for (std::size_t i = 0; i < args.added_affinity->preferred.size(); ++i) {
     const api::PreferredSchedulingTerm& term = args.added_affinity->preferred[i];
-    // Upstream does not look into a term that has no weight.
+    // As upstream, a term without a weight is not checked.
     if (term.weight != 0) CheckTerm(errors, At(At(preferred, i), "preference"), term.preference);
   }
 }
@@ -194,7 +194,7 @@ void CheckProfile(FieldErrors& errors, const std::string& path, const Profile& p
   if (profile.percentage_of_nodes_to_score) {
     CheckPercentage(errors, At(path, "percentageOfNodesToScore"), *profile.percentage_of_nodes_to_score);
   }
-  // Upstream looks at the points' own sets, not at multiPoint: there the missing plugin is an error of the registry.
+  // Upstream checks the sets of the points only; a removed plugin in multiPoint is reported by the registry.
   for (std::size_t i = 0; i < kExtensionPointCount; ++i) {
     const auto& enabled = profile.plugins.points.values[i].enabled;
     const std::string set = At(At(path, "plugins"), FieldName(static_cast<ExtensionPoint>(i)));
@@ -215,7 +215,7 @@ void CheckProfile(FieldErrors& errors, const std::string& path, const Profile& p
   }
 }
 
-// All profiles share one queue, so they must sort it in one way.
+// All profiles share one queue, so that they must have the same order.
 void CheckCommonQueueSort(FieldErrors& errors, const std::vector<Profile>& profiles) {
   const PluginSet& first = profiles.front().plugins.points[ExtensionPoint::kQueueSort];
   if (first.enabled.size() > 1) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Upstream's checks of a complete configuration, with its wording.
+// Upstream's checks of a complete configuration, in its words.
 #pragma once
 
 #include "berth/base/expected.h"
@@ -7,7 +7,7 @@
 
 namespace berth::config {
 
-// All violations in one error, "[a, b]" if there are several, each with its field path.
+// All violations as one error, "[a, b]" if there are several, each with its field path.
 Expected<void> ValidateConfiguration(const KubeSchedulerConfiguration& configuration);
 
 }  // namespace berth::config

@@ -18,7 +18,7 @@ namespace {
 
 namespace json = codec::json;
 
-constexpr double kNoLimit = -1;  // of qps; what berth has where the file says nothing
+constexpr double kNoLimit = -1;  // of qps; berth's default
 constexpr std::int32_t kBurst = 100;
 
 json::array Strings(const std::vector<std::string>& values) {
@@ -29,7 +29,7 @@ json::array Strings(const std::vector<std::string>& values) {
 
 std::string Text(Duration duration) { return FormatGoDuration(duration); }
 
-// Left out where it is zero or empty, as Go's omitempty does.
+// Omits zero and empty values, as Go's omitempty does.
 template <typename T>
 void Optional(json::object& out, std::string_view key, const T& value) {
   if (value != T{}) out[key] = value;
@@ -207,7 +207,7 @@ json::object ProfileFields(const Profile& profile, const FeatureGates& gates) {
   json::object out{{"schedulerName", profile.scheduler_name}};
   if (profile.percentage_of_nodes_to_score) out["percentageOfNodesToScore"] = *profile.percentage_of_nodes_to_score;
   json::object plugins{{"multiPoint", Set(profile.plugins.multi_point)},
-                       // Files have them first. Where the gate is off there is nothing at them.
+                       // These come first in files. With the gate off they have no plugins.
                        {"placementGenerate", json::object()},
                        {"placementScore", json::object()}};
   if (gates.release_minor() >= kPodGroupsMinor) plugins["podGroupPostFilter"] = json::object();
@@ -266,7 +266,7 @@ json::object ExtenderFields(const Extender& extender) {
 
 constexpr std::string_view kHidden = "xxxxx";
 
-// Of a field with such a name a text is not shown. The name of a file is.
+// Whether the text of a field with this name is hidden. Names of files are shown.
 bool IsSecret(std::string_view name) {
   const std::string lower = LowerCase(name);
   constexpr std::string_view kEnds[] = {"token", "password", "passphrase", "secret", "apikey", "privatekey"};
@@ -274,7 +274,7 @@ bool IsSecret(std::string_view name) {
          std::any_of(std::begin(kEnds), std::end(kEnds), [&](std::string_view end) { return lower.ends_with(end); });
 }
 
-// The text is an URL as a whole; one within a script is left alone.
+// Whether the whole text is a URL; URLs inside a script are not changed.
 bool IsUrl(std::string_view text) {
   const std::size_t end = text.find("://");
   return end != std::string_view::npos && end > 0 && text.find_first_of(" \t\r\n") == std::string_view::npos &&
@@ -297,7 +297,7 @@ void HideSecrets(json::value& value) {
   }
 }
 
-// Empty where resources cannot be ignored, which has been refused before.
+// Empty if resources cannot be ignored, which was refused before.
 json::object Fields(KubeSchedulerConfiguration configuration, const FeatureGates& gates) {
   if (!IgnoreResources(configuration.extenders, configuration.profiles).ok()) return {};
   const LeaderElection& election = configuration.leader_election;
@@ -307,7 +307,7 @@ json::object Fields(KubeSchedulerConfiguration configuration, const FeatureGates
                       {"acceptContentTypes", connection.accept_content_types},
                       {"contentType", connection.content_type},
                       {"qps", Number(qps)}};
-  // Without a limit a burst has no effect: only one that was asked for is written.
+  // Without a limit a burst has no effect, so that it is only written if it was set.
   if (qps > 0 || connection.burst) client["burst"] = connection.burst.value_or(kBurst);
   json::object out{
       {"apiVersion", kApiVersion},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GroupMetrics: the cells of kube-scheduler's metrics about pod groups, of 1.37 with the gate GenericWorkload. Written
-// within turns only. Each call looks its cell up: a group's cycle costs thousands of times as much.
+// GroupMetrics: the cells of kube-scheduler's metrics about pod groups, in 1.37 with the gate GenericWorkload. Written
+// within turns only. Each call looks its cell up, because a group's cycle costs thousands of times as much.
 #pragma once
 
 #include <cstddef>
@@ -14,28 +14,28 @@
 
 namespace berth::instruments {
 
-// Results of the cycles of groups.
+// Results of groups' cycles.
 enum class GroupResult : std::uint8_t { kScheduled, kUnschedulable, kWaitingOnPreemption, kError };
 std::string_view ToString(GroupResult result);
 
 class GroupMetrics {
  public:
-  // `has_placements`: with the gate TopologyAwareWorkloadScheduling, without which none are counted.
+  // `has_placements`: the gate TopologyAwareWorkloadScheduling is on; otherwise placements are not counted.
   GroupMetrics(MetricRegistry& registry, bool has_placements);
 
   // A group's cycle has ended, `took` after the group was popped.
   void ObserveAttempt(GroupResult result, std::string_view profile, Duration took);
-  // Its members have been tried.
+  // A group's members have been tried.
   void ObserveAlgorithm(Duration took);
-  // Placements that were found for a group; and one of them has been tried.
+  // Placements were generated for a group; one placement has been tried.
   void ObservePlacements(std::string_view profile, std::size_t count);
   void ObservePlacement(std::string_view profile, bool is_feasible, Duration took);
 
-  // DefaultPreemption has been asked to make room for a group.
+  // A preemption for a group was attempted.
   void ObservePreemptionAttempt(framework::Code code);
-  // Victims have been looked for. `preemptor`: "pod" or "podgroup".
+  // Victims were looked for. `preemptor`: "pod" or "podgroup".
   void ObserveEvaluation(std::string_view preemptor, framework::Code code, Duration took);
-  // What a group's preemption takes; and what that of a single pod takes of budgets.
+  // The cost of a group's preemption, and the budget violations of a single pod's preemption.
   void ObserveGroupToll(std::string_view preemptor, const framework::PodGroupToll& toll);
   void ObservePodToll(std::int64_t pdb_violations);
 
@@ -48,7 +48,7 @@ class GroupMetrics {
   HistogramFamily& disruptions_;
   CounterFamily& pdb_violations_;
   HistogramFamily& evaluation_duration_;
-  // Null: no placements.
+  // Null: placements are not counted.
   CounterFamily* placements_ = nullptr;
   CounterFamily* placement_evaluations_ = nullptr;
   HistogramFamily* placement_duration_ = nullptr;

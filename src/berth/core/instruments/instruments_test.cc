@@ -157,7 +157,7 @@ TEST(SchedulerMetricsTest, HelpBeginsWithTheStability) {
             "[BETA] Number of running goroutines split by the work they do such as binding.");
 }
 
-// The name of a counter, the names of its labels.
+// Records the counter's name and the names of its labels.
 class NotedMetrics final : public framework::Metrics {
  public:
   framework::Counter& GetCounter(std::string_view name, std::string_view help, const Labels& labels) override {

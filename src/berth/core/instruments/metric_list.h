@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The list of kube-scheduler's metrics: names, types, help texts, labels and buckets of pkg/scheduler/metrics of each
-// release that berth follows.
+// The list of kube-scheduler's metrics: names, types, help texts, labels and buckets of pkg/scheduler/metrics in each
+// followed release.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,18 @@
 
 namespace berth::instruments {
 
-// Bucket bounds start, start * factor, ... With count 0 there are none.
+// Bucket bounds start, start * factor, ... A count of 0 means none.
 struct Buckets {
   double start = 0;
   double factor = 0;
   int count = 0;
 };
 
-// What a metric belongs to that has to be switched on: GenericWorkload, and TopologyAwareWorkloadScheduling with it. 1.36
+// The feature that must be enabled for a metric: GenericWorkload, or TopologyAwareWorkloadScheduling in addition. 1.36
 // shows its metrics in any case.
 enum class Feature : std::uint8_t { kNone, kPodGroups, kPlacements };
 
-// The releases, by their minor versions, in which a metric is as an entry of the list has it.
+// The minor versions in which a metric is as in this entry of the list.
 struct InReleases {
   int first = framework::kOldestRelease;
   int last = framework::kNewestRelease;
@@ -46,17 +46,17 @@ struct ListedMetric {
   MetricType type = MetricType::kCounter;
   std::string_view stability;  // STABLE, BETA or ALPHA
   std::string_view help;
-  std::string_view labels;  // separated by blanks
-  Buckets buckets{};        // of a histogram
+  std::string_view labels;  // separated by spaces
+  Buckets buckets{};        // for histograms
   InReleases in{};
 };
 
-// Sorted by name. A metric that releases have differently has several entries, of different releases.
+// Sorted by name. A metric that differs between releases has several entries.
 std::span<const ListedMetric> SchedulerMetricList();
 // The description for the registry. Its help text begins with the stability, as component-base writes it.
 MetricDescription DescriptionOf(const ListedMetric& metric);
-// The first description of that name, which must be in the list. Where a family of the name is in the registry already
-// (SchedulerMetrics adds those of its release), any of them leads there.
+// The description of the first entry with this name, which must exist. If the registry has a family of the name already
+// (SchedulerMetrics adds those of its release), any description finds it.
 MetricDescription DescriptionOf(std::string_view name);
 
 }  // namespace berth::instruments

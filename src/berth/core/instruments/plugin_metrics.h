@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Those of kube-scheduler's metrics that plugins count, through the metrics of their handle. Thread-safe. Each call
-// looks the cell up: for what happens seldom.
+// kube-scheduler's metrics that plugins record through the metrics of their handle. Thread-safe. Each call looks the
+// cell up, so that this is for rare events.
 #pragma once
 
 #include <initializer_list>
@@ -10,7 +10,7 @@
 
 namespace berth::instruments {
 
-// `name` is in SchedulerMetricList(); `values` are those of its labels, in their order.
+// `name` must be in SchedulerMetricList(); `values` are the values of its labels, in their order.
 framework::Counter& CounterOf(framework::Metrics& metrics, std::string_view name,
                               std::initializer_list<std::string_view> values);
 framework::Histogram& HistogramOf(framework::Metrics& metrics, std::string_view name,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ProfileMetrics: references to the metric cells of one profile, looked up once. Written within turns only.
+// ProfileMetrics: the metric cells of one profile, looked up once. Written within turns only.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace berth::instruments {
 
-// The plugins of a profile at the extension points that count evaluations, in the profile's order.
+// The plugins of a profile at the extension points whose evaluations are counted, in the profile's order.
 struct EvaluatedPlugins {
   std::vector<std::string_view> pre_filter;
   std::vector<std::string_view> filter;
@@ -37,12 +37,12 @@ class ProfileMetrics {
     HistogramCell* const cell = points_.cells[PointCells::IndexOf(point, code)];
     (cell != nullptr ? *cell : MakePoint(point, code)).Observe(Seconds(took));
   }
-  // A pod's wait for Permit has ended.
+  // A pod's wait at Permit has ended.
   void ObservePermitWait(framework::Code code, Duration took);
-  // A cycle has reused an earlier pod's evaluation, or has not.
+  // Whether a cycle has reused an earlier pod's evaluation.
   void ObserveReuse(bool is_reused) { (is_reused ? hint_used_ : no_hint_).Add(); }
 
-  // How often each plugin has been asked, in the order of EvaluatedPlugins.
+  // Number of evaluations by plugin, in the order of EvaluatedPlugins.
   std::vector<CounterCell*> pre_filter;
   std::vector<CounterCell*> filter;
   std::vector<CounterCell*> pre_score;

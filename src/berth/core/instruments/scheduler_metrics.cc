@@ -17,7 +17,7 @@ HistogramFamily& Histogram(MetricRegistry& registry, std::string_view name) {
   return registry.AddHistogram(DescriptionOf(name));
 }
 
-// All of them: a scrape shows also those that nothing is counted in.
+// Adds all families, so that a scrape also shows those without values.
 MetricRegistry& WithFamilies(MetricRegistry& registry, const framework::Release& release) {
   for (const ListedMetric& metric : SchedulerMetricList()) {
     if (!metric.in.Have(release)) continue;
@@ -73,7 +73,7 @@ CycleCells::CycleCells(MetricRegistry& registry)
       bound_after_flush(Counter(registry, "scheduler_pod_scheduled_after_flush_total").With({})),
       preemption_attempts(Counter(registry, "scheduler_preemption_attempts_total").With({})),
       permit_wait(Histogram(registry, "scheduler_permit_wait_duration_seconds")) {
-  // There from the start; DefaultPreemption counts in it, when its evictions have ended.
+  // The family exists from the start; DefaultPreemption uses it when its evictions have ended.
   Histogram(registry, "scheduler_preemption_victims").With({});
 }
 
@@ -105,7 +105,7 @@ void SizeCells::SetQueued(const QueueSizes& sizes) {
   };
   const std::array<GaugeCell*, 4> pods_by_queue = {&active, &backoff, &unschedulable, &gated};
   for (std::size_t i = 0; i < sizes.entities.size(); ++i) {
-    // As upstream, composite groups have no label of their own: their pods count alone.
+    // As upstream, composite groups have no label of their own: only their pods count.
     const std::size_t single_pods = sizes.entities[i] - sizes.groups[i] - sizes.composite_groups[i];
     set(pods_by_queue[i], single_pods + sizes.members[i]);
     set(entities_[i], single_pods);

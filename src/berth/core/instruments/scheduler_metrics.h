@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// SchedulerMetrics: the cells of kube-scheduler's metrics. The core writes them, within turns only, and without a lock
+// SchedulerMetrics: the cells of kube-scheduler's metrics. The core writes them within turns only, without a lock
 // except for the first use of a combination of label values. Any thread may read them through the registry. No decision
-// depends on them. docs/metrics.md says what each metric means in berth.
+// depends on them. docs/metrics.md describes each metric.
 #pragma once
 
 #include <array>
@@ -49,7 +49,6 @@ inline constexpr std::size_t kPointCount = 20;
 inline constexpr std::size_t kCodeCount = 7;
 std::string_view ToString(Point point);
 
-// Results of scheduling attempts.
 enum class AttemptResult : std::uint8_t { kScheduled, kUnschedulable, kError };
 std::string_view ToString(AttemptResult result);
 
@@ -64,7 +63,7 @@ struct PointCells {
 // Cells that all profiles share.
 struct CycleCells {
   explicit CycleCells(MetricRegistry& registry);
-  // A pod has been bound in its `attempts`th attempt, `since_first` after it first entered activeQ.
+  // A pod was bound in its `attempts`th attempt, `since_first` after it first entered activeQ.
   void ObserveBound(int attempts, Duration since_first);
 
   HistogramCell& algorithm_duration;
@@ -75,17 +74,17 @@ struct CycleCells {
   HistogramFamily& permit_wait;
 
  private:
-  std::array<HistogramCell*, 16> sli_cells_{};  // by attempts; 15 and more share one
+  std::array<HistogramCell*, 16> sli_cells_{};  // by attempts; 15 and more share a cell
 };
 
-// What waits in the queue: entities, which are pods and groups, in activeQ, in back-off, unschedulable and gated.
+// The size of the queue in entities, which are pods and groups, by place: activeQ, back-off, unschedulable and gated.
 struct QueueSizes {
   std::array<std::size_t, 4> entities{};
-  // Of these the composite groups, the other groups, and the members of all.
+  // Included in `entities`: composite groups and other groups; and the members of all groups.
   std::array<std::size_t, 4> composite_groups{};
   std::array<std::size_t, 4> groups{};
   std::array<std::size_t, 4> members{};
-  std::size_t incomplete = 0;  // pods whose group is not known
+  std::size_t incomplete = 0;  // pods whose group is unknown
   std::size_t pending = 0;     // pods whose group is in flight
 };
 
@@ -108,8 +107,7 @@ struct SizeCells {
  private:
   SizeCells(GaugeFamily& pending, GaugeFamily& in_flight, GaugeFamily& cache, GaugeFamily& goroutines);
 
-  // What waits as scheduling entities, in the order of QueueSizes; null where the release has no such gauge, or no
-  // groups.
+  // Scheduling entities, in the order of QueueSizes; null if the release has no such gauge, or no groups.
   std::array<GaugeCell*, 4> entities_{};
   std::array<GaugeCell*, 4> groups_{};
   GaugeCell* incomplete_ = nullptr;
@@ -126,20 +124,20 @@ class SchedulerMetrics {
   // For sampled cycles: `times` calls of one plugin, each of which took `took`.
   void ObservePlugin(Point point, std::string_view plugin, framework::Code code, Duration took,
                      std::uint64_t times = 1);
-  // An event has been handled.
+  // An event was handled.
   void ObserveEvent(const framework::ClusterEvent& event, Duration took);
 
   const framework::Release release;
   MetricRegistry& registry;
   CycleCells cycles;
   SizeCells sizes;
-  std::optional<GroupMetrics> groups;  // where pods are scheduled in groups
+  std::optional<GroupMetrics> groups;  // set if pods are scheduled in groups
 
  private:
   HistogramFamily& plugin_duration_;
   HistogramFamily& event_duration_;
   StringHashMap<PointCells> by_plugin_;
-  // A few tens at most: the first to come are those of every pod.
+  // A few tens at most, searched linearly: the events of every pod come first.
   struct EventCell {
     framework::ClusterEvent event;
     HistogramCell* cell = nullptr;

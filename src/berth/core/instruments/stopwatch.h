@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stopwatch: measures durations for the core's metrics. No decision depends on it. Read() costs a reading of the clock;
-// a measurement that begins where another has just ended uses latest() instead. Within turns only.
+// Stopwatch: measures durations for the core's metrics. No decision depends on it. Read() reads the clock; a
+// measurement that begins where another one has just ended uses latest() instead. Within turns only.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@ namespace berth::instruments {
 
 class Stopwatch {
  public:
-  // `clock` must be the one that gives each turn its `now`, and must outlive the stopwatch. Null: time stands still
-  // within a turn, so that simulations measure simulated time.
+  // `clock` must be the clock of the turns' `now`, and outlive the stopwatch. Null: no time passes within a turn, so
+  // that simulations measure simulated time.
   explicit Stopwatch(const Clock* clock) : clock_(clock) {}
 
   void BeginTurn(Time now) { latest_ = std::max(latest_, now); }
@@ -20,7 +20,7 @@ class Stopwatch {
     if (clock_ != nullptr) latest_ = std::max(latest_, clock_->Now());
     return latest_;
   }
-  // The result of the last Read(), or the beginning of this turn if that is later.
+  // The result of the last Read(), or the start of this turn if that is later.
   Time latest() const { return latest_; }
 
  private:

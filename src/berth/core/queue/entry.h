@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Entry: the queue's own record of a pod, and the indexes that find it by uid and by name. Internal to the queue.
+// Entry: the queue's record of a pod, and the indexes that find it by uid and by name. Internal to the queue.
 #pragma once
 
 #include <algorithm>
@@ -18,10 +18,10 @@
 
 namespace berth::queue {
 
-// An entry that is between two places.
+// An entry that is being moved between two places.
 inline constexpr Place kNowhere = static_cast<Place>(255);
-// Of pods that are scheduled as a group (pod_group_queue.h): in one that waits, or none that is known, or beside one in
-// flight.
+// Places of pods that are scheduled as a group (pod_group_queue.h): in a waiting group, in a group that is not known,
+// or in a group whose cycle is under way.
 inline constexpr Place kInGroup = static_cast<Place>(254);
 inline constexpr Place kIncomplete = static_cast<Place>(253);
 inline constexpr Place kPending = static_cast<Place>(252);
@@ -33,26 +33,26 @@ struct PodGroupEntity;
 struct Entry {
   QueuedPodInfo info;
   const Profile* profile = nullptr;
-  RejectorSet* rejector_set = nullptr;  // its rejectors; null: none
-  std::uint64_t sequence = 0;           // of its arrival: what comes first among equals
-  std::size_t uid_hash = 0;             // as the indexes have them
+  RejectorSet* rejector_set = nullptr;
+  std::uint64_t sequence = 0;  // order of arrival; breaks ties
+  std::size_t uid_hash = 0;    // copies of the hashes in the indexes
   std::size_t name_hash = 0;
   Place place = kNowhere;
-  std::uint32_t position = 0;  // in a heap, or among a group's members
-  Time backoff_expiration{};   // in the back-off heaps
-  Time flushed{};              // when it was last flushed, where that counts
-  framework::Status gate;      // why it is gated
-  // In flight the neighbours in the order of popping, waiting those of the same class and rejector set.
+  std::uint32_t position = 0;  // index in a heap, or among a group's members
+  Time backoff_expiration{};   // set in the back-off heaps
+  Time flushed{};              // when the flush last moved it, where that counts
+  framework::Status gate;      // why it is gated, in kGated
+  // Links of a list: in flight, the pods in order of popping; while waiting, the pods of one class and rejector set.
   Entry* earlier = nullptr;
   Entry* later = nullptr;
-  std::uint64_t event_sequence = 0;  // in flight: of the first event that happened after it was popped
-  PodGroupEntity* group = nullptr;   // that it stands for, or is a waiting member of
+  std::uint64_t event_sequence = 0;  // in flight: number of the first event after it was popped
+  PodGroupEntity* group = nullptr;   // the group that it stands for, or waits in as a member
 
-  // From when the flush of long-waiting pods counts.
+  // The time from which the flush of unschedulable pods counts.
   Time waits_since() const { return std::max(info.timestamp, flushed); }
 };
 
-// Entries in stable places, used again after they are freed.
+// A pool of entries with stable addresses and a free list.
 class EntryPool {
  public:
   Entry* Take() {
@@ -67,7 +67,8 @@ class EntryPool {
   }
 
  private:
-  // One by one they would lie between what comes and goes with pods, and hold its pages for ever.
+  // Entries are allocated in blocks: scattered among pods' short-lived allocations, they would keep the allocator from
+  // returning pages.
   static constexpr std::size_t kBlock = 128;
 
   void AddBlock() {
@@ -79,7 +80,8 @@ class EntryPool {
   std::vector<Entry*> free_;
 };
 
-// What an entry is found by. Reads the pod that the entry holds, so keys need no copy and survive a newer object.
+// Keys of the indexes. They read the pod in the entry, so that keys need no copies and stay valid when the object is
+// replaced.
 struct ByUid {
   using Key = std::string_view;
   static Key KeyOf(const framework::PodInfo& pod) { return pod.uid; }
@@ -93,23 +95,22 @@ struct ByName {
   static constexpr std::size_t Entry::* kHash = &Entry::name_hash;
 };
 
-// A hash set of entries. Hashes are kept beside the pointers, so that growing touches no pod.
+// A hash set of entries. Hashes are stored with the pointers, so that growing it reads no entry.
 template <typename By>
 class EntryIndex {
  public:
   using Key = typename By::Key;
 
   Entry* Find(const Key& key) const { return Find(key, By::HashOf(key)); }
-  // With the hash of the key.
   Entry* Find(const Key& key, std::size_t hash) const {
     const auto slot = slots_.find(Probe{hash, &key});
     return slot == slots_.end() ? nullptr : slot->entry;
   }
-  // The key must not be there. The entry's hash must be set.
+  // The key must not be in the set. The entry's hash must be set.
   void Put(Entry* entry) { slots_.insert(Slot{entry->*By::kHash, entry}); }
-  // Brings what Erase(entry) will look at into the processor's cache.
+  // Prefetches the memory that Erase(entry) will read.
   void Prefetch(Entry* entry) const { slots_.prefetch(Slot{entry->*By::kHash, entry}); }
-  // Without effect when the entry is not there.
+  // No effect when the entry is not in the set.
   void Erase(Entry* entry) { slots_.erase(Slot{entry->*By::kHash, entry}); }
   auto begin() const { return slots_.begin(); }
   auto end() const { return slots_.end(); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// InFlight: the pods that were popped and are not done, and the events that happened meanwhile: those that an attempt
-// did not see must be held against its outcome. Internal to the queue.
+// InFlight: the pods that were popped and are not done, and the events since then. When an attempt fails, events that
+// it did not see are checked for a retry. Internal to the queue.
 #pragma once
 
 #include <cstddef>
@@ -23,15 +23,15 @@ class InFlight {
   // `metrics` must outlive it.
   explicit InFlight(QueueMetrics& metrics) : metrics_(metrics) {}
 
-  // Events from now on are kept for `entry`.
+  // From now on events are kept for `entry`.
   void Add(Entry* entry);
-  // Forgets the pod, and the events that no other pod in flight needs.
+  // Forgets the pod, and events that no other pod in flight needs.
   void Remove(Entry* entry);
 
-  // Without effect when no pod is in flight.
+  // No effect when no pod is in flight.
   void Record(EventId id, const EventSource& source);
 
-  // True when events that `entry` should know were dropped, because there were too many.
+  // Whether events since `entry` was popped were dropped because there were too many.
   bool HasLostEvents(const Entry& entry) const { return entry.event_sequence < first_sequence_; }
   // The events since `entry` was popped, oldest first.
   auto EventsSince(const Entry& entry) const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// IndexedHeap: a binary heap of pointers whose elements know their place in it, so that any of them can be taken out or
-// moved when its order changes. T has a member `std::uint32_t position` that belongs to the heap while T is in it.
+// IndexedHeap: a binary heap of pointers whose elements store their index, so that any element can be removed or moved.
+// The heap owns the member `std::uint32_t position` of T while T is in it.
 #pragma once
 
 #include <cstddef>
@@ -10,15 +10,14 @@
 
 namespace berth::queue {
 
-// What an element is ordered by stands beside it, so that comparing touches no element.
+// The sort key is stored with the pointer, so that a comparison reads no element.
 template <typename T, typename KeyType>
 struct HeapSlot {
   KeyType key;
   T* element = nullptr;
 };
 
-// `Less` is a strict total order on const HeapSlot<T, Less::Key>&, and may only change its mind about an element
-// together with Reorder.
+// `Less` is a strict total order on const HeapSlot<T, Less::Key>&. An element's key may only be changed with Reorder.
 template <typename T, typename Less>
 class IndexedHeap {
  public:
@@ -44,12 +43,12 @@ class IndexedHeap {
     if (last.element != element) FillHole(hole, std::move(last));
   }
 
-  // The order of `element` has changed.
+  // The key of `element` has changed.
   void Reorder(T* element, Key key) { FillHole(element->position, {std::move(key), element}); }
 
  private:
-  // Goes down along the smaller children to a leaf and up again from there: a replacement comes from the bottom and
-  // mostly belongs there, so this takes about half the comparisons of the textbook way.
+  // Moves the hole down along the smaller children to a leaf, and then the slot up from there. The slot usually comes
+  // from the bottom and belongs there, so this takes about half the comparisons of the textbook sift-down.
   void FillHole(std::size_t hole, Slot slot) {
     for (;;) {
       std::size_t child = 2 * hole + 1;

@@ -7,9 +7,10 @@
 namespace berth::queue {
 namespace {
 
-// A look at one thing takes some microseconds on thousands of nodes: large pods get a twentieth of the time.
+// Evaluating one thing on thousands of nodes takes some microseconds: with this pause large pods get about a twentieth
+// of the time.
 constexpr Duration kPausePerThing = std::chrono::microseconds(100);
-// A value of a requirement, a label: so many bytes count as one thing.
+// Values and labels count by their size: this many bytes are one thing.
 constexpr std::size_t kBytesPerThing = 128;
 
 std::size_t CountTerms(const api::NodeSelectorTerm& term) {

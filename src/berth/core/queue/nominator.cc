@@ -30,14 +30,14 @@ void Nominator::UpdateNominated(const framework::PodInfo* old_pod, framework::Po
   const bool says_nothing =
       new_pod->nominated_node_name.empty() && (old_pod == nullptr || old_pod->nominated_node_name.empty());
   if (!says_nothing) return AddNominatedPod(std::move(new_pod));
-  // A copy: adding the pod anew starts with deleting what NominatedNode looks at.
+  // Copied, because AddNominatedPod() first deletes the string that NominatedNode() returned.
   const std::string node(NominatedNode(new_pod->uid));
   if (!node.empty()) AddNominatedPod(std::move(new_pod), node);
 }
 
 void Nominator::Touch(std::string_view node_name) {
   log_.emplace_back(node_name);
-  // Who is further behind than there are nominations looks at all of them anyway.
+  // A log longer than the nominations themselves is no faster than reading them all.
   const std::size_t log_max = 2 * node_by_uid_.size() + 1024;
   if (log_.size() <= log_max) return;
   const std::size_t dropped = log_.size() / 2;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nominator: pods that are expected to run on a node once its room is free (after preemption, or because an outside
-// component said so). The two-pass filter and preemption read it. Within turns only.
+// Nominator: pods that are expected to run on a node once its room is free, after preemption or because an outside
+// component said so. The two-pass filter and preemption read it. Within turns only.
 #pragma once
 
 #include <cstddef>
@@ -18,24 +18,24 @@ namespace berth::queue {
 
 class Nominator {
  public:
-  // Nominates the pod for `node_name`, or, without one, for the node that its status names. An earlier nomination of
-  // the same uid is removed first; an empty name leaves it at that. Not for pods that are gone or have a node.
+  // Nominates the pod for `node_name`; nullopt stands for the node that its status names. This replaces an earlier
+  // nomination of the uid; an empty name only removes it. The pod must exist and have no node.
   void AddNominatedPod(framework::PodInfoPtr pod, std::optional<std::string_view> node_name = std::nullopt);
 
-  // Without effect for a pod that is not nominated.
+  // No effect on a pod that is not nominated.
   void DeleteNominated(std::string_view uid);
 
-  // Takes the newer object. A nomination that was only ever in memory survives an update that says nothing about it:
-  // the update may have been under way when the nomination was made. `old_pod` may be null.
+  // Replaces the pod's object. A nomination that exists only in memory survives an update that does not mention it,
+  // because the update may have been sent before the nomination was made. `old_pod` may be null.
   void UpdateNominated(const framework::PodInfo* old_pod, framework::PodInfoPtr new_pod);
 
-  // In the order in which they were nominated. Valid until the next change.
+  // In order of nomination. Valid until the next change.
   std::span<const framework::PodInfoPtr> PodsForNode(std::string_view node_name) const;
 
-  // The pod as it was nominated; null when it is not.
+  // The pod's object at its nomination; null if it is not nominated.
   framework::PodInfoPtr FindPod(std::string_view uid) const;
 
-  // The node that the pod is nominated for; empty: none. Valid until the next change.
+  // Empty: the pod is not nominated. Valid until the next change.
   std::string_view NominatedNode(std::string_view uid) const;
 
   // Calls visit(node_name, pods) for each node that has nominated pods, in no particular order.
@@ -45,8 +45,8 @@ class Nominator {
       visit(std::string_view(node_name), std::span<const framework::PodInfoPtr>(pods));
   }
 
-  // Grows with every change. ChangedSince(v) lists the names of the nodes whose pods changed after version() was v,
-  // each at least once; nullopt when that is too long ago.
+  // The version grows with every change. ChangedSince(v) lists the names of the nodes whose pods changed after version
+  // v, each at least once; nullopt: the log does not reach back to v.
   std::uint64_t version() const { return log_base_ + log_.size(); }
   std::optional<std::span<const std::string>> ChangedSince(std::uint64_t version) const;
 
@@ -58,9 +58,9 @@ class Nominator {
 
   void Touch(std::string_view node_name);
 
-  PodsByNode pods_by_node_;  // no empty lists
+  PodsByNode pods_by_node_;  // has no empty lists
   StringHashMap<std::string> node_by_uid_;
-  // The newest changes, oldest first; the entry at i brought the object to version log_base_ + i + 1.
+  // The newest changes, oldest first: entry i made version log_base_ + i + 1.
   std::vector<std::string> log_;
   std::uint64_t log_base_ = 0;
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What activeQ and the back-off heaps order pods by. In a header for the sake of the heaps' inner loops. One thread.
+// The sort orders of activeQ and the back-off heaps. Defined in a header so that the heaps can inline them.
+// Single-threaded.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +13,17 @@
 
 namespace berth::queue {
 
-// What the three heaps order by. Arrival decides between equals, which makes the order total and the queue
-// deterministic.
+// The sort key of all three heaps. `sequence` breaks ties, which makes the order total and the queue deterministic.
 struct OrderKey {
-  Time backoff_expiration{};  // of the back-off heaps
+  Time backoff_expiration{};  // used by the back-off heaps only
   std::int32_t priority = 0;
   Time timestamp{};
   std::uint64_t sequence = 0;
 };
 using OrderSlot = HeapSlot<Entry, OrderKey>;
 
-// Asks the plugin. What its Less throws over is ordered by priority and time, and said once.
+// The order of the QueueSort plugin. Where its Less throws, pods are ordered by priority and time; the first exception
+// is logged.
 class Sort {
  public:
   explicit Sort(const framework::QueueSortPlugin& plugin) : plugin_(plugin) {
@@ -62,13 +63,13 @@ class Sort {
   bool has_failed_ = false;
 };
 
-// Of activeQ.
+// The order of activeQ.
 struct ActiveLess {
   using Key = OrderKey;
   Sort* sort;
   bool operator()(const OrderSlot& a, const OrderSlot& b) const { return sort->Less(a, b); }
 };
-// Who is due first, then as in activeQ: Pop takes from here when activeQ is empty.
+// By the end of the back-off, then as in activeQ: Pop takes from this heap when activeQ is empty.
 struct BackoffLess {
   using Key = OrderKey;
   ActiveLess active;
@@ -79,7 +80,7 @@ struct BackoffLess {
     return active(a, b);
   }
 };
-// Who is due first; nobody else looks at the order of these.
+// By the end of the back-off, then by arrival.
 struct ErrorBackoffLess {
   using Key = OrderKey;
   bool operator()(const OrderSlot& a, const OrderSlot& b) const {

@@ -36,13 +36,14 @@ TEST(Nominator, KeepsOneNominationAPod) {
   nominator.AddNominatedPod(MakePodInfo({.name = "c"}));  // names no node
   EXPECT_EQ(NamesOn(nominator, "n1"), (Names{"a", "b"}));
   EXPECT_EQ(nominator.size(), 2U);
-  nominator.AddNominatedPod(MakePodInfo({.name = "a", .nominated_node_name = "n1"}), "n2");  // the argument wins
+  // The argument takes precedence.
+  nominator.AddNominatedPod(MakePodInfo({.name = "a", .nominated_node_name = "n1"}), "n2");
   EXPECT_EQ(NamesOn(nominator, "n1"), Names{"b"});
   EXPECT_EQ(NamesOn(nominator, "n2"), Names{"a"});
   std::map<std::string, std::size_t> counts;
   nominator.ForEachNode([&](std::string_view node, auto pods) { counts.emplace(node, pods.size()); });
   EXPECT_EQ(counts, (std::map<std::string, std::size_t>{{"n1", 1}, {"n2", 1}}));
-  nominator.AddNominatedPod(MakePodInfo({.name = "a", .nominated_node_name = "n1"}), "");  // clears
+  nominator.AddNominatedPod(MakePodInfo({.name = "a", .nominated_node_name = "n1"}), "");  // removes the nomination
   EXPECT_EQ(nominator.NominatedNode("uid-a"), "");
   nominator.DeleteNominated("uid-b");
   nominator.DeleteNominated("uid-b");
@@ -104,7 +105,6 @@ struct LessNumber {
   bool operator()(const HeapSlot<Numbered, Key>& a, const HeapSlot<Numbered, Key>& b) const { return a.key < b.key; }
 };
 
-// Against a sorted list, with elements that come in order, out of order, leave from anywhere and change their order.
 TEST(LargePods, TakeTurnsWithPauses) {
   LargePods large_pods;
   const auto large = MakePodInfo({.name = "large", .tolerations = 2000});
@@ -120,7 +120,7 @@ TEST(LargePods, TakeTurnsWithPauses) {
   EXPECT_FALSE(large_pods.WhyLater(CountAsked(*large->pod_class), now));
 }
 
-// One requirement with 17,000 values, a thousand labels.
+// Recognised by size: one requirement with 17,000 values, or a thousand labels.
 TEST(LargePods, AreKnownByTheirBytesToo) {
   framework::PodClass pod_class;
   pod_class.bytes = std::size_t{100} << 10;
@@ -129,6 +129,7 @@ TEST(LargePods, AreKnownByTheirBytesToo) {
   EXPECT_TRUE(IsLarge(pod_class));
 }
 
+// Compares with a sorted list: elements arrive in order and out of order, leave from anywhere, and are reordered.
 TEST(RunAndHeap, GivesTheLeast) {
   Random random(7);
   RunAndHeap<Numbered, LessNumber> queue(LessNumber{});
@@ -137,7 +138,7 @@ TEST(RunAndHeap, GivesTheLeast) {
   std::uint64_t next = 1'000'000;
   const auto least = [&] { return *std::ranges::min_element(inside, {}, &Numbered::key); };
   for (int step = 0; step < 40'000; ++step) {
-    // It grows for a while, then shrinks to nothing, and so on.
+    // The queue grows for a while, then shrinks to nothing, and so on.
     const bool grows = step / 8000 % 2 == 0;
     const std::uint64_t action = random.Below(10);
     if (inside.empty() || action < (grows ? 6U : 2U)) {
@@ -216,7 +217,7 @@ TEST(UpdateEvents, OfAPod) {
   }
 }
 
-// Before 1.37 all events about pods without a node had one name.
+// Before 1.37 all events about pods without a node had the same name.
 TEST(UpdateEvents, AreNamedAsTheReleaseNamesThem) {
   using framework::EventResource;
   const ClusterEvent own{EventResource::kTargetPod, framework::action::kUpdatePodLabel};

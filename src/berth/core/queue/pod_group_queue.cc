@@ -15,7 +15,7 @@ using framework::PodInfoPtr;
 
 namespace {
 
-// The pod that stands for a group where entities are ordered: PrioritySort and plugins like it read its priority.
+// The pod that stands for a group where entities are sorted: PrioritySort and similar plugins read its priority.
 PodInfoPtr StandIn(const framework::PodGroups& groups, const PodGroupKey& root, const PodInfo& first) {
   auto stand_in_class = std::make_shared<framework::PodClass>();
   stand_in_class->namespace_name = root.namespace_name;
@@ -28,8 +28,8 @@ PodInfoPtr StandIn(const framework::PodGroups& groups, const PodGroupKey& root, 
   return stand_in;
 }
 
-// Upstream: PodGroupMemberPodsOrderingFunc. Members of one PodGroup come together; in which order PodGroups do is for
-// the cycle to say.
+// Upstream: PodGroupMemberPodsOrderingFunc. Members of one PodGroup are adjacent; the cycle decides the order of
+// PodGroups.
 bool IsTriedBefore(const Entry* a, const Entry* b) {
   const auto key = [](const Entry* entry) {
     const QueuedPodInfo& info = entry->info;
@@ -85,8 +85,8 @@ void PodGroupQueue::Add(Entry* member, bool is_failed_attempt, Time now) {
   PodGroupEntity& group = NewEntity(*root, *member);
   Join(group, member);
   if (!is_failed_attempt) return places_.EnterPlace(group.entry, Strategy::kImmediately, now, Cause::kPodAdd);
-  // Its binding failed. The group has left the queue since, and with it what it knew of failures. Upstream tries again
-  // at once, and again, for as long as bindings fail.
+  // The member's binding failed after its group had left the queue with its counters, so that the member's counters are
+  // used. Upstream retries at once as long as bindings fail.
   group.entry->info.unschedulable_count = member->info.unschedulable_count;
   group.entry->info.consecutive_errors_count = member->info.consecutive_errors_count;
   places_.EnterPlace(group.entry, Strategy::kAfterBackoff, now, Cause::kScheduleAttemptFailure);
@@ -174,7 +174,8 @@ void PodGroupQueue::End(PodGroupEnd end, Time now) {
       break;
     case PodGroupEnd::kError: ++info.consecutive_errors_count; break;
   }
-  // What is left of a group that was placed comes next, so that it may preempt: it keeps its place among equals.
+  // If some members were placed and others not, the rest of the group is tried next, so that it may preempt: it keeps
+  // its position.
   if (end == PodGroupEnd::kScheduled && is_attempted_pending) {
     group.entry->sequence = sequence;
   } else {
@@ -186,7 +187,7 @@ void PodGroupQueue::End(PodGroupEnd end, Time now) {
 
 void PodGroupQueue::ObjectAdded(const PodGroupKey& group, Time now) {
   if (!groups_.RootOf(group)) return;
-  // Whether other PodGroups of the tree have a root does not depend on this one.
+  // Only PodGroups below this group can gain a root by its object.
   for (const PodGroupKey& leaf : framework::LeavesOf(groups_, group)) {
     const auto found = incomplete_.find(leaf);
     if (found == incomplete_.end()) continue;

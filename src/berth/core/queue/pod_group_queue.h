@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// PodGroupQueue: pods that are scheduled as groups. The pods of one root group wait together: the group has one record
-// of its own in the queue's places (activeQ, back-off, gated), beside the records of single pods, and its members have
-// none. Upstream: QueuedPodGroupInfo, incompletePodGroupPods and pendingPodGroupPods of backend/queue. Internal to the
+// PodGroupQueue: pods that are scheduled as groups. The pods of one root group wait together: one record for the group
+// is in the queue's places (activeQ, back-off, gated) beside the records of single pods, and its members are in none of
+// these. Upstream: QueuedPodGroupInfo, incompletePodGroupPods and pendingPodGroupPods of backend/queue. Internal to the
 // queue; within turns only.
 //
 //                      its PodGroup, or a group above, is not known
@@ -28,58 +28,58 @@
 
 namespace berth::queue {
 
-// A root group that waits, or is in flight. Its own record is what heaps and rejector sets hold: the pod in it stands
-// for the group, and its counters are the group's.
+// A root group that waits or is in flight. Heaps and rejector sets hold `entry`: its pod stands for the group, and its
+// counters are the group's.
 struct PodGroupEntity {
   framework::PodGroupKey root;
   Entry* entry = nullptr;
-  std::vector<Entry*> members;  // each knows its position
+  std::vector<Entry*> members;  // Entry::position is the index
 };
 
-// What groups need of the queue whose places they share with single pods.
+// The queue's operations that PodGroupQueue needs.
 class EntityPlaces {
  public:
   virtual ~EntityPlaces() = default;
-  // A record in no place and no index, and its end.
+  // Makes a record that is in no place and no index; frees such a record.
   virtual Entry* NewRecord(framework::PodInfoPtr pod) = 0;
   virtual void FreeRecord(Entry* entry) = 0;
-  // Out of its place; and into the one that it is worth. PreEnqueue plugins may gate it there.
+  // Takes the record out of its place, or puts it into the place that `strategy` and the PreEnqueue plugins determine.
   virtual void LeavePlace(Entry* entry) = 0;
   virtual void EnterPlace(Entry* entry, Strategy strategy, Time now, Cause cause) = 0;
-  // A waiting group has got another member. One that has passed its gate is gated if a PreEnqueue plugin refuses that.
+  // Handles a new member of a waiting group. If a PreEnqueue plugin refuses the member, the group is gated.
   virtual void AdmitMember(PodGroupEntity& group, Entry* member) = 0;
-  // A waiting group has lost members. Where one of them kept it gated, it is so no longer.
+  // Handles the loss of members of a waiting group. If the group is gated, its gate is checked again.
   virtual void Reconsider(PodGroupEntity& group, Time now) = 0;
 };
 
 class PodGroupQueue {
  public:
-  // Both must outlive it.
+  // `places` and `groups` must outlive it.
   PodGroupQueue(EntityPlaces& places, const framework::PodGroups& groups) : places_(places), groups_(groups) {}
 
-  // `member` is in no place. `is_failed_attempt`: it comes back from a cycle.
+  // `member` must be in no place. `is_failed_attempt`: it comes back from a cycle.
   void Add(Entry* member, bool is_failed_attempt, Time now);
-  // `member` is in one of the places for members, and leaves it. A group without members ends.
+  // Takes `member` out of its place, one of the three for members. A group without members is freed.
   void Leave(Entry* member);
 
-  // The group's record has been popped and is in no place. Its members, in the order in which they are tried, are in no
-  // place either. One group at a time is in flight, until End().
+  // Takes the group whose record was popped. Afterwards its members are in no place, in the order in which they will be
+  // tried. One group at a time is in flight, until End().
   QueuedPodGroup Pop(Entry* entry);
-  std::vector<Entry*> TakeMembers();  // of the group that was popped, in the same order; once
+  std::vector<Entry*> TakeMembers();  // the popped group's members in that order; call once
   void End(PodGroupEnd end, Time now);
 
-  // A group's object, or one above it, has come: pods that waited for it join their groups.
+  // The object of a group was added: pods that waited for it, or for a group below it, join their groups.
   void ObjectAdded(const framework::PodGroupKey& group, Time now);
-  // The object of a group in `old_root` is gone: members that have lost their root are incomplete.
+  // The object of a group in `old_root` was deleted: members without a root become incomplete.
   void ObjectGone(const framework::PodGroupKey& old_root, Time now);
 
-  // The waiting group that the pod or the group with that key belongs to; null: none.
+  // The waiting group that contains this group; null: none waits.
   PodGroupEntity* FindWaiting(const framework::PodGroupKey& group) const;
 
   std::size_t waiting_count() const { return waiting_.size(); }
-  // Adds what is known here to the sizes of the queue: groups, members and pods without a group that waits.
+  // Adds the numbers of groups, members and incomplete pods to the queue's sizes.
   void AddSizes(instruments::QueueSizes& sizes) const;
-  // Groups in back-off whose last cycle ended with a refusal.
+  // The number of groups in back-off whose last cycle ended with a refusal.
   std::size_t CountRefused() const;
 
  private:
@@ -91,10 +91,10 @@ class PodGroupQueue {
   EntityPlaces& places_;
   const framework::PodGroups& groups_;
   absl::flat_hash_map<framework::PodGroupKey, std::unique_ptr<PodGroupEntity>> waiting_;  // by root
-  absl::flat_hash_map<framework::PodGroupKey, std::vector<Entry*>> incomplete_;           // by their PodGroup
-  std::unique_ptr<PodGroupEntity> popped_;                                                // null: none is in flight
+  absl::flat_hash_map<framework::PodGroupKey, std::vector<Entry*>> incomplete_;           // by PodGroup
+  std::unique_ptr<PodGroupEntity> popped_;                                                // null: no group is in flight
   std::vector<Entry*> pending_;
-  bool is_attempted_pending_ = false;  // one of pending_ was tried in this cycle
+  bool is_attempted_pending_ = false;  // a pod in pending_ was tried in this cycle
 };
 
 }  // namespace berth::queue

@@ -16,7 +16,7 @@ using framework::PodGroupKey;
 using framework::PodInfoPtr;
 using Names = std::vector<std::string>;
 
-// Groups whose objects are there, each with the one above it, if there is one.
+// Pod groups that exist, each with its parent, if it has one.
 class FakeGroups final : public framework::PodGroups {
  public:
   std::optional<PodGroupKey> RootOf(const PodGroupKey& group) const override {
@@ -61,7 +61,7 @@ class PodGroupQueueTest : public ::testing::Test {
     queue_->Add(std::move(pod), now_);
     now_ += 1ms;
   }
-  // Of the group that comes next; empty: none does.
+  // Pops the next group; empty: there is none.
   QueuedPodGroup Pop() {
     const auto popped = queue_->Pop(now_);
     return popped && popped->is_pod_group ? queue_->TakePoppedGroup() : QueuedPodGroup();
@@ -160,7 +160,7 @@ TEST_F(PodGroupQueueTest, AGroupStaysGatedWhileAnotherMemberIsHeld) {
   Add({.name = "too", .gates = {"Gate"}});
   queue_->Delete("uid-held", now_);
   EXPECT_EQ(PlaceOf("a"), Place::kGated);
-  // One of the same name comes in its place, and is not held.
+  // A pod of the same name replaces it, and is not gated.
   Add({.name = "too", .uid = "another"});
   EXPECT_EQ(PlaceOf("a"), Place::kActive);
   EXPECT_EQ(NamesOf(Pop()), (Names{"a", "too"}));
@@ -210,7 +210,7 @@ TEST_F(PodGroupQueueTest, WhatFailsAfterTheGroupsCycleWaitsForItsBackOff) {
   Add({.name = "a"});
   QueuedPodInfo member = Pop().members.at(0);
   queue_->EndGroup(PodGroupEnd::kScheduled, now_);
-  // Its binding fails, is tried again, and fails again.
+  // Its binding fails, is retried, and fails again.
   for (const Duration wait : {1s, 2s, 4s}) {
     queue_->AddUnschedulable(member, {}, {}, now_);
     now_ += wait - 1ms;

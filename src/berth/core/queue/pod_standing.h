@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a pod stands in the queue, as dumps and explanations show it. Internal to the queue.
+// Builds PodStanding values for dumps and explanations. Internal to the queue.
 #pragma once
 
 #include "berth/core/queue/entry.h"
@@ -8,10 +8,9 @@
 
 namespace berth::queue {
 
-// Of a member of a group: where its group is. `rejectors` are the queue's.
+// A member of a group has the place of its group. `rejectors` are the queue's.
 PodStanding StandingOf(const Entry& pod, const Rejectors& rejectors);
 
-// Of the pods in `range`.
 std::vector<PodStanding> StandingsOf(const EntryIndex<ByUid>& pods, const PodRange& range, const Rejectors& rejectors);
 
 }  // namespace berth::queue

@@ -31,7 +31,7 @@ void QueueMetrics::Begin(instruments::SchedulerMetrics& metrics, instruments::St
 
 std::string QueueMetrics::EventLabel(EventId event) const {
   const framework::ClusterEvent& known = rejectors_->EventOf(event);
-  // The one wildcard that moves pods by itself.
+  // The flush is the only wildcard event that moves pods by itself.
   return known.IsWildcard() ? "UnschedulableTimeout" : known.Label(metrics_->release.names_target_pod_events);
 }
 
@@ -61,7 +61,7 @@ void QueueMetrics::MakeIncoming(std::size_t cause, std::size_t queue) {
   if (metrics_->release.counts_entities) cells.entities = &MakeEntities(cause, queue, "pod");
 }
 
-// As upstream, a composite group counts by its pods alone.
+// As upstream, a composite group is counted by its pods only.
 void QueueMetrics::ObserveIncomingGroup(Place place, Cause cause, std::size_t member_count, bool is_composite,
                                         bool is_moved) {
   if (metrics_ == nullptr) return;
@@ -98,8 +98,7 @@ void QueueMetrics::ObservePreEnqueue(const Profile& profile, const framework::Po
   cell->Observe(instruments::Seconds(stopwatch_->Read() - began));
 }
 
-// Hints are too short, and too many, to look at the clock around each: each counts with the mean time of all that one
-// event asked.
+// Hints are too short and too many to time each one: each is observed with the mean time of all hints for one event.
 void QueueMetrics::TakeHints(Rejectors& rejectors) {
   std::vector<HintUse*>& uses = rejectors.used_hints();
   if (metrics_ == nullptr || uses.empty()) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// QueueMetrics: counts what comes into the queues, why pods wait, which events are kept for pods in flight, and how
-// long hints take. Internal to the queue; within turns only. It influences nothing.
+// QueueMetrics: counts pods that enter the queues, pods by the plugins that refused them, events kept for pods in
+// flight, and the duration of hints. Internal to the queue; within turns only. It influences no decision.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace berth::queue {
 
-// Why a pod comes into a queue: the label `event`. One of these, or an event: EventCause().
+// Why a pod enters a queue: one of these, or EventCause() of an event. The metrics' label `event`.
 enum class Cause : std::uint32_t {
   kPodAdd,
   kScheduleAttemptFailure,
@@ -25,7 +25,7 @@ enum class Cause : std::uint32_t {
   kPopFromBackoff,
   kForceActivate,
   kUnschedulableTimeout,
-  kEvents,  // this and those behind it
+  kEvents,  // this value and above: an event
 };
 inline Cause EventCause(EventId event) {
   return static_cast<Cause>(static_cast<std::uint32_t>(Cause::kEvents) + event);
@@ -33,51 +33,51 @@ inline Cause EventCause(EventId event) {
 
 class QueueMetrics {
  public:
-  // Counts from now on; all must outlive it. `rejectors` tells what events and plugins are called.
+  // Starts counting; all arguments must outlive it. `rejectors` has the names of events and plugins.
   void Begin(instruments::SchedulerMetrics& metrics, instruments::Stopwatch& stopwatch, const Rejectors& rejectors);
   bool is_on() const { return metrics_ != nullptr; }
 
-  // The label of the cause; after Begin().
+  // The label of the cause. Only after Begin().
   std::string LabelOf(Cause cause) const { return CauseLabel(static_cast<std::size_t>(cause)); }
 
-  // `place`: one of kActive, the back-offs and the two for pods that wait.
+  // `place` must not be kInFlight.
   void ObserveIncoming(Place place, Cause cause) {
     if (metrics_ == nullptr) return;
     const IncomingCells& cells = IncomingFor(place, cause);
     cells.pods->Add();
     if (cells.entities != nullptr) cells.entities->Add();
   }
-  // A group with that many members. `is_moved`: it comes from another queue; else only its pods are counted, as they
-  // are when another member joins them.
+  // A group with `member_count` members. `is_moved`: it comes from another queue. Otherwise only its pods are counted,
+  // because a member joined a group that is there already.
   void ObserveIncomingGroup(Place place, Cause cause, std::size_t member_count, bool is_composite, bool is_moved);
 
-  // A pod of this profile is refused by the set's plugins from now on (+1), or no longer (-1).
+  // Counts a pod as refused by the set's plugins (+1), or no longer (-1).
   void ObserveRefused(RejectorSet& set, const framework::PodInfo& pod, double amount) {
     if (metrics_ == nullptr) return;
     if (set.waiting_gauges.empty()) FindGauges(set, pod);
     for (GaugeCell* gauge : set.waiting_gauges) gauge->Add(amount);
   }
 
-  // An event is kept for pods in flight (+1), or no longer (-1).
+  // Counts an event as kept for pods in flight (+1), or no longer (-1).
   void ObserveInFlight(EventId event, double amount) {
     if (metrics_ == nullptr) return;
     if (event >= in_flight_.size() || in_flight_[event] == nullptr) MakeInFlight(event);
     in_flight_[event]->Add(amount);
   }
 
-  // When the PreEnqueue plugins begin to be asked about a pod, and that they have been.
+  // Called before and after the PreEnqueue plugins are asked about a pod.
   Time BeginPreEnqueue() { return metrics_ == nullptr ? Time{} : stopwatch_->Read(); }
   void ObservePreEnqueue(const Profile& profile, const framework::PodInfo& pod, framework::Code code, Time began);
 
-  // What the rejectors have noted of their hints since the last call.
+  // Observes the hints that the rejectors have called since the last call.
   void TakeHints(Rejectors& rejectors);
 
  private:
   static constexpr std::size_t kQueues = 3;
   struct IncomingCells {
     CounterCell* pods = nullptr;
-    CounterCell* entities = nullptr;  // null where the release does not count them
-    CounterCell* groups = nullptr;    // made at the first use
+    CounterCell* entities = nullptr;  // null: the release does not count them
+    CounterCell* groups = nullptr;    // made at first use
   };
 
   static std::size_t QueueOf(Place place) {

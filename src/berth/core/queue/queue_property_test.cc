@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The queue against a plain twin: one list of pods, every rule written out as a scan over it. Both get the same seeded
-// random calls and must agree on every pod's place after each.
+// The queue against a plain twin: a list of pods on which every rule is a scan. Both get the same seeded random calls
+// and must agree on every pod's place after each call.
 #include <algorithm>
 #include <map>
 #include <sstream>
@@ -23,13 +23,13 @@ using framework::PodInfoPtr;
 using framework::QueueingHint;
 using Set = std::set<std::string>;
 
-// Some pods, some nodes.
+// Agrees for some pods and some nodes.
 QueueingHint Moody(const PodInfo& pod, const EventObjects& event) {
   const auto node = event.new_node == nullptr ? 0U : event.new_node->metadata.name.size();
   return (pod.name.size() + pod.name.back() + node) % 2 == 0 ? QueueingHint::kQueue : QueueingHint::kSkip;
 }
 
-// Some classes, some nodes; the pod that the event is about always.
+// Agrees for some classes and some nodes, and always for the pod that the event is about.
 QueueingHint MoodyOfClass(const PodInfo& pod, const EventObjects& event) {
   if (event.new_pod != nullptr && event.new_pod->uid == pod.uid) return QueueingHint::kQueue;
   const auto node = event.new_node == nullptr ? 0U : event.new_node->metadata.name.size();
@@ -63,7 +63,7 @@ struct TwinPod {
   Time flushed{};
   bool was_flushed = false;
   std::uint64_t arrival = 0;
-  std::vector<std::pair<ClusterEvent, EventSource>> seen;  // in flight: what happened since
+  std::vector<std::pair<ClusterEvent, EventSource>> seen;  // in flight: the events since it was popped
 };
 
 class Twin {
@@ -223,7 +223,7 @@ class Twin {
     }
     return false;
   }
-  // 0: no. 1: after back-off. 2: now.
+  // 0: stays. 1: after back-off. 2: immediately.
   int Worth(const TwinPod& p, const ClusterEvent& event, const EventSource& source) const {
     if (event.IsWildcard()) {
       if (source.new_node != nullptr) return 0;
@@ -315,7 +315,7 @@ std::string Describe(const TwinPod& p) {
 std::string Describe(const SchedulingQueue& queue) {
   std::vector<std::string> lines;
   for (const PodStanding& s : queue.Dump()) {
-    // A pod in flight shows what it was when it was popped; its timestamp is the caller's business then.
+    // A pod in flight is shown as it was popped; its timestamp is then the caller's.
     lines.push_back(Describe(s));
   }
   std::ranges::sort(lines);
@@ -332,7 +332,7 @@ std::string Describe(const Twin& twin) {
   return text;
 }
 
-// Pods of equal classes share one.
+// Pods of equal classes share one class object.
 PodInfoPtr ShareClass(const PodInfoPtr& pod, std::vector<PodInfoPtr>& models) {
   const auto model = std::ranges::find_if(models, [&](const PodInfoPtr& other) {
     return other->spec() == pod->spec() && other->labels() == pod->labels();
@@ -343,7 +343,7 @@ PodInfoPtr ShareClass(const PodInfoPtr& pod, std::vector<PodInfoPtr>& models) {
   return shared;
 }
 
-// As PrioritySort, and says so.
+// The order of PrioritySort, declared by IsPriorityThenTime().
 class ByKey final : public framework::FastQueueSort {
  public:
   std::string_view Name() const override { return "PrioritySort"; }
@@ -375,7 +375,7 @@ TEST_P(QueueProperty, AgreesWithItsTwin) {
   Twin twin(sort, {{"default-scheduler", hooks}, {"other", other}}, wildcards_reach_gates);
 
   Time now = kStart + 123456us;
-  std::vector<QueuedPodInfo> popped;  // some of them done already
+  std::vector<QueuedPodInfo> popped;  // some of them are done already
   std::map<std::string, PodInfoPtr> newest;
   std::vector<PodInfoPtr> models;
   const auto sketch = [&] {
@@ -386,7 +386,7 @@ TEST_P(QueueProperty, AgreesWithItsTwin) {
     if (chance(15)) pod.gates = {chance(50) ? "GateA" : "GateB"};
     if (chance(20)) pod.labels = {{"x", std::to_string(random.Below(3))}};
     pod.tolerations = static_cast<int>(random.Below(2));
-    // What cannot change in the life of a pod.
+    // Fields that do not change during a pod's life.
     if (const auto known = newest.find(pod.uid); known != newest.end()) {
       pod.scheduler_name = known->second->spec().scheduler_name;
     }
@@ -471,7 +471,7 @@ TEST_P(QueueProperty, AgreesWithItsTwin) {
     }
     ASSERT_EQ(Describe(queue), Describe(twin)) << "step " << step << " action " << action;
 
-    // Every pod is counted once, and in one place.
+    // The metrics count every pod once, in one place.
     std::size_t recorded = 0;
     for (const auto& [uid, p] : twin.pods)
       recorded = std::max(recorded, p.place == Place::kInFlight ? p.seen.size() : 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the queue's tests share: small pods, plugins that answer from a table, a fake time. Tests only.
+// Helpers for the queue's tests: small pods, plugins that answer from a table, a fake time. Tests only.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ namespace berth::queue {
 
 using namespace std::chrono_literals;
 
-// A whole second, so that the windows of back-off are easy to see.
+// A whole second, so that back-off windows are easy to see.
 inline constexpr Time kStart{std::chrono::seconds(1'000'000'020)};
 
 struct PodSketch {
@@ -51,7 +51,7 @@ inline framework::PodInfoPtr MakePodInfo(const PodSketch& sketch) {
   return pod;
 }
 
-// As PrioritySort.
+// The order of PrioritySort.
 class PriorityThenTime final : public framework::QueueSortPlugin {
  public:
   std::string_view Name() const override { return "PrioritySort"; }
@@ -61,7 +61,7 @@ class PriorityThenTime final : public framework::QueueSortPlugin {
   }
 };
 
-// Refuses pods with a scheduling gate of its own name, and those that `extra` names. Counts its calls.
+// Refuses pods that have a scheduling gate of its own name, or that `extra` selects. Records its calls.
 class Gate final : public framework::PreEnqueuePlugin {
  public:
   explicit Gate(std::string name, std::vector<std::string>* calls = nullptr) : name_(std::move(name)), calls_(calls) {}

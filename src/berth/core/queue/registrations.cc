@@ -33,8 +33,8 @@ std::vector<Registration> RegistrationsOf(const framework::Plugin& plugin, bool 
     }
     registrations.push_back({name, std::move(event)});
   }
-  // Upstream added this for an older check that could hide a node's arrival until its taints were gone. 1.36 no longer
-  // has the check, but the registration, which decides when pods are tried again.
+  // Upstream added this event for an older check that could hide a new node until its taints were gone. 1.36 no longer
+  // has the check but still registers the event, which affects when pods are tried again.
   if (adds_node_taint_event && has_node_add && !has_node_taint) {
     registrations.push_back({name, {{EventResource::kNode, action::kUpdateNodeTaint}, nullptr}});
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which events a profile's plugins want to hear of, as the queue needs it.
+// The events for which a profile's plugins have registered, in the queue's form.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace berth::queue {
 
-// `plugin`, having refused a pod, wants that pod back when `event` happens and its hint agrees.
+// A pod that `plugin` refused is tried again when `event` happens and its hint agrees.
 struct Registration {
   std::string plugin;
   framework::ClusterEventWithHint event;
 };
 
-// The registrations of one plugin, to be called for each that has PreEnqueue, PreFilter, Filter, Reserve or Permit.
-// A plugin without EnqueueExtensions gets every event, and so does one that throws; one with an empty list gets none.
+// The registrations of one plugin; to be called for each plugin with PreEnqueue, PreFilter, Filter, Reserve or Permit.
+// A plugin without EnqueueExtensions, or one that throws, gets every event; one with an empty list gets none.
 // `adds_node_taint_event` (framework::Release): a plugin that registers Node/Add but not Node/UpdateNodeTaint also gets
 // the latter, without a hint.
 std::vector<Registration> RegistrationsOf(const framework::Plugin& plugin, bool adds_node_taint_event);

@@ -18,7 +18,7 @@ namespace {
 using framework::ClusterEvent;
 using framework::QueueingHint;
 
-// What a set keeps of the room that its waiting pods took.
+// Capacity above which an empty set frees the memory of its waiting lists.
 constexpr std::size_t kClassesKept = 1024;
 
 constexpr std::uint32_t kNoProfile = std::numeric_limits<std::uint32_t>::max();
@@ -71,7 +71,7 @@ void RejectorSet::Unlink(Entry* entry) {
 
 Rejectors::Rejectors(absl::flat_hash_map<std::string, ProfileHooks> profiles, bool wildcards_reach_gates)
     : wildcards_reach_gates_(wildcards_reach_gates) {
-  // By name, so that ids do not depend on the hash table's order.
+  // Sorted by name, so that ids do not depend on the hash table's order.
   std::map<std::string, ProfileHooks> ordered(std::make_move_iterator(profiles.begin()),
                                               std::make_move_iterator(profiles.end()));
   for (auto& [name, hooks] : ordered) {
@@ -181,7 +181,7 @@ const Relevance& Rejectors::RelevanceOf(RejectorSet& set, EventId event) {
     slot->is_of_class &= is_of_class;
     slot->is_of_pod_group = registered.is_hint_of_pod_group && (slot->matches.size() == 1 || slot->is_of_pod_group);
   }
-  // The order cannot change the answer, only how soon it is found.
+  // The order does not change the answer, but finds it sooner.
   std::ranges::sort(slot->matches, {}, [](const Relevance::Match& match) {
     return std::tuple(!match.is_pending, static_cast<bool>(*match.hint), match.hint);
   });
@@ -194,7 +194,8 @@ HintUse* Rejectors::UseOf(PluginId plugin, EventId event) {
   return use.get();
 }
 
-// False: the event does not help the pod. A hint that fails must not strand it.
+// Returns whether the hint says that the event may help the pod. A hint that fails counts as true, or the pod could be
+// stranded.
 bool Rejectors::AskHint(const Relevance::Match& match, const framework::PodInfo& pod,
                         const framework::EventObjects& event) {
   if (stopwatch_ == nullptr) return Ask(*match.hint, pod, event) != HintUse::kSkip;
@@ -208,17 +209,17 @@ bool Rejectors::AskHint(const Relevance::Match& match, const framework::PodInfo&
 Strategy Rejectors::IsWorthRequeuing(const framework::PodInfo& pod, RejectorSet& set, EventId event,
                                      const EventSource& source) {
   if (events_[event].event.IsWildcard()) {
-    // With an object, a wildcard event is meant for that pod alone.
+    // A wildcard event with an object is meant for that pod only.
     const bool has_object = source.new_pod != nullptr || source.new_node != nullptr;
     const bool is_own = source.new_pod != nullptr && source.new_pod->uid == pod.uid;
     return has_object && !is_own ? Strategy::kSkip : Strategy::kAfterBackoff;
   }
-  // Nobody could say what helps a pod without a profile.
+  // Without a profile no plugin can say what helps the pod.
   if (set.profile == nullptr) return Strategy::kAfterBackoff;
   const framework::EventObjects objects = source.View();
   std::optional<bool> is_large;
   for (const Relevance::Match& match : RelevanceOf(set, event).matches) {
-    // A hint would look at each of the things that a large pod asks for.
+    // A hint would look at each of the thousands of things that a large pod asks for.
     if (*match.hint && !is_large) is_large = IsLarge(*pod.pod_class);
     if (!is_large.value_or(false) && !AskHint(match, pod, objects)) continue;
     return match.is_pending ? Strategy::kImmediately : Strategy::kAfterBackoff;

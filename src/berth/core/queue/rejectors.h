@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rejectors: why a pod waits, interned. Waiting pods with the same rejectors share one rejector set, so that an event
-// is held against each set's registrations once instead of against each pod. Internal to the queue.
+// Rejectors: interns the reasons why pods wait. Waiting pods with the same rejectors share a rejector set, so that an
+// event is matched against the registrations of each set instead of each pod. Internal to the queue.
 #pragma once
 
 #include <array>
@@ -28,70 +28,70 @@ struct Entry;
 using PluginId = std::uint32_t;
 inline constexpr PluginId kNoPlugin = std::numeric_limits<PluginId>::max();
 
-// Distinct ClusterEvents, numbered.
+// Index of a distinct ClusterEvent.
 using EventId = std::uint32_t;
 
-// How a pod comes back to the queue.
+// How a waiting pod is moved.
 enum class Strategy : std::uint8_t { kSkip, kAfterBackoff, kImmediately };
 
 struct Profile {
   std::uint32_t id = 0;
   ProfileHooks hooks;
-  std::vector<PluginId> pre_enqueue_ids;  // beside hooks.pre_enqueue
-  std::vector<PluginId> event_ids;        // beside hooks.events
+  std::vector<PluginId> pre_enqueue_ids;  // parallel to hooks.pre_enqueue
+  std::vector<PluginId> event_ids;        // parallel to hooks.events
 };
 
-// How often one plugin's hints about one event were asked since QueueMetrics last looked.
+// How often one plugin's hint for one event was called since QueueMetrics last looked.
 struct HintUse {
   enum Answer : std::uint8_t { kSkip, kQueue, kError };
 
   PluginId plugin = kNoPlugin;
   EventId event = 0;
-  std::array<std::uint32_t, 3> counts{};  // by Answer
-  std::array<HistogramCell*, 3> cells{};  // the same; QueueMetrics makes them
+  std::array<std::uint32_t, 3> counts{};  // index: Answer
+  std::array<HistogramCell*, 3> cells{};  // index: Answer; made by QueueMetrics
   std::uint64_t total() const { return std::uint64_t{counts[0]} + counts[1] + counts[2]; }
 };
 
-// What an event means to the pods of one rejector set.
+// What an event means for the pods of one rejector set.
 struct Relevance {
-  // One registration that matches the event, of one of the set's rejectors.
+  // A registration that matches the event, by one of the set's rejectors.
   struct Match {
     const framework::QueueingHintFn* hint;
-    bool is_pending;   // from a plugin that answered kPending
-    bool is_of_class;  // the hint is, or there is none
+    bool is_pending;   // the plugin had answered kPending
+    bool is_of_class;  // the hint reads nothing of the pod but its class, or there is no hint
     HintUse* use;
   };
   std::vector<Match> matches;  // pending ones first; within each kind those without a hint first
   bool reaches_gate = true;    // false: the set is gated, and its gating plugin has not registered for the event
-  bool is_of_class = true;     // all matches are
-  // All matches help the pod group that the event is about, and no other pod.
+  bool is_of_class = true;     // is_of_class holds for all matches
+  // All matches help only the pod group that the event is about.
   bool is_of_pod_group = false;
 };
 
-// The pods of one class that wait in one rejector set, chained by Entry::earlier and later.
+// The pods of one class in one rejector set, linked by Entry::earlier and Entry::later.
 struct WaitingClass {
   const framework::PodClass* pod_class = nullptr;
   Entry* first = nullptr;
 };
 
-// One set of rejectors and the pods that wait because of it.
+// A set of rejectors, and the pods that wait because of it.
 struct RejectorSet {
-  const Profile* profile = nullptr;     // null: the pod names no profile of ours
+  const Profile* profile = nullptr;     // null: no profile of ours has the pods' scheduler name
   std::vector<PluginId> unschedulable;  // sorted; includes the gating plugin
   std::vector<PluginId> pending;        // sorted
   PluginId gating = kNoPlugin;
-  bool flushes = true;  // takes part in the flush of long-waiting pods
+  bool flushes = true;  // whether the flush of unschedulable pods moves its pods
   std::vector<WaitingClass> waiting;
-  absl::flat_hash_map<const framework::PodClass*, std::size_t> waiting_of_class;  // positions in `waiting`
+  absl::flat_hash_map<const framework::PodClass*, std::size_t> waiting_of_class;  // index into `waiting`
   std::size_t nonempty_position = 0;
-  std::vector<std::unique_ptr<Relevance>> relevance;  // by event; null: not asked yet
-  std::optional<Time> rescue_told;                    // Rejectors::TellRescue
-  std::vector<GaugeCell*> waiting_gauges;             // of pods by who refused them; QueueMetrics makes them
+  std::vector<std::unique_ptr<Relevance>> relevance;  // by event; null: not computed yet
+  std::optional<Time> rescue_told;                    // when TellRescue last returned a text
+  std::vector<GaugeCell*> waiting_gauges;             // number of pods by refusing plugin; made by QueueMetrics
 
   bool is_gated() const { return gating != kNoPlugin; }
-  // `entry` is in no list.
+  // `entry` must be in no list.
   void Link(Entry* entry);
-  // Of the class that the entry's pod had when it was linked.
+  // The entry's pod must still have the class that it had when it was linked.
   void Unlink(Entry* entry);
 };
 
@@ -100,36 +100,36 @@ class Rejectors {
   // `wildcards_reach_gates`: framework::Release::wildcards_reach_gated_pods.
   Rejectors(absl::flat_hash_map<std::string, ProfileHooks> profiles, bool wildcards_reach_gates);
 
-  // Null when no profile has that name.
+  // Null when no profile has this name.
   const Profile* FindProfile(std::string_view scheduler_name) const;
 
-  // The set of these rejectors; null when there are none. Sets live as long as this object: there are as many as
-  // distinct sets of refusing plugins were seen, a few dozen.
+  // The set of these rejectors; null when there are none. Sets are never freed: there are as many as distinct sets of
+  // refusing plugins, a few dozen.
   RejectorSet* Intern(const Profile* profile, const std::set<std::string>& unschedulable,
                       const std::set<std::string>& pending);
-  // The same rejectors (`set` may be null) with `plugin` as the gating one; kNoPlugin opens the gate, and the plugin
-  // that held it stays among the rejectors.
+  // The rejectors of `set`, which may be null, with `plugin` as the gating one. kNoPlugin opens the gate; the plugin
+  // that gated stays among the rejectors.
   RejectorSet* WithGate(const Profile* profile, const RejectorSet* set, PluginId plugin);
 
   EventId InternEvent(const framework::ClusterEvent& event);
-  // Whether any plugin of any profile wants the event.
+  // Whether any plugin of any profile has registered for the event.
   bool IsOfInterest(EventId event) const { return events_[event].is_of_interest; }
 
   const Relevance& RelevanceOf(RejectorSet& set, EventId event);
 
-  // Whether the event makes `pod`, which `set` holds back, worth another attempt. The gate is not looked at.
+  // How to move `pod`, which waits in `set`, after the event. The gate is not checked.
   Strategy IsWorthRequeuing(const framework::PodInfo& pod, RejectorSet& set, EventId event, const EventSource& source);
 
   const framework::ClusterEvent& EventOf(EventId event) const { return events_[event].event; }
 
-  // Hints are timed from now on: by QueueMetrics alone, which takes the uses, sets their counts back, and clears the
+  // Starts timing hints. Only QueueMetrics uses these functions; it reads the uses, resets their counts and clears the
   // list.
   void SetStopwatch(instruments::Stopwatch& stopwatch) { stopwatch_ = &stopwatch; }
   std::vector<HintUse*>& used_hints() { return used_hints_; }
   Time hints_began() const { return hints_began_; }
 
   const std::string& PluginName(PluginId id) const { return plugin_names_[id]; }
-  // SchedulingQueue::TellRescue.
+  // See SchedulingQueue::TellRescue.
   std::string TellRescue(RejectorSet& set, Time now) const;
 
  private:
@@ -151,15 +151,15 @@ class Rejectors {
   mutable std::string latest_name_;
   std::vector<std::string> plugin_names_;
   StringHashMap<PluginId> plugin_by_name_;
-  absl::flat_hash_map<PluginId, std::vector<framework::ClusterEvent>> events_by_plugin_;  // over all profiles
+  absl::flat_hash_map<PluginId, std::vector<framework::ClusterEvent>> events_by_plugin_;  // across all profiles
   absl::flat_hash_map<std::vector<std::uint32_t>, std::unique_ptr<RejectorSet>> sets_;
-  std::vector<std::uint32_t> key_;  // of the set looked for: profile, gating, number of unschedulable, both sets
+  std::vector<std::uint32_t> key_;  // lookup key of a set: profile, gating, number of unschedulable, both sets
   absl::flat_hash_map<std::uint64_t, EventId> event_ids_;
   std::vector<EventEntry> events_;
   instruments::Stopwatch* stopwatch_ = nullptr;                             // null: hints are not timed
-  absl::flat_hash_map<std::uint64_t, std::unique_ptr<HintUse>> hint_uses_;  // by plugin and event
-  std::vector<HintUse*> used_hints_;                                        // those with calls
-  Time hints_began_{};                                                      // the first of them
+  absl::flat_hash_map<std::uint64_t, std::unique_ptr<HintUse>> hint_uses_;  // key: plugin and event
+  std::vector<HintUse*> used_hints_;  // those with calls since QueueMetrics last looked
+  Time hints_began_{};                // start of the first of these calls
 };
 
 }  // namespace berth::queue

@@ -14,7 +14,7 @@ void RowNominations::Update(const Nominator& nominator, const framework::NodeTab
   const bool have_nodes_changed = nodes_version_ != nodes.nodes_version();
   if (nominator_version_ != nominator.version() || have_nodes_changed) {
     const auto names = nominator.ChangedSince(nominator_version_);
-    // Rows get and lose their names with nodes; pods that come and go change no nomination.
+    // Only changes of nodes change the names of rows; pods added to a row do not change its nominations.
     const auto rows = have_nodes_changed ? nodes.ChangedSince(table_version_)
                                          : std::optional<std::span<const NodeIndex>>(std::in_place);
     const bool has_any = !nominator.empty() || !rows_.rows().empty();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RowNominations: the nominator's pods by row of the node table, kept up to date from what changed in either. Within
-// turns only.
+// RowNominations: the nominator's pods by row of the node table, updated incrementally from the change logs of both.
+// Within turns only.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace berth::queue {
 
 class RowNominations {
  public:
-  // Follows both to where they are now: always the same two. What names a node that is not known counts when the node
-  // comes. Costs what changed since the last call.
+  // Must always be called with the same two objects. A nomination for an unknown node takes effect when the node is
+  // added. The cost depends on the number of changes since the last call.
   void Update(const Nominator& nominator, const framework::NodeTable& nodes);
 
   const framework::NominatedRows& rows() const { return rows_; }

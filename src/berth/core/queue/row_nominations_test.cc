@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nominations by row follow the nominator and the node table; they are what a walk over all nominations finds.
+// Nominations by row, updated incrementally, must equal a full scan of all nominations.
 #include "berth/core/queue/row_nominations.h"
 
 #include <map>
@@ -146,7 +146,7 @@ TEST_F(RowNominationsTest, FindsWhatAWalkFinds) {
         const auto pods = rows.PodsOn(row);
         ASSERT_EQ((std::vector<PodInfoPtr>{pods.begin(), pods.end()}), want[row]);
       }
-      // What changed is in the log, so that who follows it misses nothing.
+      // The change log must contain every row that changed.
       if (const auto changed = rows.ChangedSince(version)) {
         const std::set<NodeIndex> logged(changed->begin(), changed->end());
         for (NodeIndex row = 0; row < 8; ++row) ASSERT_TRUE(last[row] == want[row] || logged.contains(row)) << row;

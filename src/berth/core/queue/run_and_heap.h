@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RunAndHeap: an ordered queue for elements that mostly come in order. Those that belong behind the last one make up a
-// run, first in, first out; the others go to a heap beside it. The order is the same as one heap's.
+// RunAndHeap: a priority queue for elements that mostly arrive in order. An element that sorts behind the last one is
+// appended to a FIFO run; any other goes into a heap. The combined order is that of a single heap.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace berth::queue {
 
-// T and Less are as for IndexedHeap.
+// T and Less must be as for IndexedHeap.
 template <typename T, typename Less>
 class RunAndHeap {
  public:
@@ -25,7 +25,8 @@ class RunAndHeap {
   std::size_t size() const { return run_count_ + heap_.size(); }
   T* front() const { return IsFrontInRun() ? run_[head_].element : heap_.front(); }
 
-  // One that comes `count` elements after the front, unless others come between; null where that is not quickly told.
+  // The element `count` places behind the front of the run, for prefetching; null if there is none. Elements of the
+  // heap may come earlier.
   T* Next(std::size_t count) const {
     const std::size_t at = head_ + count;
     return run_count_ > 0 && at < run_.size() ? run_[at].element : nullptr;
@@ -50,7 +51,7 @@ class RunAndHeap {
     if (run_.size() > 2 * run_count_ + kSlackMax) Compact();
   }
 
-  // The order of `element` has changed.
+  // The key of `element` has changed.
   void Reorder(T* element, Key key) {
     if ((element->position & kInRun) == 0) return heap_.Reorder(element, std::move(key));
     Remove(element);
@@ -59,7 +60,7 @@ class RunAndHeap {
 
  private:
   using Slot = HeapSlot<T, Key>;
-  // In T::position.
+  // Flag in T::position: the element is in the run.
   static constexpr std::uint32_t kInRun = std::uint32_t{1} << 31;
   static constexpr std::size_t kSlackMax = 1024;
 
@@ -89,7 +90,7 @@ class RunAndHeap {
 
   Less less_;
   IndexedHeap<T, Less> heap_;
-  std::vector<Slot> run_;  // ascending from head_ on; those without element are gone
+  std::vector<Slot> run_;  // sorted from head_ on; a slot without element was removed
   std::size_t head_ = 0;
   std::size_t run_count_ = 0;
 };

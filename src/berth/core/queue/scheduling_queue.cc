@@ -28,7 +28,7 @@ using framework::PodInfo;
 using framework::PodInfoPtr;
 using framework::Status;
 
-// Moves of single pods, whatever refused them.
+// Moves a pod whatever had refused it.
 constexpr ClusterEvent kWildcardEvent{};
 
 Status Ask(const framework::PreEnqueuePlugin& plugin, const PodInfo& pod) {
@@ -58,7 +58,7 @@ class SchedulingQueue::Impl final : private EntityPlaces {
 
   // ---- Records ----
 
-  // A record for a pod that has none.
+  // Makes a record for a pod that has none.
   Entry* Create(PodInfoPtr pod, std::size_t uid_hash, std::size_t name_hash) {
     Entry* const entry = pool.Take();
     entry->info.pod = std::move(pod);
@@ -79,7 +79,7 @@ class SchedulingQueue::Impl final : private EntityPlaces {
     pool.Give(entry);
   }
 
-  // All that changes who refused a pod comes through here, for the metrics.
+  // Every change of a pod's rejectors goes through here, which keeps the metrics right.
   void SetRejectors(Entry* entry, RejectorSet* set) {
     RejectorSet* const before = std::exchange(entry->rejector_set, set);
     if (before == set) return;
@@ -113,7 +113,7 @@ class SchedulingQueue::Impl final : private EntityPlaces {
     entry->place = kNowhere;
   }
 
-  // `entry` is in no place.
+  // Whether PreEnqueue admits the entry, which must be in no place.
   bool PassesGate(Entry* entry) {
     if (entry->profile == nullptr || entry->profile->hooks.pre_enqueue.empty()) return AskGate(entry);
     const Time began = metrics.BeginPreEnqueue();
@@ -123,7 +123,8 @@ class SchedulingQueue::Impl final : private EntityPlaces {
     return passes;
   }
 
-  // Asks the PreEnqueue plugins, the one that gated the pod last time first. A group passes with all its members.
+  // Calls the PreEnqueue plugins, beginning with the one that gated the pod last time. A group passes if all its
+  // members do.
   bool AskGate(Entry* entry) {
     if (entry->group != nullptr) return AskGate(entry, entry->group->members);
     return AskGate(entry, {&entry, 1});
@@ -165,7 +166,7 @@ class SchedulingQueue::Impl final : private EntityPlaces {
     }
     RecordGroup(*entry.group, place, cause, true);
   }
-  // Upstream says so in the source of the queue that the pod comes into, and of attempts that failed sooner.
+  // As upstream: level 5 and the source name of the destination queue; after a failed attempt level 3.
   void LogMove(const Entry& entry, Place place, Cause cause) const {
     const bool is_active = place == Place::kActive;
     const bool is_backoff = place == Place::kBackoff || place == Place::kErrorBackoff;
@@ -204,9 +205,9 @@ class SchedulingQueue::Impl final : private EntityPlaces {
     metrics.ObserveIncomingGroup(place, cause, group.members.size(), group.root.is_composite, is_moved);
   }
 
-  // True when the pod entered activeQ, false when it was gated.
+  // Returns whether the pod entered activeQ; otherwise it is gated.
   bool MoveToActive(Entry* entry, Time now, Cause cause) {
-    // Pods in back-off passed the gate when they went there.
+    // PreEnqueue admitted pods in back-off before they went there.
     const bool is_from_backoff = entry->place == Place::kBackoff || entry->place == Place::kErrorBackoff;
     const bool was_parked = IsParked(*entry);
     Detach(entry);
@@ -231,7 +232,8 @@ class SchedulingQueue::Impl final : private EntityPlaces {
       return;
     }
     entry->backoff_expiration = expiration;
-    // Without rejectors it was an error that brought the pod here; Pop does not take such pods before their time.
+    // No rejectors means that an error brought the pod here. Pop does not take pods of this heap before their back-off
+    // is over.
     entry->place = entry->rejector_set == nullptr ? Place::kErrorBackoff : Place::kBackoff;
     entry->rejector_set == nullptr ? error_backoff.Push(entry, KeyOf(*entry)) : backoff.Push(entry, KeyOf(*entry));
     ObserveIncoming(*entry, entry->place, cause);
@@ -261,7 +263,7 @@ class SchedulingQueue::Impl final : private EntityPlaces {
   void Add(PodInfoPtr pod, Time now) {
     const std::size_t uid_hash = ByUid::HashOf(pod->uid);
     if (by_uid.Find(pod->uid, uid_hash) != nullptr) return Update(nullptr, std::move(pod), now);
-    // A queued pod of the same name is an older incarnation, whose deletion was missed.
+    // A queued pod of the same name has been deleted and created again, and the deletion was missed.
     const ByName::Key name = ByName::KeyOf(*pod);
     const std::size_t name_hash = ByName::HashOf(name);
     if (Entry* const namesake = by_name.Find(name, name_hash); namesake != nullptr) {
@@ -309,8 +311,8 @@ class SchedulingQueue::Impl final : private EntityPlaces {
     UpdateWaiting(member, group, before, std::move(pod), now);
   }
 
-  // The update itself may be what the pod waited for: its rejectors, a gating plugin among them, are asked about it.
-  // `entry` waits, because of it: the pod's own record, or its group's.
+  // The update may be what the pod waited for: its rejectors and its gating plugin are asked. `updated` is the pod's
+  // record; `entry` is the record that waits, which is the same one or its group's.
   void UpdateWaiting(Entry* updated, Entry* entry, const PodInfoPtr& before, PodInfoPtr pod, Time now) {
     SetPod(updated, pod);
     const EventSource source{.old_pod = before, .new_pod = pod};
@@ -325,13 +327,13 @@ class SchedulingQueue::Impl final : private EntityPlaces {
   }
 
   void Delete(std::string_view uid, Time now) {
-    // `uid` may belong to the pod that goes away with the entry.
+    // `uid` may refer to memory of the pod that is freed with the entry.
     nominator.DeleteNominated(uid);
     Entry* const entry = by_uid.Find(uid);
     if (entry != nullptr && entry->place != Place::kInFlight) Drop(entry, now);
   }
 
-  // Of a pod that waits.
+  // Removes a waiting pod.
   void Drop(Entry* entry, Time now) {
     PodGroupEntity* const group = entry->place == kInGroup && entry->group->members.size() > 1 ? entry->group : nullptr;
     const bool held_group =
@@ -340,7 +342,7 @@ class SchedulingQueue::Impl final : private EntityPlaces {
     if (held_group) Reconsider(*group, now);
   }
 
-  // Whether the plugin that gates the group refuses this member of it.
+  // Whether the plugin that gates the group refuses this member.
   static bool IsHeldByGate(const Entry& member, const Entry& group) {
     if (member.profile == nullptr) return false;
     const auto& ids = member.profile->pre_enqueue_ids;
@@ -367,9 +369,8 @@ class SchedulingQueue::Impl final : private EntityPlaces {
     return Fly(entry);
   }
 
-  // The pods that are popped next may have come many thousand pods ago. While this one is scheduled the next one's pod,
-  // and where the indexes have it, are brought into the processor's cache; of the one after it the entry, which names
-  // its pod.
+  // The pods that are popped next may have been added thousands of pods ago. While this pod is scheduled, the next pod
+  // and its index slots are prefetched, and the entry of the pod after that.
   void PrefetchNext() {
     if (Entry* const next = active.Next(0)) {
       Prefetch(next->info.pod.get());
@@ -379,7 +380,7 @@ class SchedulingQueue::Impl final : private EntityPlaces {
     if (const Entry* const after = active.Next(1)) Prefetch(after);
   }
 
-  // The pod is in flight from now on.
+  // Puts the pod in flight.
   const QueuedPodInfo& Fly(Entry* entry) {
     by_name.Erase(entry);
     ++entry->info.attempts;
@@ -418,7 +419,7 @@ class SchedulingQueue::Impl final : private EntityPlaces {
     Requeue(entry, strategy, now, cause);
   }
   void AdmitMember(PodGroupEntity& group, Entry* member) override {
-    // One that is gated is asked again at the event that follows.
+    // A gated group is checked again at the event that follows.
     if (IsParked(*group.entry) || AskGate(group.entry, {&member, 1}))
       return RecordGroup(group, group.entry->place, Cause::kPodAdd, false);
     Detach(group.entry);
@@ -431,7 +432,7 @@ class SchedulingQueue::Impl final : private EntityPlaces {
     Requeue(group.entry, Strategy::kAfterBackoff, now, EventCause(rejectors.InternEvent(kPodDeleted)));
   }
 
-  // How worthwhile the event makes what waits: a group is as worth requeuing as the best of its pods.
+  // How the event moves the entry. A group gets the strongest answer of its members.
   Strategy WorthOf(const Entry& entry, EventId event, const EventSource& source) {
     if (entry.group == nullptr) return rejectors.IsWorthRequeuing(*entry.info.pod, *entry.rejector_set, event, source);
     Strategy best = Strategy::kSkip;
@@ -442,7 +443,7 @@ class SchedulingQueue::Impl final : private EntityPlaces {
     return best;
   }
 
-  // The group that the event is about, if it waits for an event of this kind.
+  // Chooses the group that the event is about, if it waits for such an event.
   void ChooseGroup(EventId event, const EventSource& source) {
     PodGroupEntity* group = nullptr;
     for (const PodInfoPtr& pod : {source.new_pod, source.old_pod}) {
@@ -504,7 +505,7 @@ class SchedulingQueue::Impl final : private EntityPlaces {
     return true;
   }
 
-  // What the events say that happened during the attempt. The most urgent answer counts.
+  // The strongest answer to the events during the attempt.
   Strategy StrategyAfterFlight(const Entry& entry, const PodInfo& pod, RejectorSet& set) {
     if (in_flight.HasLostEvents(entry)) return Strategy::kAfterBackoff;
     Strategy best = Strategy::kSkip;
@@ -522,7 +523,7 @@ class SchedulingQueue::Impl final : private EntityPlaces {
   }
 
   void Done(const QueuedPodInfo& popped) {
-    // Records are used again, and each time get another number.
+    // Records are reused, but each use has a new sequence number.
     auto* const entry = const_cast<Entry*>(static_cast<const Entry*>(popped.record));
     if (entry == nullptr || entry->sequence != popped.record_sequence) return Done(popped.pod->uid);
     if (entry->place == Place::kInFlight) Erase(entry);
@@ -531,7 +532,7 @@ class SchedulingQueue::Impl final : private EntityPlaces {
   void Move(const ClusterEvent& event, const EventSource& source, Time now, const MoveLimit& limit) {
     const EventId id = rejectors.InternEvent(event);
     if (!rejectors.IsOfInterest(id)) return;
-    // Moving a pod changes the lists that are walked here, so the moves come after.
+    // Moving a pod changes the lists that are iterated here, so that pods are collected first.
     to_move.clear();
     nominated_there.reset();
     const Happening happening{id, source, limit, OwnerOf(source.old_pod), OwnerOf(source.new_pod)};
@@ -559,12 +560,12 @@ class SchedulingQueue::Impl final : private EntityPlaces {
     in_flight.Record(id, source);
   }
 
-  // What a call of Move is about.
+  // The arguments of a call of Move.
   struct Happening {
     EventId id;
     const EventSource& source;
     const MoveLimit& limit;
-    const Entry* old_owner;  // the pods of the event, where they are here themselves
+    const Entry* old_owner;  // the queue's records of the event's pods
     const Entry* new_owner;
 
     bool IsExcluded(const Entry& entry) const {
@@ -576,7 +577,7 @@ class SchedulingQueue::Impl final : private EntityPlaces {
     return pod == nullptr || parked.empty() ? nullptr : by_uid.Find(pod->uid);
   }
 
-  // The pods that are nominated for the node of the event's pod and have a record here.
+  // The records of pods that are nominated for the node of the event's pod.
   const std::vector<Entry*>& NominatedThere(const Happening& happening) {
     if (nominated_there) return *nominated_there;
     nominated_there.emplace();
@@ -595,8 +596,8 @@ class SchedulingQueue::Impl final : private EntityPlaces {
     if (strategy != Strategy::kSkip) to_move.emplace_back(entry, strategy);
   }
 
-  // False when no pod of the class is helped, but for those that are nominated for the event's node. Hints of the class
-  // tell only these, and the event's own pods, from the others.
+  // Whether the event helps any pod of the class, apart from those nominated for the event's node, which are asked one
+  // by one. Hints that depend on the class treat all pods alike except these and the event's own pods.
   bool MayHelpClass(const WaitingClass& waiting, const Happening& happening) {
     const Entry* const first = waiting.first;
     for (const Entry* owner : {happening.old_owner, happening.new_owner}) {
@@ -639,7 +640,7 @@ class SchedulingQueue::Impl final : private EntityPlaces {
       if (counts_from_flush) entry->flushed = now;
       Requeue(entry, strategy, now, Cause::kUnschedulableTimeout);
     }
-    // Upstream records this like any event: a pod that is refused just now is tried again too.
+    // Upstream records the flush like an event, so that a pod that is just being refused is tried again as well.
     if (!to_move.empty()) in_flight.Record(rejectors.InternEvent(kWildcardEvent), {});
   }
 
@@ -668,7 +669,7 @@ class SchedulingQueue::Impl final : private EntityPlaces {
   Rejectors rejectors;
   EntryPool pool;
   EntryIndex<ByUid> by_uid;
-  EntryIndex<ByName> by_name;  // without those in flight
+  EntryIndex<ByName> by_name;  // does not contain pods in flight
   std::uint64_t last_sequence = 0;
   std::uint64_t cycle_count = 0;  // pods and groups that were popped
 
@@ -679,11 +680,11 @@ class SchedulingQueue::Impl final : private EntityPlaces {
   Nominator nominator;
 
   UnschedulablePods parked;
-  std::vector<std::pair<Entry*, Strategy>> to_move;    // of one call; kept for its memory
-  std::optional<std::vector<Entry*>> nominated_there;  // of one call of Move, once it has been asked for
+  std::vector<std::pair<Entry*, Strategy>> to_move;    // local to a call; a member to reuse its memory
+  std::optional<std::vector<Entry*>> nominated_there;  // local to a call of Move; computed on demand
 
   std::unique_ptr<PodGroupQueue> groups;  // null: pods are scheduled one by one
-  QueuedPodGroup popped_group;            // until TakePoppedGroup()
+  QueuedPodGroup popped_group;            // kept from Pop to TakePoppedGroup()
 };
 
 SchedulingQueue::SchedulingQueue(Options options, const framework::QueueSortPlugin& sort,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// SchedulingQueue: the pods that wait to be scheduled. activeQ holds those that are ready, two back-off heaps those
-// that failed a moment ago, and the unschedulable pods wait for an event that may help them. Upstream: backend/queue.
+// SchedulingQueue: the pods that wait to be scheduled. activeQ holds ready pods, two back-off heaps hold pods that
+// failed a moment ago, and unschedulable pods wait for an event that may help them. Upstream: backend/queue.
 //
-// Part of the deterministic core: it reads no clock and never blocks. `now` must not run backwards between calls.
+// It belongs to the deterministic core: it reads no clock and never blocks. `now` must not decrease between calls.
 // Within turns only.
 #pragma once
 
@@ -36,66 +36,67 @@ namespace berth::queue {
 
 struct RejectorSet;
 
-// What the queue asks of one profile's plugins. The plugins must outlive the queue.
+// The PreEnqueue plugins and event registrations of one profile. The plugins must outlive the queue.
 struct ProfileHooks {
   std::vector<const framework::PreEnqueuePlugin*> pre_enqueue;
   std::vector<Registration> events;
 };
 
-// What was written last about a pod, and may not have come back from the API server yet: hashes, 0 for nothing.
+// Hashes of what was last written about a pod and may not have come back from the API server yet; 0: nothing.
 struct StatusTold {
   std::size_t condition = 0;
   std::size_t nomination = 0;  // nominatedNodeName
-  bool was_repeated = false;   // since the last attempt, because something else came behind it
-  // A more important pod took its nomination away, and its object has not said so yet.
+  // Whether it was written again since the last attempt, after an older write had overwritten it.
+  bool was_repeated = false;
+  // A pod of higher priority took the nomination away, and the pod's object does not show that yet.
   bool has_lost_nomination = false;
 };
 
-// A pod on its way through the queue. Pop hands it out; a failed attempt gives it back to AddUnschedulable.
+// A pod as Pop returns it. After a failed attempt it is passed to AddUnschedulable.
 struct QueuedPodInfo {
   framework::PodInfoPtr pod;
-  Time timestamp{};                               // when it was added, or came back from its last failed attempt
-  std::int32_t attempts = 0;                      // times it was popped
-  std::int32_t unschedulable_count = 0;           // attempts that ended with a plugin's refusal
-  std::int32_t consecutive_errors_count = 0;      // attempts that ended with an error, since the last refusal
+  Time timestamp{};                               // when it was added or last failed
+  std::int32_t attempts = 0;                      // number of Pops
+  std::int32_t unschedulable_count = 0;           // attempts that a plugin refused
+  std::int32_t consecutive_errors_count = 0;      // attempts that ended with an error since the last refusal
   std::optional<Time> initial_attempt_timestamp;  // when it first entered activeQ
-  // It comes from the unschedulable time-out, not from an event: who had refused it. Null: it does not.
+  // The rejectors of a pod that the flush of unschedulable pods moved. Null: an event or a back-off moved it.
   RejectorSet* flushed_from = nullptr;
-  bool is_pod_group = false;  // it stands for a group: TakePoppedGroup() has its members
+  bool is_pod_group = false;  // the pod stands for a group: TakePoppedGroup() returns the members
   StatusTold told;
-  // For metrics alone: when it was last popped, by the stopwatch, and whether single plugins are timed in this attempt.
+  // For metrics: stopwatch time of the last Pop, and whether single plugins are timed in this attempt.
   Time attempt_began{};
   bool is_sampled = false;
-  // The queue's own, of a pod in flight: where it is recorded.
+  // Identifies the queue's record of a pod in flight.
   const void* record = nullptr;
   std::uint64_t record_sequence = 0;
 };
 
-// A root group on its way through the queue, as Pop hands it out.
+// A root group that Pop returned.
 struct QueuedPodGroup {
   framework::PodGroupKey root;
-  QueuedPodInfo own;                   // the group's timestamps and counters; its pod only stands for the group
-  std::vector<QueuedPodInfo> members;  // in the order in which they are tried, those of one PodGroup together
+  QueuedPodInfo own;                   // the group's timestamps and counters; its pod stands for the group
+  std::vector<QueuedPodInfo> members;  // in the order in which they are tried; members of one PodGroup are adjacent
 };
 
-// How a cycle ended for a group.
+// The outcome of a group's cycle.
 enum class PodGroupEnd : std::uint8_t {
   kScheduled,
   kRefused,
-  kRefusedForNow,  // its back-off is that of a first refusal
+  kRefusedForNow,  // backs off as after a first refusal
   kError
 };
 
-// The objects of an event, kept alive while a pod in flight may still need them. Those that do not apply are null.
+// The objects of an event, kept alive while a pod in flight may need them. Those that do not apply are null.
 struct EventSource {
   framework::PodInfoPtr old_pod;
   framework::PodInfoPtr new_pod;
   std::shared_ptr<const api::Node> old_node;
   std::shared_ptr<const api::Node> new_node;
-  std::optional<framework::AnyObject> old_object;  // of another kind
+  std::optional<framework::AnyObject> old_object;  // of kinds other than Pod and Node
   std::optional<framework::AnyObject> new_object;
-  std::string outside_plugin{};                        // whose data from outside changed
-  std::vector<framework::PodInfoPtr> old_node_pods{};  // that were on a deleted node
+  std::string outside_plugin{};                        // the plugin whose outside data changed
+  std::vector<framework::PodInfoPtr> old_node_pods{};  // the pods on a deleted node
 
   framework::EventObjects View() const {
     return {old_pod.get(),
@@ -109,28 +110,28 @@ struct EventSource {
   }
 };
 
-// Narrows a move to some of the waiting pods.
+// Restricts a move to some of the waiting pods.
 struct MoveLimit {
   std::optional<std::int32_t> priority_max;  // only pods of at most this priority
-  std::string_view excluded_uid;             // every pod but this one
+  std::string_view excluded_uid;             // all pods except this one
 };
 
 enum class Place : std::uint8_t { kActive, kBackoff, kErrorBackoff, kUnschedulable, kGated, kInFlight };
 
-// As a dump or an explanation shows a pod.
+// A pod's state in the queue, as dumps and explanations show it.
 struct PodStanding {
   framework::PodInfoPtr pod;
   Place place = Place::kActive;
   Time timestamp{};
-  std::optional<Time> backoff_expiration;          // of kBackoff and kErrorBackoff
-  std::vector<std::string> unschedulable_plugins;  // sorted; includes the gating one
+  std::optional<Time> backoff_expiration;          // in kBackoff and kErrorBackoff
+  std::vector<std::string> unschedulable_plugins;  // sorted; includes the gating plugin
   std::vector<std::string> pending_plugins;        // sorted
-  std::string gating_plugin;                       // of kGated
-  std::string gating_message;                      // of kGated: what that plugin said
-  bool lacks_pod_group = false;                    // of kGated: its PodGroup, or a group above that, does not exist
+  std::string gating_plugin;                       // in kGated
+  std::string gating_message;                      // in kGated: the gating plugin's message
+  bool lacks_pod_group = false;                    // in kGated: its PodGroup, or a group above it, does not exist
 };
 
-// A part of all pods in the order of namespace and name: the first ones behind a name, which need not exist.
+// A page of all pods sorted by namespace and name: those behind this name, which need not exist.
 struct PodRange {
   std::string after_namespace;
   std::string after_name;
@@ -141,17 +142,17 @@ class SchedulingQueue {
  public:
   struct Options {
     Duration initial_backoff = std::chrono::seconds(1);
-    Duration max_backoff = std::chrono::seconds(10);  // 0: no back-off at all
+    Duration max_backoff = std::chrono::seconds(10);  // 0: no back-off
     Duration unschedulable_max = std::chrono::minutes(5);
-    // As framework::Release has them.
+    // See framework::Release.
     bool nominates_gated_pods = false;
     bool wildcards_reach_gated_pods = false;
-    // Pods' moves are lines of the log, with --v=5 and --vmodule, as upstream's.
+    // Whether moves of pods are logged with --v=5 and --vmodule, as upstream logs them.
     bool logs_moves = false;
   };
 
-  // Events that are kept for pods in flight. Beyond this number all are dropped, and every pod that was in flight then
-  // is tried again after its back-off if it fails.
+  // Limit on events kept for pods in flight. When it is reached, all are dropped, and every pod that was in flight is
+  // tried again after its back-off if its attempt fails.
   static constexpr std::size_t kInFlightEventsMax = 16384;
 
   // `profiles` is keyed by schedulerName. `sort` and the plugins must outlive the queue.
@@ -161,97 +162,101 @@ class SchedulingQueue {
   SchedulingQueue(const SchedulingQueue&) = delete;
   SchedulingQueue& operator=(const SchedulingQueue&) = delete;
 
-  // Counts and times from now on; without effect on anything else. Before the first pod; both must outlive the queue.
+  // Starts counting and timing, which has no other effect. Must be called before the first pod is added; both arguments
+  // must outlive the queue.
   void SetMetrics(instruments::SchedulerMetrics& metrics, instruments::Stopwatch& stopwatch);
 
-  // Pods that name a PodGroup are scheduled as groups from now on. Before the first pod; must outlive the queue.
+  // From now on pods that name a PodGroup are scheduled as groups. Must be called before the first pod is added;
+  // `groups` must outlive the queue.
   void SetPodGroups(const framework::PodGroups& groups);
 
-  // A new pending pod. It enters activeQ, or is gated by a PreEnqueue plugin. A queued pod of the same namespace and
-  // name with another uid is dropped; a pod that is here already is updated.
+  // Adds a pending pod to activeQ, unless a PreEnqueue plugin gates it. A queued pod of the same name with another uid
+  // is dropped. A pod that is here already is updated.
   void Add(framework::PodInfoPtr pod, Time now);
 
-  // A pending pod changed. `old_pod` may be null. A pod that is not here is added.
+  // Replaces a pending pod's object. `old_pod` may be null. A pod that is not here is added.
   void Update(const framework::PodInfoPtr& old_pod, framework::PodInfoPtr new_pod, Time now);
 
-  // The pod is gone, has a node now, or is not ours any more. A pod in flight stays so until Done or AddUnschedulable.
-  // Where it alone held its group back, the group may be tried.
+  // The pod is gone, has a node, or belongs to another scheduler now. A pod in flight stays so until Done or
+  // AddUnschedulable. If the pod was the reason why its group is gated, the group's gate is checked again.
   void Delete(std::string_view uid, Time now);
 
-  // The next pod to schedule: the head of activeQ or, when that is empty, of the back-off heap of refused pods, even if
-  // its back-off is not over. The pod is in flight until Done or AddUnschedulable.
+  // Returns the next pod to schedule: the head of activeQ or, if that is empty, the head of the back-off heap of
+  // refused pods, even if its back-off is not over. The pod is in flight until Done or AddUnschedulable.
   std::optional<QueuedPodInfo> Pop(Time now);
 
-  // The group that Pop has just handed out (QueuedPodInfo::is_pod_group), with its members, each of which is in flight
-  // until Done or AddUnschedulable. Once for each such Pop; the group's cycle ends with EndGroup, before the next Pop.
+  // Returns the group that Pop has just returned (QueuedPodInfo::is_pod_group), with its members, each of which is in
+  // flight until Done or AddUnschedulable. To be called once for each such Pop. EndGroup must follow before the next
+  // Pop.
   QueuedPodGroup TakePoppedGroup();
-  // Members that came back meanwhile make up the group that waits again; without any, it leaves the queue.
+  // Ends the group's cycle. Members that came back during the cycle form the group that waits again; if there are none,
+  // it leaves the queue.
   void EndGroup(PodGroupEnd end, Time now);
 
-  // Groups in back-off that were refused, and met no error: they are tried again though nothing may have changed.
+  // Groups in back-off after a refusal, not an error: they are tried again though nothing may have changed.
   std::size_t refused_group_count() const;
-  // The object of a group has come: pods that waited for it join their groups. Follow it with Move().
+  // The object of a group was added: pods that waited for it join their groups. Call Move() afterwards.
   void PodGroupAdded(const framework::PodGroupKey& group, Time now);
-  // The object of a group is gone; `old_root` was its root.
+  // The object of a group was deleted; `old_root` was its root.
   void PodGroupGone(const framework::PodGroupKey& old_root, Time now);
 
-  // The attempt failed. `info` is what Pop returned, with the pod's newest object in `info.pod`; the caller has made
-  // sure that the pod still exists and has no node. Both sets empty: an error, tried again after its own back-off. Also
-  // for an attempt that failed after Done. Ends the in-flight state. False when the pod was not taken, because it, or a
-  // newer pod of its name, is in the queue already.
+  // Puts back a pod whose attempt failed. `info` is what Pop returned, with the pod's newest object in `info.pod`; the
+  // pod must exist and have no node. If both sets are empty, the attempt met an error, which has a back-off of its own.
+  // The attempt may also have failed after Done. Ends the in-flight state. Returns false, and does not take the pod,
+  // when it or a newer pod of its name is in the queue already.
   bool AddUnschedulable(QueuedPodInfo info, const std::set<std::string>& unschedulable_plugins,
                         const std::set<std::string>& pending_plugins, Time now);
 
-  // The attempt needs the queue no longer: events are not recorded for this pod any more. Harmless when repeated.
+  // Ends the in-flight state: no more events are recorded for this pod. May be called repeatedly.
   void Done(std::string_view uid);
-  // The same for what Pop returned, found without its uid.
+  // The same, with a lookup that is faster than by uid.
   void Done(const QueuedPodInfo& popped);
 
-  // Something happened in the cluster: waiting pods that it may help go to activeQ or, while they back off, to the
-  // back-off heap. Costs next to nothing when no plugin that refused a waiting pod has registered for the event, and
-  // little for each class of waiting pods that it does not help, where the hints read the class alone. The event is
-  // recorded for the pods in flight, whatever `limit` says.
+  // An event happened: waiting pods that it may help move to activeQ or, while their back-off lasts, to the back-off
+  // heap. It costs almost nothing if no plugin that refused a waiting pod has registered for the event. If hints depend
+  // on the class only, it costs one hint for each class that is not helped. The event is recorded for all pods in
+  // flight, regardless of `limit`.
   void Move(const framework::ClusterEvent& event, const EventSource& source, Time now, const MoveLimit& limit = {});
 
-  // These pods go to activeQ at once (where PreEnqueue lets them); those in flight are tried again if they fail.
+  // Moves these pods to activeQ, unless PreEnqueue refuses; pods in flight are tried again if they fail.
   void Activate(std::span<const std::string> uids, Time now);
 
-  // Of a bound pod that the unschedulable time-out brought back: who had refused it and which events they wait for, for
-  // the log. Empty when the same was said in the last minute.
+  // For a bound pod that the flush of unschedulable pods had moved: a text for the log with the plugins that had
+  // refused it and the events that they registered for. Empty if the same text was returned within the last minute.
   std::string TellRescue(const QueuedPodInfo& bound, Time now);
 
-  // Does what is due: ends back-offs (in windows of one second), and moves pods that have been unschedulable for too
-  // long (looked at every 30 seconds).
+  // Ends back-offs (in windows of one second), and flushes pods that have been unschedulable for too long (every 30
+  // seconds).
   void Tick(Time now);
 
-  // When Tick has something to do next, whatever happens in between; nullopt: only after some other call.
+  // When Tick has something to do next, if nothing else happens; nullopt: only after another call.
   std::optional<Time> NextWake() const;
 
-  // The pod in any place but in flight; null: it is not here. Valid until the next change.
+  // The pod in any place except in flight; null: it is not here. Valid until the next change.
   const framework::PodInfoPtr* FindWaiting(std::string_view uid) const;
-  // What the status of a waiting pod was last told, for the caller to update; null: the pod is not here.
+  // What was last written about a waiting pod, for the caller to update; null: the pod is not here.
   StatusTold* FindTold(std::string_view uid);
   bool Contains(std::string_view uid) const { return FindWaiting(uid) != nullptr; }
   bool IsInFlight(std::string_view uid) const;
   std::optional<PodStanding> Find(std::string_view uid) const;
-  // The one of that name; one in flight only if none waits. Looks at every pod where none waits.
+  // A pod in flight is found only if no pod of that name waits. Scans all pods if none waits.
   std::optional<PodStanding> FindNamed(std::string_view namespace_name, std::string_view name) const;
-  // All pods, in flight included, by namespace and name; or a part of them.
+  // All pods, including those in flight, sorted by namespace and name; or a range of them.
   std::vector<PodStanding> Dump(const PodRange& range = {}) const;
 
-  // What waits, in how many groups, and where. Looks at every waiting group.
+  // Numbers of pods and groups by place. Scans the waiting groups.
   instruments::QueueSizes sizes() const;
   std::size_t waiting_group_count() const;
   std::size_t active_count() const;   // a group counts as one
-  std::size_t backoff_count() const;  // of both heaps
+  std::size_t backoff_count() const;  // both heaps
   std::size_t unschedulable_count() const;
   std::size_t gated_count() const;
   std::size_t in_flight_count() const;
   std::size_t in_flight_event_count() const;
-  // True when Pop has something to give.
+  // Whether Pop would return a pod.
   bool HasReadyPod() const;
 
-  // Kept up by Add, Update and Delete; the scheduler adds what preemption nominates and deletes what it assumes.
+  // Updated by Add, Update and Delete. The scheduler adds nominations of preemption and removes assumed pods.
   Nominator& nominator();
   const Nominator& nominator() const;
 

@@ -16,8 +16,9 @@ using framework::QueueingHint;
 using Names = std::vector<std::string>;
 using Set = std::set<std::string>;
 
-// Default profile: gates GateA and GateB; Fit wants deleted pods and new nodes, Affinity wants labels, Picky has a hint
-// that looks at the node's name, Slow answers kPending and wants new nodes, Any wants everything.
+// The default profile has the gates GateA and GateB. Fit registers for deleted pods and new nodes, Affinity for labels,
+// Picky has a hint that reads the node's name, Slow answers kPending and registers for new nodes, Any registers for
+// everything.
 class SchedulingQueueTest : public ::testing::Test {
  protected:
   SchedulingQueueTest() { Reset({}); }
@@ -57,7 +58,7 @@ class SchedulingQueueTest : public ::testing::Test {
     const auto popped = queue->Pop(now);
     return popped ? popped->pod->name : "";
   }
-  // Adds a pod and lets it fail once. It is in the place that the rejectors and events in between decide.
+  // Adds a pod and lets it fail once. Its place depends on the rejectors and the events in between.
   QueuedPodInfo AddFailed(const PodSketch& sketch, const Set& unschedulable, const Set& pending = {}) {
     Add(sketch);
     return Fail(unschedulable, pending);
@@ -182,9 +183,9 @@ TEST_F(SchedulingQueueTest, ErrorsAndRefusalsAreCountedApart) {
   };
   EXPECT_EQ(fail({"Fit"}), 1s);  // first refusal
   EXPECT_EQ(fail({"Fit"}), 2s);  // second refusal
-  EXPECT_EQ(fail({}), 1s);       // first error: errors alone count
+  EXPECT_EQ(fail({}), 1s);       // first error: only errors count
   EXPECT_EQ(fail({}), 2s);       // second error in a row
-  EXPECT_EQ(fail({"Fit"}), 4s);  // third refusal; forgets the errors, not the refusals
+  EXPECT_EQ(fail({"Fit"}), 4s);  // third refusal; resets the errors, not the refusals
   EXPECT_EQ(fail({}), 1s);       // first error again
 }
 
@@ -227,7 +228,7 @@ TEST_F(SchedulingQueueTest, AGatedPodWaitsForAnEventOfItsGatingPlugin) {
   EXPECT_EQ(standing->gating_message, "held by GateA");
   EXPECT_EQ(standing->unschedulable_plugins, Names{"GateA"});
 
-  // Neither an event of other plugins nor an update without the word makes PreEnqueue run.
+  // PreEnqueue does not run at events of other plugins, or at updates that change nothing relevant.
   gate_calls.clear();
   Move(events::kNodeAdd);
   Move(events::kNodeLabel);
@@ -288,11 +289,11 @@ TEST_F(SchedulingQueueTest, AFailedPodCanBeGatedAndKeepsItsRejectors) {
   const auto popped = queue->Pop(now);
   gate_b.extra = [](const PodInfo&) { return true; };
   EXPECT_TRUE(queue->AddUnschedulable(*popped, {"Fit"}, {}, now));
-  EXPECT_EQ(PlaceOf("a"), Place::kUnschedulable);  // PreEnqueue runs on the way to activeQ and backoffQ only
+  EXPECT_EQ(PlaceOf("a"), Place::kUnschedulable);  // PreEnqueue only runs on the way to activeQ and the back-off heaps
   Move(events::kNodeAdd);
   EXPECT_EQ(PlaceOf("a"), Place::kGated);
   EXPECT_EQ(queue->Find("uid-a")->unschedulable_plugins, (Names{"Fit", "GateB"}));
-  // Fit wants this event, but the gate does not.
+  // Fit has registered for this event, but the gating plugin has not.
   gate_b.extra = nullptr;
   Move(events::kNodeAdd);
   EXPECT_EQ(PlaceOf("a"), Place::kGated);
@@ -303,7 +304,7 @@ TEST_F(SchedulingQueueTest, AFailedPodCanBeGatedAndKeepsItsRejectors) {
 
 // ---- Events ----
 
-// It would look at each of the things that the pod asks for, at each event.
+// A hint would look at each thing that the pod asks for, at each event.
 TEST_F(SchedulingQueueTest, NoHintIsAskedAboutALargePod) {
   AddFailed({.name = "large", .tolerations = 1000}, {"Picky"});
   AddFailed({.name = "ordinary", .tolerations = 900}, {"Picky"});
@@ -371,7 +372,7 @@ TEST_F(SchedulingQueueTest, AnEventMovesThePodsWhoseRejectorsWantIt) {
     queue->Move(c.event, c.source, now);
     EXPECT_EQ(PlaceOf("a"), c.place);
 
-    // The same event during the attempt has the same effect after it.
+    // An event during the attempt has the same effect after it.
     Reset({});
     Add({.name = "a"});
     const auto popped = queue->Pop(now);
@@ -386,7 +387,7 @@ TEST_F(SchedulingQueueTest, AnEventMovesThePodsWhoseRejectorsWantIt) {
 TEST_F(SchedulingQueueTest, APodWithoutAProfileIsTriedAgainAtAnyEventOfInterest) {
   AddFailed({.name = "a", .scheduler_name = "stranger"}, {"Fit"});
   Move({framework::EventResource::kNode, framework::action::kUpdateNodeCondition});
-  EXPECT_EQ(PlaceOf("a"), Place::kBackoff);  // Any wants it, so it is of interest
+  EXPECT_EQ(PlaceOf("a"), Place::kBackoff);  // Any has registered for it, so that it is of interest
 }
 
 TEST_F(SchedulingQueueTest, AMoveCanBeLimitedByPriorityAndLeaveOutOnePod) {
@@ -430,7 +431,7 @@ TEST_F(SchedulingQueueTest, DoneEndsTheRecordingAndPrunesWhatNobodyNeeds) {
   EXPECT_FALSE(queue->IsInFlight("uid-a"));
   queue->Done("uid-b");
   EXPECT_EQ(queue->in_flight_event_count(), 0U);
-  // An attempt that fails after Done is tried again after its back-off: what happened meanwhile is not known.
+  // A pod whose attempt fails after Done is tried again after its back-off, because the events since are not known.
   EXPECT_TRUE(queue->AddUnschedulable(*a, {"Fit"}, {}, now));
   EXPECT_EQ(PlaceOf("a"), Place::kBackoff);
   EXPECT_TRUE(queue->AddUnschedulable(*b, {}, {}, now));
@@ -516,7 +517,7 @@ TEST_F(SchedulingQueueTest, AnUpdateOfAWaitingPodMovesItWhenARejectorWantsIt) {
     EXPECT_EQ(PlaceOf("a"), c.place);
     EXPECT_EQ(queue->Find("uid-a")->pod, after);
 
-    // In flight the update is kept as an event.
+    // For a pod in flight the update is recorded as an event.
     Reset({});
     Add({.name = "a"});
     const auto popped = queue->Pop(now);
@@ -526,7 +527,7 @@ TEST_F(SchedulingQueueTest, AnUpdateOfAWaitingPodMovesItWhenARejectorWantsIt) {
   }
 }
 
-// What waiting pods cost an event.
+// The cost of an event for waiting pods.
 class WaitingClassesTest : public ::testing::Test {
  protected:
   static constexpr int kClasses = 3;
@@ -560,7 +561,7 @@ class WaitingClassesTest : public ::testing::Test {
     EXPECT_EQ(queue->unschedulable_count(), pods.size());
   }
 
-  // After the back-off, so that who is helped is active.
+  // Sends the event after the back-off, so that pods that are helped are active; returns their number.
   std::size_t Move(const ClusterEvent& event, EventSource source = {}, MoveLimit limit = {}) {
     asked = 0;
     queue->Move(event, source, kStart + 10s, limit);
@@ -600,7 +601,7 @@ TEST_F(WaitingClassesTest, ThePodOfTheEventIsAskedItself) {
   const PodInfoPtr own = pods[kPodsAClass + 7];
   EXPECT_EQ(Move(events::kAssignedPodAdd, {.new_pod = own}), 1U);
   EXPECT_EQ(queue->Find(own->uid)->place, Place::kActive);
-  // It counts by uid: here its own class has changed.
+  // The event's own pod is recognised by uid: here its class has changed.
   const PodInfoPtr other = pods[3];
   auto changed = std::make_shared<PodInfo>(*other);
   changed->pod_class = pods.back()->pod_class;
@@ -608,9 +609,9 @@ TEST_F(WaitingClassesTest, ThePodOfTheEventIsAskedItself) {
   EXPECT_EQ(queue->Find(other->uid)->place, Place::kActive);
 }
 
-// Room that others may not have is kept for them.
+// Room that other pods may not use is kept for nominated pods.
 TEST_F(WaitingClassesTest, PodsThatAreNominatedForTheEventsNodeAreAskedThemselves) {
-  // The newest of its class, and so the first that would be asked for all.
+  // The newest pod of its class is the first one that would be asked for all.
   const PodInfoPtr nominated = pods[2 * kPodsAClass - 1];
   queue->nominator().AddNominatedPod(nominated, "n");
   queue->nominator().AddNominatedPod(pods[0], "elsewhere");
@@ -694,7 +695,7 @@ TEST_F(SchedulingQueueTest, AnAttemptOfAnOldPodDoesNotComeBackBesideTheNewOne) {
   EXPECT_FALSE(queue->AddUnschedulable(*old, {"Fit"}, {}, now));
   EXPECT_EQ(queue->in_flight_count(), 0U);
   EXPECT_EQ(queue->Dump().size(), 1U);
-  // Also after Done.
+  // The same after Done.
   EXPECT_FALSE(queue->AddUnschedulable(*old, {"Fit"}, {}, now));
   queue->Delete("new", now);
   EXPECT_TRUE(queue->AddUnschedulable(*old, {"Fit"}, {}, now));
@@ -718,7 +719,8 @@ TEST_F(SchedulingQueueTest, ActivateSkipsBackoffButNotTheGate) {
   EXPECT_EQ(PlaceOf("unschedulable"), Place::kActive);
   EXPECT_EQ(PlaceOf("error"), Place::kActive);
   EXPECT_EQ(PlaceOf("gated"), Place::kGated);
-  EXPECT_EQ(gate_calls, (Names{"GateA", "GateB", "GateA"}));  // not again for the one from back-off
+  // PreEnqueue does not run again for the pod from the back-off heap.
+  EXPECT_EQ(gate_calls, (Names{"GateA", "GateB", "GateA"}));
 }
 
 TEST_F(SchedulingQueueTest, ActivateOfAPodInFlightBringsItBackAndNoOther) {
@@ -740,7 +742,7 @@ TEST_F(SchedulingQueueTest, PodsThatWaitTooLongAreTriedAgain) {
   ASSERT_EQ(now.time_since_epoch() % 30s, 0s);
   AddFailed({.name = "a"}, {"Affinity"});
   Add({.name = "gated", .gates = {"GateA"}});
-  EXPECT_EQ(queue->NextWake(), kStart + 5min + 30s);  // not at 5 minutes: more than that must have passed
+  EXPECT_EQ(queue->NextWake(), kStart + 5min + 30s);  // not at 5 minutes: the wait must be longer than that
   queue->Tick(kStart + 5min);
   EXPECT_EQ(PlaceOf("a"), Place::kUnschedulable);
   queue->Tick(kStart + 5min + 29s);
@@ -793,7 +795,7 @@ TEST_F(SchedulingQueueTest, NominationsFollowThePods) {
   EXPECT_EQ(queue->nominator().NominatedNode("uid-a"), "n2");
   queue->Delete("uid-a", now);
   EXPECT_TRUE(queue->nominator().empty());
-  // A new pod at the gate holds no room.
+  // A gated new pod is not nominated, so that it holds no room.
   Add({.name = "gated", .nominated_node_name = "n1", .gates = {"GateA"}});
   EXPECT_TRUE(queue->nominator().empty());
 }

@@ -60,7 +60,7 @@ void UnschedulablePods::Flush(Time now, std::vector<std::pair<Entry*, Strategy>>
 
 std::optional<Time> UnschedulablePods::NextFlush() const {
   if (sets_.empty() || oldest_ == Time::max()) return std::nullopt;
-  // The first look at which the oldest pod has waited for longer than allowed. It may have left since.
+  // The first flush at which the oldest pod has waited for too long. That pod may have left since.
   const Time flush = FlushWindow(oldest_ + wait_max_) + kFlushPeriod;
   return last_flush_ ? std::max(flush, *last_flush_ + kFlushPeriod) : flush;
 }

@@ -22,7 +22,7 @@ bool IsScaledDown(const framework::Resource& from, const framework::Resource& to
                              [&to](const auto& scalar) { return to.Scalar(scalar.first) < scalar.second; });
 }
 
-// What the status says of claims that were made for the pod, those for extended resources included.
+// Compares the claims generated for the pod, including those for extended resources, as its status lists them.
 bool HaveSameResourceClaims(const framework::PodInfo& a, const framework::PodInfo& b) {
   static const framework::PodClaimStatus kNone;
   return (a.claim_status ? *a.claim_status : kNone) == (b.claim_status ? *b.claim_status : kNone);
@@ -36,7 +36,7 @@ std::vector<ClusterEvent> PodUpdateEvents(const framework::PodInfo& old_pod, con
   const auto add_if = [&](bool changed, ActionType aspect) {
     if (changed) events.push_back({resource, aspect});
   };
-  // All that is compared here is part of the class, so pods of one class differ in nothing that counts.
+  // Everything compared here is part of the class, so that pods of one class have no difference.
   if (old_pod.pod_class != new_pod.pod_class) {
     const PodClass& from = *old_pod.pod_class;
     const PodClass& to = *new_pod.pod_class;
@@ -44,7 +44,7 @@ std::vector<ClusterEvent> PodUpdateEvents(const framework::PodInfo& old_pod, con
     add_if(IsScaledDown(from.requests, to.requests), action::kUpdatePodScaleDown);
     add_if(!from.spec.scheduling_gates.empty() && to.spec.scheduling_gates.empty(),
            action::kUpdatePodSchedulingGatesEliminated);
-    // Tolerations of a pod can only be added, so their number tells.
+    // Tolerations can only be added to a pod, so that it is enough to compare their number.
     add_if(from.spec.tolerations.size() != to.spec.tolerations.size(), action::kUpdatePodToleration);
   }
   add_if(!HaveSameResourceClaims(old_pod, new_pod), action::kUpdatePodGeneratedResourceClaim);
@@ -59,7 +59,7 @@ std::vector<ClusterEvent> NodeUpdateEvents(const api::Node& old_node, const api:
   const auto add_if = [&](bool changed, ActionType aspect) {
     if (changed) events.push_back({EventResource::kNode, aspect});
   };
-  // Upstream counts the end of a cordon as a change of taints, and counts it apart from a change of the taints proper.
+  // Upstream treats the end of a cordon as a change of taints, with an event of its own.
   add_if(old_node.unschedulable && !new_node.unschedulable, action::kUpdateNodeTaint);
   add_if(old_node.allocatable != new_node.allocatable, action::kUpdateNodeAllocatable);
   add_if(old_node.metadata.labels != new_node.metadata.labels, action::kUpdateNodeLabel);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which cluster events an update of an object amounts to: one for each aspect that scheduling looks at. Pure functions.
-// Upstream: framework.PodSchedulingPropertiesChange and NodeSchedulingPropertiesChange.
+// The cluster events for an update of an object: one for each aspect that scheduling reads. Pure functions. Upstream:
+// framework.PodSchedulingPropertiesChange and NodeSchedulingPropertiesChange.
 #pragma once
 
 #include <vector>
@@ -10,11 +10,12 @@
 
 namespace berth::queue {
 
-// AssignedPod or UnschedulablePod events, by the newer object's node. When no known aspect changed: one general Update.
+// AssignedPod or UnschedulablePod events, depending on the node of the new object. If no known aspect changed: one
+// general Update.
 std::vector<framework::ClusterEvent> PodUpdateEvents(const framework::PodInfo& old_pod,
                                                      const framework::PodInfo& new_pod);
 
-// Node events. Empty when nothing changed that scheduling reads (a heartbeat).
+// Node events. Empty when nothing changed that scheduling reads, as with a heartbeat.
 std::vector<framework::ClusterEvent> NodeUpdateEvents(const api::Node& old_node, const api::Node& new_node);
 
 }  // namespace berth::queue

@@ -14,11 +14,12 @@ using framework::NodeIndex;
 
 namespace {
 
-// Measured, in looks at a row: to move a row to another point, and to build everything, for each row.
+// Measured costs per row, in units of one row of a scan: moving a row to another point, and a rebuild.
 constexpr std::size_t kCostOfMove = 32;
 constexpr std::size_t kCostOfBuild = 32;
 
-// What a range of an amount is compared with: a node's capacity of the same resource.
+// For each amount, the index of the node's capacity of the same resource. The range of an amount is measured as a share
+// of it.
 constexpr std::array<std::size_t, kAmountCount> kCapacityOf{0, 1, 2, 0, 1, 0, 1, 2};
 
 }  // namespace
@@ -48,8 +49,8 @@ void AmountBlocks::Update(const framework::NodeTable& nodes) {
   loose_.clear();
 }
 
-// Ascending. In which order the rows of a point stand must not follow from rows that did not change in the end, and are
-// in the log because somebody asked what if.
+// Sorted, so that the order of a point's rows does not depend on rows that a "what if" question changed and changed
+// back.
 void AmountBlocks::FindMoved(const framework::NodeTable& nodes) {
   const auto changed = nodes.ChangedSince(version_);
   if (changed) {
@@ -72,7 +73,8 @@ bool AmountBlocks::IsMoved(NodeIndex row, const framework::NodeTable::Columns& c
   return point == kNoPoint || point_infos_[point].amounts != amounts;
 }
 
-// Points that come with ever larger amounts make the tree deep on one side, and those that go leave empty blocks.
+// Whether the tree should be rebuilt: points with ever larger amounts make one side deep, and removed points leave
+// empty blocks.
 bool AmountBlocks::IsLopsided() const {
   constexpr std::size_t kMore = 16;
   const std::size_t full_blocks = point_of_amounts_.size() / kPointsPerBlock;
@@ -131,8 +133,8 @@ std::int32_t AmountBlocks::Build(std::span<PointId> points, std::size_t depth) {
   return split;
 }
 
-// Cuts where the points differ most, as a share of what nodes have, in the middle: two points or more, which differ in
-// some amount, give two parts that are not empty.
+// Cuts at the median of the amount with the widest range, relative to the nodes' capacity. With two or more different
+// points both parts are non-empty.
 AmountBlocks::Cut AmountBlocks::CutOf(std::span<const PointId> points) const {
   Amounts min = point_infos_[points[0]].amounts;
   Amounts max = min;
@@ -171,7 +173,7 @@ void AmountBlocks::SetRow(NodeIndex row, const framework::NodeTable::Columns& co
   const Amounts amounts = AmountsOf(columns, row);
   const bool is_odd = IsOdd(row, columns);
   SetOdd(row, is_odd);
-  // Rows without a node hold zeros; a node without cpu is unusual.
+  // Rows without a node have amounts of 0, and a node without CPU is unusual.
   const bool has_node = amounts[0] > 0 && !is_odd;
   const PointId point = point_of_row_[row];
   if (point != kNoPoint) {
@@ -268,7 +270,7 @@ void AmountBlocks::PutInBlock(PointId id, BlockId block) {
   into.is_loose = true;
 }
 
-// The block's last point takes its place. Leaves the count of rows to others.
+// Moves the block's last point into the gap. The caller updates the count of rows.
 void AmountBlocks::TakeOut(PointId id) {
   const NodeIndex at = point_infos_[id].at;
   const BlockId block = BlockOf(at);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// AmountTable: a node table whose rows have amounts of cpu, memory and pods, and nothing else: what
-// framework::AmountsPlugin is asked with. Which images there are is as in the table that it stands for, though none of
-// its rows has one. Single-threaded.
+// AmountTable: a node table whose rows have amounts of CPU, memory and pods only, for calls of
+// framework::AmountsPlugin. Questions about images are answered from the table that it stands for, though no row has an
+// image. Single-threaded.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace berth::runtime {
 
-// The amounts of a node. Those up to kCapacityCount are what it has, the others what of it is taken.
+// Indices into Amounts: the first kCapacityCount are a node's capacity, the others what is taken of it.
 inline constexpr std::size_t kAmountCount = 8;
 inline constexpr std::size_t kCapacityCount = 3;
 using Amounts = std::array<std::int64_t, kAmountCount>;
@@ -37,7 +37,7 @@ class AmountTable final : public framework::NodeTable {
   void Resize(std::size_t row_count);
   void Set(framework::NodeIndex row, const Amounts& amounts);
   Amounts Get(framework::NodeIndex row) const { return AmountsOf(columns_, row); }
-  // Null: no table, and no image. Must live as long as it is set.
+  // Null: no table, so that there are no images. `table` must live as long as it is set.
   void StandFor(const framework::NodeTable* table) { table_ = table; }
 
   std::size_t row_count() const override { return rows_.size(); }

@@ -19,8 +19,8 @@ using framework::Status;
 
 namespace {
 
-// More odd rows (amount_blocks.h: tainted, cordoned or unusual nodes) than these, and than one row in so many, are too
-// many to be asked about one by one.
+// Limits on odd rows (amount_blocks.h), which are evaluated one by one: this number, or one for each kRowsPerOddRow
+// rows if that is more.
 constexpr std::size_t kOddRowsMin = 16;
 constexpr std::size_t kRowsPerOddRow = 16;
 
@@ -53,7 +53,7 @@ bool BlockChooser::Choose(EvaluationCycle& cycle) {
   const Status failed = GuardedCall([&] { can = Plan(cycle); });
   if (!failed.IsSuccess() || !can || !search_.IsWorthwhile(cycle.nodes())) return false;
   if (!Search(cycle)) {
-    // A pod that fits nowhere has every row looked at, for those who want to know why.
+    // If the pod fits nowhere, the scan evaluates every row to report the reasons.
     cycle.kept->statuses = framework::StatusTable();
     return false;
   }
@@ -70,7 +70,8 @@ bool BlockChooser::Choose(EvaluationCycle& cycle) {
   return true;
 }
 
-// Asks the plugins that have a say in this cycle. False when one of them looks at more than a node's amounts.
+// Determines what the plugins of this cycle depend on. Returns false when one of them depends on more than a node's
+// amounts.
 bool BlockChooser::Plan(EvaluationCycle& cycle) {
   const framework::Cycle of_plain_nodes{search_.Plain(cycle.nodes()), cycle.state, cycle.request.seed,
                                         cycle.request.wall_now};
@@ -114,13 +115,13 @@ bool BlockChooser::PlanScores(EvaluationCycle& cycle, const framework::Cycle& of
   return true;
 }
 
-// False when no row is feasible, too.
+// Returns false also when no row is feasible.
 bool BlockChooser::Search(EvaluationCycle& cycle) {
   return search_.Find(cycle.ForPlugins(), cycle.pod(), question_, cycle.kept->statuses, verdict_counts_) &&
          FilterOddRows(cycle) && ScoreOddRows(cycle) && !verdict_counts_.empty() && verdict_counts_[kVerdictOk] > 0;
 }
 
-// Adds the odd rows to the counts, and makes feasible_ the feasible ones. False when a filter fails.
+// Filters the odd rows, adds them to the counts and fills feasible_. Returns false when a filter fails.
 bool BlockChooser::FilterOddRows(EvaluationCycle& cycle) {
   const std::span<const NodeIndex> rows = search_.odd_rows();
   feasible_.clear();
@@ -143,7 +144,7 @@ bool BlockChooser::FilterOddRows(EvaluationCycle& cycle) {
   return true;
 }
 
-// False when an odd row matters to how the others' scores are normalised, or when a plugin fails.
+// Returns false when an odd row changes the normalisation of the other rows' scores, or when a plugin fails.
 bool BlockChooser::ScoreOddRows(EvaluationCycle& cycle) {
   if (feasible_.empty()) return true;
   odd_scores_.resize(cycle.nodes().row_count());
@@ -160,7 +161,7 @@ bool BlockChooser::ScoreOddRows(EvaluationCycle& cycle) {
     for (std::size_t i = 0; i < feasible_.size(); ++i) {
       const std::int64_t of_row = odd_scores_[feasible_[i]];
       if (of_row < 0 || of_row > framework::kNodeScoreMax) return false;
-      // What all others have the same of is not in their totals either.
+      // The score that all other nodes share is left out of all totals.
       totals_[i] += entry.weight * (of_row - score.value_or(0));
     }
   }
@@ -179,7 +180,7 @@ bool BlockChooser::HaveUsualRawScores(EvaluationCycle& cycle) {
 }
 
 Status BlockChooser::StatusOf(const EvaluationCycle& cycle, NodeIndex row) const {
-  // Only the blocks that matter were looked into.
+  // Only blocks that could hold the best node were searched, so that the filters are run now.
   const framework::NodeInfo& node = cycle.nodes().Info(row);
   framework::CycleState state = cycle.state.Clone();
   return node.has_node() ? RunFilters(cycle, state, cycle.pod(), node) : cycle.absent_status;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The choice by blocks of similar nodes is the one of the plain form, for pods of which each is a class of its own,
-// over long sequences in which nodes and pods come, change and go. A failure prints the seed that replays it.
+// The block chooser agrees with the plain form for pods that are each a class of their own, over long sequences in
+// which nodes and pods are added, changed and deleted. A failure prints the seed that replays it.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -37,7 +37,7 @@ class BlocksAgree : public ::testing::TestWithParam<std::uint64_t> {
     plain_ = std::make_unique<Evaluator>(*profile_, EvaluatorOptions{.form = Form::kPlain, .with_detail = true});
     blocks_ =
         std::make_unique<Evaluator>(*profile_, EvaluatorOptions{.with_detail = dice_.OneIn(4), .block_rows_min = 1});
-    // Several blocks in some runs, and nodes that fill up in others.
+    // Some runs have several blocks, others have nodes that fill up.
     name_count_ = dice_.Pick({5, 40, 700});
     are_alike_ = dice_.OneIn(2);
     are_some_odd_ = dice_.OneIn(2);

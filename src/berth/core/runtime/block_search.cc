@@ -47,7 +47,7 @@ bool BlockSearch::Find(const framework::Cycle& cycle, const framework::PodInfo& 
   totals_.resize(blocks_.points().row_count());
   if (!FilterBlocks() || !BoundBlocks() || !CountRefused(counts)) return false;
 
-  // Those that promise most first, more and more at a time, as long as they promise no less than was found.
+  // Searches blocks in order of their bounds, in growing batches, until the next bound is below the best total found.
   block_ids_.clear();
   for (BlockId block = 0; block < blocks_.block_count(); ++block) {
     if (bounds_[block] != INT64_MIN) block_ids_.push_back(block);
@@ -92,7 +92,7 @@ bool BlockSearch::FilterBlocks() {
          FilterRowsOf(blocks_.fullest(), blocks_.fullest().rows(), fullest_verdicts_);
 }
 
-// INT64_MIN where no row is feasible.
+// Bounds are INT64_MIN for blocks without a feasible row.
 bool BlockSearch::BoundBlocks() {
   const std::size_t count = blocks_.block_count();
   bounds_.assign(count, 0);
@@ -150,7 +150,7 @@ bool BlockSearch::ScorePoints(std::span<const BlockId> blocks) {
       const auto points = std::span(verdicts_).subspan(block * AmountBlocks::kPointsPerBlock);
       std::fill_n(points.begin(), point_rows_.size() - begin, kVerdictOk);
     } else {
-      // Only the feasible ones are scored, as everywhere.
+      // Only feasible points are scored.
       point_rows_.erase(std::remove_if(point_rows_.begin() + static_cast<std::ptrdiff_t>(begin), point_rows_.end(),
                                        [this](NodeIndex point) { return verdicts_[point] != kVerdictOk; }),
                         point_rows_.end());

@@ -13,7 +13,7 @@ std::uint64_t ClassStore::KeyOf(const PodInfo& pod, bool do_nominations_matter) 
   const bool is_shared = profile_.is_kept_by_placement && pod_class.placement_id != 0;
   const std::uint64_t key = is_shared ? pod_class.placement_id * 2 : pod_class.id * 2 + 1;
   if (!do_nominations_matter) return key;
-  // Nominations of equal or higher priority are respected: what is kept then holds for pods of one priority.
+  // Nominations of equal or higher priority count, so that results depend on the pod's priority as well.
   constexpr std::uint64_t kNominated = std::uint64_t{1} << 63;
   if (nominated_keys_.size() > kNominatedKeysMax) nominated_keys_.clear();
   const auto [it, is_new] = nominated_keys_.try_emplace({key, pod.priority()}, kNominated + nominated_key_count_);
@@ -51,7 +51,7 @@ ClassStore::Found ClassStore::Find(const PodInfo& pod, bool do_nominations_matte
 }
 
 void ClassStore::Bound(std::size_t row_count) {
-  // The other half is for the orders of rows (row_orders.h).
+  // The other half of the limit is for the orders of rows (row_orders.h).
   if (options_.form == Form::kReuse) evaluations_.Bound(options_.ClassBytesMax(row_count) / 2);
 }
 

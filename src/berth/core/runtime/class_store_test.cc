@@ -36,7 +36,7 @@ class ClassStoreTest : public ::testing::Test {
   }
   ClassStore::Found Find(const std::string& value, int priority = 0, bool do_nominations_matter = false,
                          std::uint64_t epoch = 0) {
-    // A class lives as long as its pods.
+    // The pods are kept, because a class lives as long as its pods.
     pods_.push_back(classes_.MakePodInfo(MakePod("p").NodeSelector("i", value).Priority(priority).Build()));
     return store_->Find(*pods_.back(), do_nominations_matter, epoch);
   }

@@ -25,7 +25,7 @@ using framework::VerdictId;
 namespace {
 
 MinMax RangeOf(std::span<const NodeIndex> rows, std::span<const std::int64_t> scores) {
-  if (rows.size() == 1) return {scores[rows.front()], scores[rows.front()]};  // of most pods
+  if (rows.size() == 1) return {scores[rows.front()], scores[rows.front()]};  // the case of most pods
   MinMax range;
   framework::ForEachRun(rows, rows.size(), [&](NodeIndex first, std::size_t count) {
     const MinMax of_run = MinMaxOf(scores.subspan(first, count));
@@ -34,7 +34,7 @@ MinMax RangeOf(std::span<const NodeIndex> rows, std::span<const std::int64_t> sc
   return range;
 }
 
-// Puts what the filters say of each of these rows with the pods nominated for it.
+// Sets the verdicts of rows that have nominated pods from filter runs that include these pods.
 void RespectNominations(EvaluationCycle& cycle, std::span<const NodeIndex> rows) {
   for (const NodeIndex row : rows) {
     if (!cycle.request.nominated->MatterTo(cycle.pod(), row)) continue;
@@ -47,7 +47,7 @@ void RespectNominations(EvaluationCycle& cycle, std::span<const NodeIndex> rows)
 }  // namespace
 
 void ClassUpdater::PlanNominations(EvaluationCycle& cycle) {
-  // A pod's own nomination does not count for itself, so its cycle cannot use what holds for the others.
+  // A pod's own nomination does not count for itself, so that its cycle cannot use the class's verdicts.
   const bool respects = cycle.options.form == Form::kReuse && cycle.do_nominations_matter &&
                         cycle.plan.extensions.empty() && cycle.plan.unkept_filters.empty() &&
                         cycle.request.nominated->RowOf(cycle.pod().uid) == framework::kNoNode;
@@ -94,8 +94,8 @@ bool ClassUpdater::Plan(EvaluationCycle& cycle) {
   return true;
 }
 
-// Puts the rows' raw scores where they are kept. False when one cannot be kept, because a plugin fails or its score is
-// out of range: the scan then asks the plugins about the feasible nodes only, and reports what it meets there.
+// Stores the rows' raw scores. Returns false when a plugin fails or its score is out of range. The scan then calls the
+// plugins for the feasible nodes only, and reports the errors that occur there.
 bool ClassUpdater::KeepScores(EvaluationCycle& cycle, std::span<const NodeIndex> rows) {
   KeptEvaluation& kept = *cycle.kept;
   for (ScoreColumn& column : kept.columns) {
@@ -117,7 +117,7 @@ bool ClassUpdater::KeepScores(EvaluationCycle& cycle, std::span<const NodeIndex>
   return true;
 }
 
-// The weighted scores that are in scores_.
+// Adds the scores in scores_, times the weight.
 void ClassUpdater::AddToFixed(KeptEvaluation& kept, std::span<const NodeIndex> rows, std::int64_t weight) const {
   if (rows.size() == 1) {
     kept.fixed[rows.front()] += weight * scores_[rows.front()];
@@ -128,7 +128,7 @@ void ClassUpdater::AddToFixed(KeptEvaluation& kept, std::span<const NodeIndex> r
   });
 }
 
-// Asks the kept filters about these rows, which ascend, and the kept scores about those that pass.
+// Runs the kept filters on these rows, which must be ascending, and the kept scores on those that pass.
 void ClassUpdater::KeepRows(EvaluationCycle& cycle, std::span<const NodeIndex> rows) {
   std::vector<VerdictId>& verdicts = cycle.kept->verdicts;
   framework::FillRows(rows, std::span(verdicts), kVerdictOk);
@@ -168,7 +168,7 @@ void ClassUpdater::Update(EvaluationCycle& cycle) {
   if (!all_rows && changed->empty()) return;
   kept.Resize(nodes.row_count());
 
-  std::span<const NodeIndex> live = nodes.rows();  // those of the rows that hold a node
+  std::span<const NodeIndex> live = nodes.rows();  // the evaluated rows that have a node
   if (all_rows) {
     if (live.size() < kept.verdicts.size()) std::fill(kept.verdicts.begin(), kept.verdicts.end(), kVerdictNoNode);
     for (ScoreColumn& column : kept.columns) column.is_zero = true;
@@ -178,7 +178,7 @@ void ClassUpdater::Update(EvaluationCycle& cycle) {
     std::sort(rows_.begin(), rows_.end());
     rows_.erase(std::unique(rows_.begin(), rows_.end()), rows_.end());
     live_.clear();
-    VerdictId* const verdict_of = kept.verdicts.data();  // without the checks of a vector
+    VerdictId* const verdict_of = kept.verdicts.data();  // avoids the bounds checks of a hardened vector
     for (const NodeIndex row : rows_) {
       kept.Count(verdict_of[row], -1);
       verdict_of[row] = kVerdictNoNode;

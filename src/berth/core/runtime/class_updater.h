@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// ClassUpdater: brings what is kept of a class up to date with the node table. Memoisation with a change log: the table
-// tells which rows changed since the class was last evaluated, and only these are asked about again; all of them where
-// the log does not reach back, or where a plugin that looks at the whole cluster may have changed its mind. Within
-// turns only. docs/adr/0007-choosing-a-node.md says which choosers stand on it.
+// ClassUpdater: updates the kept results of a class for the current node table. This is memoisation with a change log:
+// the table lists the rows that changed since the class was last evaluated, and only these are evaluated again. All
+// rows are evaluated if the log does not reach back, or if a plugin that depends on the whole cluster may have changed
+// its answers. Within turns only. docs/adr/0007-choosing-a-node.md lists the choosers that use it.
 #pragma once
 
 #include <cstdint>
@@ -15,33 +15,34 @@ namespace berth::runtime {
 
 class ClassUpdater {
  public:
-  // Before the choosers: decides whether the class's verdicts respect the nominations of this cycle. They do only if
-  // every active filter is kept and no active plugin has AddPod and RemovePod.
+  // To be called before the choosers. Decides whether the class's verdicts include the nominations of this cycle: they
+  // do if every active filter is kept and no active plugin has AddPod and RemovePod.
   void PlanNominations(EvaluationCycle& cycle);
 
-  // Decides what the class keeps, when it is first met. False when a PreScore plugin fails: no scores are kept then.
+  // Decides what the class keeps, in its first cycle. Returns false when a PreScore plugin fails; no scores are kept
+  // then.
   bool Plan(EvaluationCycle& cycle);
 
-  // Brings cycle.kept up to date, once in a cycle. What plugins fail at is not kept: the next pod begins anew.
+  // Updates cycle.kept, once in a cycle. When a plugin fails, the results are dropped, and the next pod starts without
+  // any.
   void Update(EvaluationCycle& cycle);
 
  private:
-  // Rows that all plugins are asked about before the next rows, so that what they read and write stays in the
-  // processor's cache.
+  // Rows are evaluated by all plugins in chunks of this size, so that the chunk's data stays in the CPU's caches.
   static constexpr std::size_t kRowsAtOnce = 4096;
 
   void KeepRows(EvaluationCycle& cycle, std::span<const framework::NodeIndex> rows);
   bool KeepScores(EvaluationCycle& cycle, std::span<const framework::NodeIndex> rows);
   void AddToFixed(KeptEvaluation& kept, std::span<const framework::NodeIndex> rows, std::int64_t weight) const;
 
-  std::uint64_t rebuild_count_ = 0;  // how often all rows of a class were looked at
+  std::uint64_t rebuild_count_ = 0;  // number of full evaluations
   // Scratch.
   std::vector<framework::NodeIndex> changed_, rows_, live_, feasible_;
   std::vector<std::int64_t> scores_;
 };
 
-// After Update(): whether the kept verdicts and scores are complete for this cycle, so that only plugins whose answers
-// are not kept have to be asked.
+// Whether the kept verdicts and scores are complete for this cycle, so that only plugins whose answers are not kept
+// have to be called. Only after Update().
 bool IsKeptComplete(const EvaluationCycle& cycle);
 
 }  // namespace berth::runtime

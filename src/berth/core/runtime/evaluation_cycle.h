@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// EvaluationCycle: one pod's evaluation, from what was asked to what came out. It is passed to every stage and to every
-// chooser; what these keep for the next pod they hold themselves. Within turns only.
+// EvaluationCycle: one pod's evaluation, from the request to the outcome. It is passed to every stage and every
+// chooser; they store what they keep for later pods themselves. Within turns only.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class NodeChooser;
 struct ExtenderVerdicts;
 struct KeptEvaluation;
 
-// What an evaluation is asked. What it points to must live as long as the outcome is used.
+// The input of an evaluation. Everything it points to must live as long as the outcome is used.
 struct EvaluationRequest {
   framework::PodInfoPtr pod;
   const framework::NodeTable* nodes = nullptr;
@@ -38,15 +38,15 @@ struct EvaluationRequest {
 };
 
 struct EvaluationCycle {
-  // Both must outlive it.
+  // Both arguments must outlive it.
   EvaluationCycle(const ProfileTraits& of_profile, const EvaluatorOptions& with_options)
       : profile(of_profile), options(with_options) {}
   EvaluationCycle(const EvaluationCycle&) = delete;
   EvaluationCycle& operator=(const EvaluationCycle&) = delete;
 
-  // Makes it a new cycle that has only been asked, in the room of the last one.
+  // Starts a new cycle in the memory of the last one.
   void Begin(EvaluationRequest asked);
-  // Lets go of what others may have dropped since. Nothing but Begin() may be called next.
+  // Releases data that others may free. Only Begin() may be called afterwards.
   void End();
 
   const framework::PodInfo& pod() const { return *request.pod; }
@@ -54,41 +54,44 @@ struct EvaluationCycle {
   framework::Cycle ForPlugins() { return {*request.nodes, state, request.seed, request.wall_now}; }
   std::span<const framework::PodInfoPtr> PodsNominatedFor(framework::NodeIndex row) const;
 
-  // The cycle ends with an error. Always false.
+  // Ends the cycle with an error. Always returns false.
   bool Fail(std::string error);
 
-  // The rows that changed since these versions of the node table and, where kept verdicts respect them, of the
-  // nominations; some may be there twice. nullopt: that is too long ago. The rows may lie in `scratch`.
+  // The rows that changed since these versions of the node table and, if kept verdicts include nominations, of the
+  // nominations. May contain duplicates. nullopt: the log does not reach back. The span may point into `scratch`.
   std::optional<std::span<const framework::NodeIndex>> ChangedSince(std::uint64_t version,
                                                                     std::uint64_t nominated_version,
                                                                     std::vector<framework::NodeIndex>& scratch) const;
 
   const ProfileTraits& profile;
   const EvaluatorOptions& options;
-  EvaluationMetrics* metrics = nullptr;  // null: nobody counts
-  EvaluationMetrics* sampled = nullptr;  // the same in a cycle in which single plugins are timed; else null
+  EvaluationMetrics* metrics = nullptr;  // null: metrics are off
+  EvaluationMetrics* sampled = nullptr;  // `metrics` in a cycle in which single plugins are timed; otherwise null
 
   EvaluationRequest request;
-  bool do_nominations_matter = false;  // other pods' nominations, to this pod
+  bool do_nominations_matter = false;  // other pods' nominations may change this pod's verdicts
 
   PluginPlan plan;
-  framework::CycleState state;  // what plugins wrote in this cycle
+  framework::CycleState state;  // plugins' data of this cycle
   framework::NodeIndex refused_nominated_row = framework::kNoNode;
 
-  // What is kept for the pod's class; null before that is known, and when there are no nodes.
+  // The kept results of the pod's class; null before they were looked up, and when there are no nodes.
   KeptEvaluation* kept = nullptr;
   std::uint64_t kept_key = 0;
-  bool is_first_sight = false;   // the class's key was not met before: nothing is kept yet
+  bool is_first_sight = false;   // the class's key is new: nothing is kept yet
   bool is_kept_current = false;  // ClassUpdater::Update() has run
-  bool are_scores_kept = false;  // the kept scores are there and up to date
+  bool are_scores_kept = false;  // the kept scores exist and are up to date
 
-  // Found the outcome; null: it was found without one (PreFilter refused the pod, its nominated node passed ...).
+  // The chooser that found the outcome. Null if none did, as when PreFilter refused the pod or its nominated node
+  // passed.
   const NodeChooser* chooser = nullptr;
-  // Of nodes that no filter was asked about: outside the narrowed search, or all when PreFilter refused the pod.
+  // The status of nodes that were not filtered: those outside a narrowed search, or all nodes when PreFilter refused
+  // the pod.
   framework::Status absent_status;
   Outcome outcome;
   std::string post_filter_message;
-  framework::PreemptionReview* review = nullptr;  // of the PostFilter that runs; null: no extender has a say about it
+  // Set while PostFilter runs for a pod about whose preemption extenders are asked.
+  framework::PreemptionReview* review = nullptr;
 };
 
 }  // namespace berth::runtime

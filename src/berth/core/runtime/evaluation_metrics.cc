@@ -34,7 +34,7 @@ void EvaluationMetrics::ObserveFilters(const EvaluationCycle& cycle) {
   has_noted_filters_ = true;
 }
 
-// Where filters and scores are one step, all of its time is the filters', and that of the scores is nothing.
+// For choosers that filter and score in one step, all of the time counts for Filter and none for Score.
 void EvaluationMetrics::ObserveChoice(const EvaluationCycle& cycle) {
   const Outcome& outcome = cycle.outcome;
   const bool has_failed = outcome.result == Result::kError;
@@ -82,7 +82,7 @@ void EvaluationMetrics::CountEvaluations(const EvaluationCycle& cycle, bool has_
 
 std::size_t EvaluationMetrics::AskedScoresOf(const EvaluationCycle& cycle) {
   for (std::size_t i = 0; i < known_scores_.size(); ++i) {
-    // The latest first, then the others in the order in which they came: kinds of pods often come in turn.
+    // Classes of pods often alternate: begins with the latest entry and continues in order of arrival.
     const std::size_t at = (known_latest_ + i) % known_scores_.size();
     if (!HasGrounds(known_scores_[at].grounds, cycle)) continue;
     known_latest_ = at;
@@ -141,7 +141,7 @@ void EvaluationMetrics::FindAskedScores(const EvaluationCycle& cycle, Asked& ask
   asked.before.assign(profile_.pre_score.size(), has_scored);
   asked.main.assign(profile_.score.size(), has_scored);
   if (!has_scored) return;
-  // Who skips in PreScore is not asked for scores.
+  // A plugin whose PreScore answers Skip is not scored.
   const auto& scores = cycle.profile.scores;
   for (std::size_t s = 0; s < scores.size(); ++s) {
     const std::size_t pre_score = scores[s].pre_score;
@@ -151,7 +151,7 @@ void EvaluationMetrics::FindAskedScores(const EvaluationCycle& cycle, Asked& ask
     const auto& kept = cycle.kept->pre_score;
     const bool is_kept = pre_score < kept.size() && kept[pre_score];
     const bool has_kept_skip = is_kept && kept[pre_score]->IsSkip();
-    // One that is idle without skipping counts as asked.
+    // A plugin that is idle without Skip counts as called.
     const bool has_idle_skip = is_idle && !(is_kept && kept[pre_score]->IsSuccess());
     if (has_idle_skip || is_inactive || has_kept_skip) asked.before[pre_score] = asked.main[s] = false;
   }

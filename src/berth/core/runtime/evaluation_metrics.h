@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// EvaluationMetrics: counts and times what an Evaluator does, for the metrics of its profile. Within turns only. It
+// EvaluationMetrics: counts and times the work of an Evaluator, for its profile's metrics. Within turns only. It
 // influences no outcome.
 #pragma once
 
@@ -20,37 +20,37 @@ namespace berth::runtime {
 struct EvaluationCycle;
 struct KeptEvaluation;
 
-// Whether single plugins are timed in a cycle: in one of ten, as upstream.
+// Whether single plugins are timed in this cycle: in every tenth, as upstream does.
 inline bool IsSampled(std::uint64_t seed) { return seed % 10 == 0; }
 
 class EvaluationMetrics {
  public:
-  // Both must outlive it.
+  // Both arguments must outlive it.
   EvaluationMetrics(instruments::ProfileMetrics& profile, instruments::Stopwatch& stopwatch)
       : profile_(profile), stopwatch_(stopwatch) {}
 
-  // In this order, each when that stage has ended. Only choosers that filter and score in two steps call
+  // To be called in this order, each when its stage has ended. Only choosers that filter and score in two steps call
   // ObserveFilters().
   void Begin() { began_ = stopwatch_.latest(); }
   void ObservePreFilter(const EvaluationCycle& cycle);
   void ObserveFilters(const EvaluationCycle& cycle);
   void ObserveChoice(const EvaluationCycle& cycle);
   void ObservePostFilter(const framework::PostFilterResult& result);
-  // What DefaultPreemption said, asked at `began`.
+  // The result of a preemption plugin that was called at `began`.
   void ObservePreemption(const framework::PostFilterResult& result, Time began);
   Time BeginPreemption() { return profile_.all().groups ? stopwatch_.Read() : Time{}; }
 
-  // A call of one plugin, in a sampled cycle.
+  // Times a call of one plugin in a sampled cycle.
   Time BeginCall() { return stopwatch_.Read(); }
   void EndCall(instruments::Point point, std::string_view plugin, framework::Code code, Time began) {
     profile_.all().ObservePlugin(point, plugin, code, stopwatch_.Read() - began);
   }
 
-  // Brings the counts of evaluations up to date. Between cycles.
+  // Adds the evaluations counted since the last call to the metrics. Between cycles.
   void Flush();
 
  private:
-  // What decides which plugins had a say about nodes, and which about scores.
+  // What determines which plugins filtered, and which scored.
   struct FilterGrounds {
     std::uint64_t filters_id = 0;
     std::size_t pre_filter_count = 0;
@@ -62,23 +62,23 @@ class EvaluationMetrics {
     PluginFlags is_score_active;
     const KeptEvaluation* kept = nullptr;
     std::uint64_t kept_key = 0;
-    std::uint64_t rebuild = 0;  // of `kept`
+    std::uint64_t rebuild = 0;  // KeptEvaluation::rebuild of `kept`
     bool has_scored = false;
   };
-  // Who had a say, by position in the profile, in PreFilter and Filter or in PreScore and Score, and in how many cycles
-  // that are not in the counters yet.
+  // The plugins that were called, by index in the profile, in PreFilter and Filter or in PreScore and Score; and the
+  // number of cycles since the last Flush() in which exactly these were called.
   struct Asked {
     PluginFlags before;
     PluginFlags main;
     std::uint64_t cycle_count = 0;
   };
-  // Where pods of a few kinds come in turn there are a few.
+  // A few entries are enough when pods of a few classes alternate.
   using AskedList = std::vector<Asked>;
   struct KnownScores {
     ScoreGrounds grounds;
-    std::size_t asked = 0;  // position in asked_scores_
+    std::size_t asked = 0;  // index into asked_scores_
   };
-  static constexpr std::size_t kAskedMax = 8;  // of a list; then it is brought into the counters and begins anew
+  static constexpr std::size_t kAskedMax = 8;  // when a list is full, it is flushed into the counters and emptied
   static constexpr std::size_t kKnownMax = 8;
 
   void CountEvaluations(const EvaluationCycle& cycle, bool has_filtered);
@@ -86,19 +86,19 @@ class EvaluationMetrics {
   std::size_t AskedScoresOf(const EvaluationCycle& cycle);
   void FindAskedFilters(const EvaluationCycle& cycle, bool has_filtered, Asked& asked) const;
   void FindAskedScores(const EvaluationCycle& cycle, Asked& asked) const;
-  // The position of what asked_next_ is equal to.
+  // The index of the entry that equals asked_next_; one is added if there is none.
   std::size_t PositionIn(AskedList& list);
   void ObservePoint(instruments::Point point, framework::Code code);
 
   instruments::ProfileMetrics& profile_;
   instruments::Stopwatch& stopwatch_;
-  Time began_{};  // of what is timed next
+  Time began_{};  // start of the interval that is measured next
   bool has_noted_filters_ = false;
-  bool has_kept_verdicts_ = false;  // of an earlier pod, when this cycle began
+  bool has_kept_verdicts_ = false;  // verdicts were kept when this cycle began
   FilterGrounds filter_grounds_;    // of the last cycle
-  std::size_t asked_filter_ = 0;    // on these; position in asked_filters_
+  std::size_t asked_filter_ = 0;    // index into asked_filters_ for filter_grounds_
   AskedList asked_filters_;
-  std::vector<KnownScores> known_scores_;  // the latest, the last one at known_latest_
+  std::vector<KnownScores> known_scores_;  // the most recent ones; the latest is at known_latest_
   std::size_t known_latest_ = 0;
   AskedList asked_scores_;
   Asked asked_next_;  // scratch

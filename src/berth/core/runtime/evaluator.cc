@@ -26,7 +26,7 @@ Evaluator::Evaluator(const ProfilePlugins& plugins, EvaluatorOptions options)
       classes_(profile_, options_),
       scan_(updater_, scorer_),
       cycle_(profile_, options_) {
-  // The cheapest first. Each is its own files and its line here; the scan can do without all others.
+  // The cheapest first. A chooser is a pair of files and a line here; every chooser except the scan is optional.
   AddChooser<BlockChooser>(profile_, updater_);
   AddChooser<GroupChooser>(profile_, updater_, scorer_);
   AddChooser<KeptTotalsChooser>(updater_);
@@ -84,7 +84,7 @@ Status Evaluator::FitsOn(const framework::PodInfoPtr& pod, const framework::Node
   return RunFiltersWithNominated(cycle_, state, *pod, node, cycle_.PodsNominatedFor(row));
 }
 
-// nullopt, and why, when a plugin fails.
+// Returns nullopt, and sets `error`, when a plugin fails.
 std::optional<std::uint64_t> Evaluator::EpochOfAll(std::string* error) const {
   std::uint64_t epoch = 0;
   const framework::Plugin* asked = nullptr;
@@ -101,7 +101,7 @@ std::optional<std::uint64_t> Evaluator::EpochOfAll(std::string* error) const {
 
 void Evaluator::FindNode() {
   const bool is_refused = !RunPreFilter(cycle_);
-  PlanFilters(cycle_);  // also for the dry runs of PostFilter after a refusal
+  PlanFilters(cycle_);  // needed for PostFilter's dry runs even after a refusal
   if (metrics_) metrics_->ObservePreFilter(cycle_);
   if (is_refused) return;
   if (!TryNominatedNode()) ChooseNode();
@@ -121,8 +121,8 @@ void Evaluator::ChooseNode() {
   if (lacks_detail && cycle_.outcome.result == Result::kFeasible) scan_.AddDetail(cycle_);
 }
 
-// The nominated node goes first and alone: it was made free for this pod. False also where a plugin
-// fails on it: that does not fail the cycle, and all nodes are searched then.
+// Tries the pod's nominated node first: it was made free for this pod. Also returns false if a plugin fails there,
+// which does not fail the cycle: all nodes are searched then.
 bool Evaluator::TryNominatedNode() {
   const ExtenderVerdicts* extenders = cycle_.request.extenders;
   const std::string& name = cycle_.pod().nominated_node_name;
@@ -143,7 +143,7 @@ bool Evaluator::TryNominatedNode() {
   }
   if (status.IsRejected()) {
     cycle_.refused_nominated_row = row;
-    // As upstream: who refused it is then counted, and named, among those that narrowed the search.
+    // As in upstream, the plugin that refused the nominated node is listed among those that narrowed the search.
     auto& names = outcome.narrowing_plugins;
     const std::string plugin(status.plugin());
     const auto at = std::lower_bound(names.begin(), names.end(), plugin);
@@ -210,13 +210,13 @@ std::optional<std::uint64_t> Evaluator::NodeEpoch() const {
 }
 
 void Evaluator::DropIdle() {
-  // The last cycle's state may share what plugins drop.
+  // The last cycle's state may point to data that plugins are about to free.
   cycle_.End();
   classes_.DropIdle();
   for (const ChooserEntry& entry : choosers_) entry.chooser->DropIdle();
   for (const auto& plugin : profile_.plugins.owned) {
     auto* const fast = dynamic_cast<framework::FastPlugin*>(plugin.get());
-    // One that throws has kept what it has.
+    // A plugin that throws keeps its data.
     if (fast != nullptr) static_cast<void>(GuardedCall([&] { fast->DropIdle(); }));
   }
 }

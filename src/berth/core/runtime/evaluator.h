@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evaluator: finds the best node for one pod: PreFilter, Filter, PreScore, Score and the choice, over every node. It
-// runs the stages of one EvaluationCycle after the other, and owns what is kept for the next: the classes (ClassStore)
-// and the ways of choosing (NodeChooser). README.md of this folder tells where to begin. Within turns only; the outcome
-// is valid until the next Evaluate().
+// Evaluator: finds the best node for one pod by PreFilter, Filter, PreScore, Score and the choice, over all nodes. It
+// runs the stages of an EvaluationCycle and owns what is kept between cycles: the classes (ClassStore) and the choosers
+// (NodeChooser). README.md of this folder is the place to start. Within turns only; the outcome is valid until the next
+// Evaluate().
 #pragma once
 
 #include <cstddef>
@@ -37,34 +37,34 @@ class Evaluator final : public framework::FastFilterRunner, private framework::N
   Evaluator(const Evaluator&) = delete;
   Evaluator& operator=(const Evaluator&) = delete;
 
-  // `nominated` may be null, and must live as long as the outcome is used; so must `extenders`, which is null for a pod
-  // that no extender is asked about.
+  // `nominated` may be null; `extenders` is null for a pod about which no extender is asked. Both must live as long as
+  // the outcome is used.
   const Outcome& Evaluate(const framework::PodInfoPtr& pod, const framework::NodeTable& nodes,
                           const framework::NominatedRows* nominated, std::uint64_t seed, Time wall_now,
                           const ExtenderVerdicts* extenders = nullptr);
 
-  // Whether the pod may run on the node in `row`, as things are now: PreFilter and the filters, with nominated pods,
-  // and no other node. Nothing may be asked about the last outcome any more.
+  // Whether the pod currently fits on the node in `row`: runs PreFilter and the filters, with nominated pods, for this
+  // node only. Invalidates the last outcome.
   framework::Status FitsOn(const framework::PodInfoPtr& pod, const framework::NodeTable& nodes,
                            const framework::NominatedRows* nominated, framework::NodeIndex row, std::uint64_t seed,
                            Time wall_now);
 
-  // After an outcome of kRefused: asks the PostFilter plugins. Their reasons become part of Message(). With a `review`
-  // that is not answered, kWait when there are candidates to ask extenders about.
+  // Runs the PostFilter plugins after an outcome of kRefused. Their reasons become part of Message(). With an
+  // unanswered `review` the result is kWait if there are candidates to ask extenders about.
   framework::PostFilterResult RunPostFilter(framework::PreemptionReview* review = nullptr);
 
-  // After kRefused or kNoNodes: upstream's FitError text, with what PostFilter said if it was asked.
+  // After kRefused or kNoNodes: upstream's FitError text, including the reasons of PostFilter if it ran.
   std::string Message() const;
 
-  // After Evaluate: what the filters said about a row; success for a feasible one.
+  // After Evaluate: the filters' verdict on a row; success if it is feasible.
   framework::Status StatusOf(framework::NodeIndex row) const { return Get(row); }
-  // Every filter's refusal of the row, where StatusOf() tells the first; without pods that are nominated for it. Asks
-  // the filters. Empty where PreFilter refused the pod: no filter was prepared then.
+  // The refusals of all filters for this row, where StatusOf() has the first one. Pods nominated for the node are left
+  // out. Calls the filters. Empty when PreFilter refused the pod, because the filters have no state then.
   std::vector<framework::Status> AllRefusals(framework::NodeIndex row);
-  // How many nodes were refused for each status, for the decision log.
+  // The number of nodes for each status, for the decision log.
   std::vector<std::pair<framework::Status, std::size_t>> RefusalCounts() const;
 
-  // The state that the plugins of this cycle wrote.
+  // The data that plugins wrote in this cycle.
   framework::Cycle cycle() { return cycle_.ForPlugins(); }
 
   // FastFilterRunner, for the pod of the last Evaluate().
@@ -77,25 +77,25 @@ class Evaluator final : public framework::FastFilterRunner, private framework::N
   std::optional<std::uint64_t> NodeEpoch() const override;
   framework::PreemptionReview* Review() const override { return cycle_.review; }
 
-  // Between cycles, when some minutes have gone by: drops what no pod has used since the last call, of its own and of
-  // the plugins. Nothing may be asked about the last outcome any more.
+  // To be called between cycles every few minutes: drops what no pod has used since the last call, here and in the
+  // plugins. Invalidates the last outcome.
   void DropIdle();
 
-  // Counts and times from now on. Both must outlive the evaluator.
+  // Starts counting and timing. Both arguments must outlive the evaluator.
   void SetMetrics(instruments::ProfileMetrics& metrics, instruments::Stopwatch& stopwatch);
-  // Brings the metrics up to date. Between cycles.
+  // Updates the metrics that are counted in batches. Between cycles.
   void FlushMetrics();
 
   // For tests and measurements.
   std::size_t kept_count() const { return classes_.size(); }
   struct ChooserUse {
     std::string_view name;
-    std::uint64_t choice_count = 0;  // cycles that it found the outcome for
+    std::uint64_t choice_count = 0;  // cycles for which it found the outcome
     std::size_t kept_count = 0;      // structures that it keeps for later pods
   };
-  // Of every chooser, in the order in which they are asked.
+  // All choosers, in the order in which they are tried.
   std::vector<ChooserUse> ChooserUses() const;
-  // Of the one of that name; all zero when there is none.
+  // The chooser with this name; all zero when there is none.
   ChooserUse UseOf(std::string_view chooser_name) const;
 
  private:
@@ -113,16 +113,16 @@ class Evaluator final : public framework::FastFilterRunner, private framework::N
 
   framework::Status Get(framework::NodeIndex row) const override;
 
-  std::unique_ptr<EvaluationMetrics> metrics_;  // null: nobody counts
+  std::unique_ptr<EvaluationMetrics> metrics_;  // null: metrics are off
   const ProfileTraits profile_;
   const EvaluatorOptions options_;
   ClassStore classes_;
   ClassUpdater updater_;
   Scorer scorer_;
   ScanChooser scan_;
-  std::vector<std::unique_ptr<NodeChooser>> owned_choosers_;  // all others
-  std::vector<ChooserEntry> choosers_;                        // in the order in which they are asked
-  EvaluationCycle cycle_;                                     // the last one
+  std::vector<std::unique_ptr<NodeChooser>> owned_choosers_;  // all except the scan
+  std::vector<ChooserEntry> choosers_;                        // in the order in which they are tried
+  EvaluationCycle cycle_;                                     // the current or last cycle
 };
 
 }  // namespace berth::runtime

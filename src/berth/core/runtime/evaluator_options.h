@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// EvaluatorOptions: how an Evaluator asks plugins, what it reports, and how much it may keep. A plain value.
+// EvaluatorOptions: how an Evaluator calls plugins, what it reports, and how much memory it may use. A plain value.
 #pragma once
 
 #include <cstddef>
@@ -9,24 +9,23 @@
 
 namespace berth::runtime {
 
-// How plugins are asked. All three give the same answers.
+// How plugins are called. All forms give the same answers.
 enum class Form : std::uint8_t {
   kPlain,   // node by node: the specification
-  kColumn,  // column form, everything anew for each pod
-  kReuse,   // column form, keeping what a class evaluated before: what production uses
+  kColumn,  // column form, without kept results
+  kReuse,   // column form, with kept results of the class: used in production
 };
 
 struct EvaluatorOptions {
   Form form = Form::kReuse;
-  // Keeps every plugin's scores and the whole set of best nodes in the outcome, for explain and conformance.
+  // Puts every plugin's scores and the whole set of best nodes into the outcome, for explain and conformance.
   bool with_detail = false;
-  // Bounds on what is kept between the pods of a class, all classes together: so many bytes, and so many more for each
-  // row of the node table.
+  // Limit on the memory of all kept results of classes: a constant, plus an amount for each row of the node table.
   std::size_t class_bytes_max = std::size_t{64} << 20;
   std::size_t class_bytes_per_row_max = std::size_t{24} << 10;
-  // The block chooser leaves tables with fewer rows to the others: a scan costs less there.
+  // The block chooser declines smaller node tables, for which a scan costs less.
   std::size_t block_rows_min = 256;
-  // Choosers that are left out, by NodeChooser::Name(), for tests and measurements. The scan cannot be left out.
+  // Disabled choosers, by NodeChooser::Name(), for tests and measurements. The scan cannot be disabled.
   std::vector<std::string_view> choosers_left_out = {};
 
   std::size_t ClassBytesMax(std::size_t row_count) const {

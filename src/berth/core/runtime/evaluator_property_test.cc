@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The three forms of evaluation agree: plain, column, and column with what a class kept from its earlier pods, over
-// long sequences in which nodes and pods come, change and go. A failure prints the seed that replays it.
+// The three forms of evaluation agree: plain, column, and column with kept results of the class, over long sequences in
+// which nodes and pods are added, changed and deleted. A failure prints the seed that replays it.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -39,8 +39,8 @@ bool HasLabel(const NodeInfo& node, std::string_view key, std::string_view value
   return found != nullptr && *found == value;
 }
 
-// Plugins of every dependency, and the broken ones, each in one profile of some. Those whose answers are never kept
-// only `with_cycle`: one of them is enough to keep the reuse of a class from choosing the node all by itself.
+// Plugins of every dependency and broken ones, each in some of the profiles. Plugins whose answers are never kept are
+// made only with `with_cycle`: with a single one of them, class reuse cannot choose the node by itself.
 std::vector<std::shared_ptr<Puppet>> Puppets(Dice& dice, bool with_cycle) {
   std::vector<std::shared_ptr<Puppet>> puppets;
   const auto add = [&](std::string name) -> Puppet& {
@@ -54,7 +54,7 @@ std::vector<std::shared_ptr<Puppet>> Puppets(Dice& dice, bool with_cycle) {
     };
   }
   if (with_cycle && dice.OneIn(3)) {
-    // Unlike the table's kNode columns, this changes with each placement on any node.
+    // Unlike the table's kNode columns, this changes with each pod placed on any node.
     Puppet& p = add("FewPods");
     p.depends_on.score = Dependency::kCycle;
     p.normalization = Normalization::kCustom;
@@ -69,7 +69,7 @@ std::vector<std::shared_ptr<Puppet>> Puppets(Dice& dice, bool with_cycle) {
     };
   }
   if (with_cycle && dice.OneIn(4)) {
-    // Rests on the node alone, but its preparation on the whole cluster, or on the cycle.
+    // Depends on the node only, but its preparation depends on the whole cluster or on the cycle.
     Puppet& p = add("SometimesSkips");
     const bool is_cycle = dice.OneIn(2);
     p.depends_on.pre_filter = is_cycle ? Dependency::kCycle : Dependency::kCluster;
@@ -153,7 +153,7 @@ std::vector<std::shared_ptr<Puppet>> Puppets(Dice& dice, bool with_cycle) {
   return puppets;
 }
 
-// The default profile or one like it, with the same puppets for each form.
+// The default profile or a similar one, with the same puppets for each form.
 std::unique_ptr<ProfilePlugins> RandomProfile(Dice& dice, framework::Handle& handle) {
   config::KubeSchedulerConfiguration configuration = config::DefaultConfiguration();
   config::Profile& profile = configuration.profiles.front();
@@ -174,7 +174,7 @@ std::unique_ptr<ProfilePlugins> RandomProfile(Dice& dice, framework::Handle& han
   const bool with_cycle = dice.OneIn(2);
   if (with_cycle && dice.OneIn(4))
     profile.plugins.multi_point.enabled.push_back({std::string(plugins::names::kRandom), 1});
-  // Without ImageLocality, which rests on all nodes, a changed node changes its own row alone.
+  // Without ImageLocality, which depends on all nodes, a changed node affects its own row only.
   if (dice.OneIn(2))
     profile.plugins.points[config::ExtensionPoint::kScore].disabled = {std::string(plugins::names::kImageLocality)};
   if (dice.OneIn(8)) profile.plugins.points[config::ExtensionPoint::kScore].disabled = {"*"};
@@ -188,7 +188,7 @@ std::string Show(const Status& status) {
   return std::string(ToString(status.code())) + " by " + std::string(status.plugin()) + ": " + status.Message();
 }
 
-// All that an evaluation says, as text that can be compared and read.
+// Everything in an outcome, as text that can be compared and read.
 std::string Describe(Evaluator& evaluator, const Outcome& o, const framework::NodeTable& nodes, bool with_detail) {
   std::string text = "result " + std::to_string(static_cast<int>(o.result)) + " " + o.error + "\n";
   if (o.result == Result::kFeasible) text += "total " + std::to_string(o.total) + "\n";
@@ -240,11 +240,11 @@ class FormsAgree : public ::testing::TestWithParam<std::uint64_t> {
     const auto add = [this](const char* name, EvaluatorOptions options) {
       contenders_.push_back({name, options.with_detail, std::make_unique<Evaluator>(*profile_, options)});
     };
-    // Room for a few classes only, in some runs: what was dropped is made anew.
+    // In some runs there is memory for a few classes only, so that results are dropped and made again.
     const std::size_t bytes = dice_.OneIn(3) ? 40'000 : std::size_t{64} << 20;
     add("plain", {.form = Form::kPlain, .with_detail = true});
     add("column", {.form = Form::kColumn, .with_detail = true});
-    // Each of the choosers can be left out.
+    // Each optional chooser is left out in some runs.
     constexpr std::string_view kLeftOut[] = {"", "blocks", "groups", "kept totals"};
     add("reuse", {.form = Form::kReuse,
                   .with_detail = true,
@@ -254,7 +254,7 @@ class FormsAgree : public ::testing::TestWithParam<std::uint64_t> {
     add("reuse without detail",
         {.form = Form::kReuse, .with_detail = false, .class_bytes_max = bytes, .block_rows_min = 1});
     for (int i = 0; i < 8; ++i) templates_.push_back(RandomPod(dice_, "template"));
-    // More nodes than a block of rows has, in some runs.
+    // In some runs there are more nodes than a block of rows has.
     name_count_ = dice_.Pick({3, 12, 12, 150});
     for (int i = 0; i < name_count_ / 2; ++i) SetNode();
   }
@@ -277,14 +277,14 @@ class FormsAgree : public ::testing::TestWithParam<std::uint64_t> {
       case 0:
       case 1: SetNode(); break;
       case 2: cache_.RemoveNode(NodeName()); break;
-      case 3: {  // the same name at once, and so the same row, but another node
+      case 3: {  // deleted and created again under the same name, and so in the same row
         const std::string name = NodeName();
         cache_.RemoveNode(name);
         cache_.SetNode(RandomNode(dice_, name).Build());
         break;
       }
       case 4:
-      case 5: {  // sometimes to a node that is not known
+      case 5: {  // the node may not exist
         const PodInfoPtr pod = Instance(dice_.PickFrom(templates_), NodeName());
         cache_.SetPod(pod);
         running_.push_back(pod->uid);
@@ -299,7 +299,7 @@ class FormsAgree : public ::testing::TestWithParam<std::uint64_t> {
           running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(at));
         }
         break;
-      case 9:  // resized or relabelled in place
+      case 9:  // resized or relabelled
         if (!running_.empty()) {
           const PodInfoPtr pod = *cache_.FindPod(dice_.PickFrom(running_));
           testing::PodBuilder changed = dice_.PickFrom(templates_);
@@ -327,7 +327,7 @@ class FormsAgree : public ::testing::TestWithParam<std::uint64_t> {
     for (const auto& [row, pods] : wanted) nominated_rows_.Set(row, pods);
   }
 
-  // What extenders may have said of some nodes: to leave them, to refuse them with and without a reason, scores.
+  // Random answers of extenders: nodes left, nodes refused with and without a reason, scores.
   ExtenderVerdicts RandomSay() {
     ExtenderVerdicts say;
     say.filters_only = dice_.OneIn(3);
@@ -347,7 +347,7 @@ class FormsAgree : public ::testing::TestWithParam<std::uint64_t> {
     return say;
   }
 
-  // Before extenders are asked, the totals that they are chosen by are those of an evaluation without extenders.
+  // The totals by which nodes for extenders are chosen must be those of an evaluation without extenders.
   void CheckTotals(const PodInfoPtr& pod, const ExtenderVerdicts& say, const Outcome& got, std::uint64_t seed) {
     if (got.result != Result::kFeasible || got.is_nominated_node) return;
     EXPECT_EQ(got.node, framework::kNoNode);
@@ -361,12 +361,12 @@ class FormsAgree : public ::testing::TestWithParam<std::uint64_t> {
     for (const NodeIndex row : got.feasible) all.passed.insert(cache_.nodes().Info(row).name());
     const Outcome scored = other.Evaluate(pod, cache_.nodes(), &nominated_rows_, seed, Time{}, &all);
     ASSERT_EQ(got.feasible, scored.feasible);
-    const std::vector<std::int64_t> unscored(1);  // the only feasible node
+    const std::vector<std::int64_t> unscored(1);  // a single feasible node is not scored
     ASSERT_EQ(got.totals, got.feasible.size() > 1 ? scored.totals : unscored);
   }
 
-  // Against evaluations that know less: of the nodes that pass the filters those are left that extenders left, and what
-  // they say is added to the plugins' totals.
+  // Compares with evaluations without extenders: only nodes that the extenders left are feasible, and their scores are
+  // added to the plugins' totals.
   void CheckSay(const PodInfoPtr& pod, const ExtenderVerdicts& say, const Outcome& got, std::uint64_t seed) {
     if (say.filters_only) return CheckTotals(pod, say, got, seed);
     if (got.result == Result::kError || got.result == Result::kNoNodes) return;
@@ -420,7 +420,7 @@ class FormsAgree : public ::testing::TestWithParam<std::uint64_t> {
       if (say && say->filters_only) {
         ASSERT_EQ(outcome->totals, totals) << c.name;
       }
-      // Which of the best it is may depend on what was evaluated before.
+      // Which of the best nodes is chosen may depend on earlier evaluations.
       if (outcome->result == Result::kFeasible && outcome->node != framework::kNoNode) {
         ASSERT_NE(std::find(best.begin(), best.end(), outcome->node), best.end()) << c.name;
       }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the evaluator does with broken plugins, ties and bounds. That its forms agree is evaluator_property_test's
-// matter.
+// The evaluator with broken plugins, ties and limits. evaluator_property_test.cc tests that its forms agree.
 #include "berth/core/runtime/evaluator.h"
 
 #include <map>
@@ -167,7 +166,7 @@ TEST_P(EvaluatorTest, ErrorsEndTheCycleAndAreNotKept) {
     is_broken = false;
     EXPECT_EQ(Evaluate().result, Result::kFeasible) << Evaluate().error;
     EXPECT_EQ(Evaluate().feasible_count, 3u);
-    // What was kept as good is asked again once the node changes.
+    // A kept verdict is dropped when its node changes.
     is_broken = true;
     for (const char* name : {"a", "b", "c"}) cache_.SetNode(MakeNode(name).Label("broken", "again").Build());
     if (std::string_view(test.name).starts_with("Filter") || std::string_view(test.name).starts_with("Score")) {
@@ -234,7 +233,7 @@ TEST_P(EvaluatorTest, PreFilterRefusals) {
   using PreFilterFn = std::function<PreFilterResult(const Cycle&, const PodInfo&)>;
   const struct {
     const char* name;
-    std::vector<PreFilterFn> plugins;  // A, B, C
+    std::vector<PreFilterFn> plugins;  // for A, B and C
     const char* message;
     std::set<std::string> rejectors;
   } cases[] = {
@@ -281,7 +280,7 @@ TEST_P(EvaluatorTest, PreFilterRefusals) {
   }
 }
 
-// What one plugin says in each cycle, beside one whose Skip is kept with the class.
+// A plugin that is called in each cycle, beside one whose Skip is kept with the class.
 TEST_P(EvaluatorTest, SkipsOfACycleAndSkipsThatAreKept) {
   const auto refuse = [](const Cycle&, const PodInfo&, const NodeInfo& node) {
     return node.name() == "a" ? Status::Unschedulable("no") : Status();
@@ -306,7 +305,7 @@ TEST_P(EvaluatorTest, SkipsOfACycleAndSkipsThatAreKept) {
     EXPECT_EQ(Evaluate().error, "running PreFilter plugin \"Asked\": oops");
   }
   EXPECT_EQ(asked.pre_filter_calls, 12);
-  // The first cycle of a class may be its only one: what it found out is kept from the second on.
+  // The first cycle of a class may be its only one, so that results are kept from the second one on.
   EXPECT_LE(kept.pre_filter_calls, GetParam() == Form::kReuse ? 2 : 12);
 }
 
@@ -321,7 +320,7 @@ TEST_P(EvaluatorTest, Messages) {
     return framework::PostFilterResult{Status(Code::kUnschedulable, {"nobody to evict"}), true, ""};
   };
   ASSERT_EQ(Evaluate().result, Result::kRefused);
-  // Entries are sorted as strings.
+  // Reasons are sorted as strings.
   EXPECT_EQ(evaluator_->Message(), "0/12 nodes are available: 1 y, 10 x, 2 z.");
   EXPECT_TRUE(evaluator_->RunPostFilter().has_nomination);
   EXPECT_EQ(evaluator_->Message(), "0/12 nodes are available: 1 y, 10 x, 2 z. nobody to evict");
@@ -382,7 +381,7 @@ TEST_P(EvaluatorTest, PostFilterOrder) {
   }
 }
 
-// Fails when pods come or go.
+// AddPod and RemovePod of this plugin fail.
 class RigidPuppet final : public Puppet {
  public:
   using Puppet::Puppet;
@@ -418,7 +417,7 @@ TEST_P(EvaluatorTest, DryRunsSayWhoFailed) {
   EXPECT_EQ(evaluator_->RunRemovePod(state, *pod_, *MakePod("q").Info(), node).Message(),
             "running RemovePod on PreFilter plugin \"Rigid\": panic: oops");
 
-  // A nominated pod that cannot be added ends the cycle in the same words.
+  // If a nominated pod cannot be added, the cycle ends with the same message.
   is_broken = false;
   const framework::PodInfoPtr nominated[] = {MakePod("q").Info()};
   framework::NominatedRows on_rows;
@@ -477,7 +476,7 @@ TEST_P(EvaluatorTest, TotalsOfMoreRowsThanExtendersAreAskedAbout) {
   };
   ExtenderVerdicts extenders;
   extenders.filters_only = true;
-  extenders.scores["b"] = 1000;  // of an earlier question: it is the plugins that choose whom to ask about
+  extenders.scores["b"] = 1000;  // left from an earlier request: the plugins alone choose the nodes to ask about
   const auto evaluate = [&](std::size_t totals_above) -> const Outcome& {
     extenders.totals_above = totals_above;
     return Evaluate(pod_, 1, &extenders);
@@ -549,7 +548,7 @@ INSTANTIATE_TEST_SUITE_P(Forms, EvaluatorTest, ::testing::Values(Form::kPlain, F
                                                                 : "Reuse";
                          });
 
-// ---- What is kept between the pods of a class. ----
+// ---- Results kept between the pods of a class ----
 
 class ReuseTest : public EvaluatorTest {};
 
@@ -565,7 +564,7 @@ TEST_P(ReuseTest, TheNextPodCostsWhatChanged) {
   cache_.SetNode(MakeNode("b").Unschedulable().Build());
   (void)Evaluate();
   EXPECT_EQ(p.filter_calls, 4);
-  // Another class knows nothing of it.
+  // Another class does not use them.
   (void)Evaluate(classes_.MakePodInfo(MakePod("q").Label("x", "y").Build()));
   EXPECT_EQ(p.pre_filter_calls, 2);
   EXPECT_EQ(p.filter_calls, 7);
@@ -577,12 +576,12 @@ TEST_P(ReuseTest, ClassesAreBounded) {
       std::make_unique<Evaluator>(profile_, EvaluatorOptions{.class_bytes_max = 20'000, .class_bytes_per_row_max = 0});
   std::size_t most = 0;
   for (int i = 0; i < 300; ++i) {
-    // Also classes that PreFilter refuses or fails for, which never get to keep much.
+    // Includes classes for which PreFilter refuses or fails, and which therefore keep little.
     if (i == 100)
       p.pre_filter = [](const Cycle&, const PodInfo&) { return PreFilterResult{Status::Unschedulable("no"), {}}; };
     if (i == 200)
       p.pre_filter = [](const Cycle&, const PodInfo&) { return PreFilterResult{Status::Error("oops"), {}}; };
-    // Of what comes only once nothing is kept.
+    // The second pod of each class is the first one for which results are kept.
     for (int times = 0; times < 2; ++times) {
       (void)Evaluate(classes_.MakePodInfo(MakePod("p").Label("i", std::to_string(i)).Build()));
     }

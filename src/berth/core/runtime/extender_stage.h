@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What extenders change in a scan: the nodes that are left, and their totals. The cycle must have extenders. Within
-// turns only.
+// Applies the verdicts and scores of extenders in a scan. The cycle must have extenders. Within turns only.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +10,14 @@
 
 namespace berth::runtime {
 
-// While the extenders have yet to be asked (filters_only), both change nothing.
+// As long as the extenders have not been asked (filters_only), both functions change nothing.
 
-// Takes out of `feasible` what extenders refused, and puts their verdicts into `verdicts`, by row. A node that an
-// extender left out without a reason is, as upstream has it, a node without a verdict.
+// Removes the nodes that extenders refused from `feasible`, and sets their verdicts by row. As in upstream, a node that
+// an extender left out without a reason has no verdict.
 void ApplyExtenderFilters(EvaluationCycle& cycle, std::vector<framework::NodeIndex>& feasible,
                           std::span<framework::VerdictId> verdicts);
 
-// Adds the extenders' scores to the totals of the feasible rows. Sums wrap, as Go's do.
+// Adds the extenders' scores to the totals of the feasible rows. Sums wrap, as in Go.
 void AddExtenderScores(const EvaluationCycle& cycle, std::span<const framework::NodeIndex> feasible,
                        std::span<std::int64_t> totals);
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ExtenderVerdicts: what extenders have said so far about the nodes, for the evaluation of a pod that they are asked
-// about. A plain value.
+// ExtenderVerdicts: the answers of extenders so far, as input for an evaluation. A plain value.
 #pragma once
 
 #include <cstddef>
@@ -12,26 +11,26 @@
 
 namespace berth::runtime {
 
-// The name that stands for all extenders among the plugins that refused a pod: any event lets it try again.
+// Stands for all extenders among the plugins that refused a pod; any event wakes such a pod.
 inline constexpr std::string_view kExtenderName = "Extender";
 
 struct ExtenderVerdicts {
-  // The evaluation ends with the filters: Outcome::feasible holds the rows that passed, and no node is chosen. Where
-  // the pod's nominated node passes, alone, it is Outcome::node.
+  // The evaluation ends with the filters: Outcome::feasible holds the rows that passed, and no node is chosen. If the
+  // pod's nominated node passes by itself, it is Outcome::node.
   bool filters_only = false;
-  // With filters_only: where more rows than these pass, they are scored as well, by the plugins alone, and
-  // Outcome::totals has the total of each. Not for a nominated node that passes alone.
+  // With filters_only: if more rows than this pass, they are also scored by the plugins, and Outcome::totals has their
+  // totals. Does not apply to a nominated node that passes by itself.
   std::size_t totals_above = SIZE_MAX;
-  // The pod's nominated node is not tried first and alone.
+  // Do not try the pod's nominated node first.
   bool skips_nominated = false;
 
-  // Without filters_only: only these nodes are left. A node that passes the filters now, and is not among them, counts
-  // as `refused` says, or as one that nobody has looked at.
+  // Without filters_only: only these nodes are left. Any other node that passes the filters counts as `refused` says;
+  // without an entry it counts as not evaluated.
   StringHashSet passed;
   StringHashMap<framework::Status> refused;
-  // Extenders left fewer nodes than there were.
+  // An extender refused at least one node.
   bool has_refused = false;
-  // Added to the totals of the score plugins; weights are in it.
+  // Added to the totals of the score plugins; extenders' weights are included.
   StringHashMap<std::int64_t> scores;
 };
 

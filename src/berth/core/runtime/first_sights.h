@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FirstSights: which ids were met before, so that only what comes a second time gets room of its own. A bounded set:
-// when it is full it forgets everything, and an id may then be a first sight once more. Not thread-safe.
+// FirstSights: a bounded set of ids that were seen, so that only ids seen twice get an entry in a cache. When it is
+// full it is cleared, after which ids count as new again. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ class FirstSights {
  public:
   static constexpr std::size_t kCountMax = 65536;
 
-  // True when the id was not met before.
+  // Returns whether the id is new.
   bool Note(std::uint64_t id) {
     if (ids_.size() >= kCountMax) ids_.clear();
     return ids_.insert(id).second;

@@ -41,7 +41,7 @@ bool GroupChooser::Choose(EvaluationCycle& cycle) {
   if (!IsKeptComplete(cycle) || !PlanGroupers(cycle)) return false;
   order_ = orders_.Open(cycle, groupers_);
   const bool has_chosen = order_ != nullptr && ChooseInOrder(cycle);
-  // The other half is for the evaluations of classes (class_store.h).
+  // The other half of the limit is for the classes' evaluations (class_store.h).
   orders_.Bound(cycle.options.ClassBytesMax(cycle.nodes().row_count()) / 2);
   return has_chosen;
 }
@@ -51,7 +51,7 @@ void GroupChooser::DropIdle() {
   orders_.DropIdle();
 }
 
-// Whether every plugin that has a say in this cycle, and that the class cannot keep, can tell groups.
+// Whether every plugin that has to be called in this cycle can mark rows.
 bool GroupChooser::PlanGroupers(const EvaluationCycle& cycle) {
   groupers_.clear();
   const auto add = [this](const framework::GroupingPlugin* plugin) {
@@ -67,8 +67,8 @@ bool GroupChooser::PlanGroupers(const EvaluationCycle& cycle) {
   for (const std::size_t s : cycle.profile.unkept_scores) {
     if (!cycle.plan.is_score_idle[s] && !add(score_groupers_[s])) return false;
   }
-  // A row that a kept filter refuses is not in the order, so that no unkept filter before that one is asked about it,
-  // and the row would count as refused by the wrong plugin: leave such pods to the scan.
+  // Rows refused by a kept filter are not in the order. If an unkept filter precedes it in the profile, the row may
+  // belong to that filter's refusals; such pods are left to the scan.
   const KeptEvaluation& kept = *cycle.kept;
   for (VerdictId id = 1; id < kept.verdict_counts.size(); ++id) {
     if (kept.verdict_counts[id] > 0 && kept.statuses.Position(id) > first_unkept_filter) return false;
@@ -92,7 +92,7 @@ bool GroupChooser::ChooseInOrder(EvaluationCycle& cycle) {
   for (const std::size_t i : feasible_candidates_) *total++ = order_->TotalOf(candidate_at[i].level);
   outcome.is_scored = outcome.feasible_count > 1 && !cycle.profile.scores.empty();
   if (outcome.is_scored && !ScoreCandidates(cycle)) {
-    // A plugin failed: the scan words it.
+    // A plugin failed: the scan runs it again and reports the error.
     outcome.result = Result::kError;
     outcome.error.clear();
     outcome.is_scored = false;
@@ -103,10 +103,10 @@ bool GroupChooser::ChooseInOrder(EvaluationCycle& cycle) {
   return true;
 }
 
-// Fills candidates_ from the groups of the order and the special rows.
+// Fills candidates_ from the order's groups and the special rows.
 void GroupChooser::CollectCandidates(const EvaluationCycle& cycle) {
   candidates_.clear();
-  if (++special_cycle_ == 0) {  // wrapped around
+  if (++special_cycle_ == 0) {  // the counter wrapped
     std::fill(special_in_.begin(), special_in_.end(), 0);
     special_cycle_ = 1;
   }
@@ -144,12 +144,11 @@ void GroupChooser::AddSpecialCandidates(const EvaluationCycle& cycle) {
   }
 }
 
-// Asks this cycle's filters about one row of each candidate. False when one fails.
+// Runs this cycle's filters on one row of each candidate. Returns false when one fails.
 bool GroupChooser::FilterCandidates(EvaluationCycle& cycle) {
   asked_rows_.clear();
   if (verdicts_.size() < cycle.nodes().row_count()) verdicts_.resize(cycle.nodes().row_count(), kVerdictNoNode);
-  // Here and below by pointers, without the checks of a vector: a pod may have a candidate for each of hundreds of
-  // rows.
+  // Pointers avoid the bounds checks of a hardened vector: a pod may have hundreds of candidates.
   VerdictId* const verdict_of = verdicts_.data();
   asked_rows_.resize(candidates_.size());
   NodeIndex* asked = asked_rows_.data();
@@ -193,7 +192,7 @@ void GroupChooser::Refuse(EvaluationCycle& cycle) const {
   if (cycle.options.with_detail) outcome.evaluated.assign(rows.begin(), rows.end());
 }
 
-// Fills plan.is_score_active.
+// Sets plan.is_score_active.
 bool GroupChooser::PreScoreCandidates(EvaluationCycle& cycle) const {
   const auto& scores = cycle.profile.scores;
   cycle.plan.is_score_active.assign(scores.size(), true);
@@ -218,7 +217,7 @@ bool GroupChooser::PreScoreCandidates(EvaluationCycle& cycle) const {
   return true;
 }
 
-// Adds to totals_, which hold what was kept, what normalisation and this cycle's plugins add.
+// Adds normalised scores and the scores of this cycle's plugins to totals_, which hold the kept sums.
 bool GroupChooser::ScoreCandidates(EvaluationCycle& cycle) {
   if (!PreScoreCandidates(cycle)) return false;
   const PluginPlan& plan = cycle.plan;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// GroupChooser: the best node from an index that is kept in order: feasible rows in groups, and within each group a
-// balanced tree by total (totals_order.h: a bucketed ordered index). Plugins whose answers rest on pods anywhere see
-// only a few numbers of a row, its marks (framework::GroupingPlugin); rows of equal marks form a group, one row stands
-// for each group, and the best row of a group is at the top of its tree. A pod costs one question for each group, and
-// the evaluation of the row that the previous pod changed.
+// GroupChooser: finds the best node in a bucketed ordered index of the feasible rows (totals_order.h): rows are in
+// groups, and each group has a balanced tree by total. Plugins that depend on pods anywhere see a row only through a
+// few numbers, its marks (framework::GroupingPlugin). Rows with equal marks form a group, for which one row is
+// evaluated, and the best row of a group is at the top of its tree. A pod costs one evaluation for each group, and one
+// for the row that the previous pod changed.
 //
-// It is asked from the second pod of a class on, and answers when every plugin that has to be asked in this cycle can
-// mark rows. With it a pod of `basic` takes a third of the CPU that it takes without
-// (docs/adr/0007-choosing-a-node.md). Within turns only.
+// It is tried from the second pod of a class on, and answers if every plugin that has to be called in this cycle can
+// mark rows. It reduces the CPU time of a pod of `basic` to a third (docs/adr/0007-choosing-a-node.md). Within turns
+// only.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ namespace berth::runtime {
 
 class GroupChooser final : public NodeChooser {
  public:
-  // All must outlive it.
+  // All arguments must outlive it.
   GroupChooser(const ProfileTraits& profile, ClassUpdater& updater, Scorer& scorer);
 
   std::string_view Name() const override { return "groups"; }
@@ -39,13 +39,14 @@ class GroupChooser final : public NodeChooser {
   using NodeIndex = framework::NodeIndex;
   using VerdictId = framework::VerdictId;
 
-  // Rows that plugins cannot tell apart: those of one group of the order that are not special, or one special row.
+  // Rows that plugins cannot tell apart: the rows of one group of the order that are not special, or a single special
+  // row.
   struct Candidate {
     NodeIndex some_row = framework::kNoNode;
     std::size_t size = 0;
     TotalsOrder::GroupId group = TotalsOrder::kNoGroup;
-    TotalsOrder::LevelId level = TotalsOrder::kNoLevel;  // the best
-    std::size_t best_count = 0;                          // rows there
+    TotalsOrder::LevelId level = TotalsOrder::kNoLevel;  // the best level
+    std::size_t best_count = 0;                          // rows in the best level
     bool is_special = false;
     VerdictId verdict = framework::kVerdictOk;
   };
@@ -68,19 +69,19 @@ class GroupChooser final : public NodeChooser {
   Scorer& scorer_;
   RowOrders orders_;
 
-  // Of the last cycle that it was asked in.
-  Groupers groupers_;                   // those that have to be asked
-  const TotalsOrder* order_ = nullptr;  // null: there was none
+  // State of the last cycle in which Choose() was called.
+  Groupers groupers_;                   // the plugins that have to be called
+  const TotalsOrder* order_ = nullptr;  // null: there was no order
   std::vector<Candidate> candidates_;
   std::vector<VerdictId> group_verdicts_;  // by group of order_
-  std::vector<VerdictId> verdicts_;        // by row, of the candidates' rows
-  std::vector<std::uint32_t> special_in_;  // by row: the special_cycle_ in which it was special last
+  std::vector<VerdictId> verdicts_;        // by row; only the candidates' rows are set
+  std::vector<std::uint32_t> special_in_;  // by row: the special_cycle_ in which it was last special
   std::uint32_t special_cycle_ = 0;
 
   // Scratch.
-  std::vector<std::uint32_t> specials_of_level_, specials_of_group_;  // of order_; all 0 between cycles
+  std::vector<std::uint32_t> specials_of_level_, specials_of_group_;  // counts for order_; all 0 between cycles
   std::vector<NodeIndex> asked_rows_;                                 // one for each candidate
-  std::vector<std::size_t> feasible_candidates_;                      // indices, and parallel to them:
+  std::vector<std::size_t> feasible_candidates_;                      // indices; the next two vectors are parallel
   std::vector<NodeIndex> feasible_;
   std::vector<std::size_t> feasible_sizes_;
   std::vector<std::int64_t> totals_;

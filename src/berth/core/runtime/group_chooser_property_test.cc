@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The choice by groups of rows agrees with asking about every row, where so many pods matter to a class that its
-// special rows no longer fit beside an order that all share; and classes that see the same marks choose from one order.
+// The group chooser agrees with evaluating every row when so many pods matter to a class that its special rows do not
+// fit beside an order that all classes share. Classes that see the same marks choose from one order.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -23,7 +23,7 @@ constexpr int kApps = 6;
 constexpr const char* kHostname = "kubernetes.io/hostname";
 const std::vector<std::string> kColors = {"red", "yellow", "green"};
 
-// One of three templates, with a label of its own that no template's terms ask for.
+// A pod of one of three templates, with a label that no template's terms select.
 testing::PodBuilder ColoredPod(const std::string& color, int app) {
   const auto term = testing::AffinityTerm(kHostname, testing::Labels({{"color", color}}));
   testing::PodBuilder pod = testing::MakePod("p").Request("cpu", "10m").Label("color", color);
@@ -43,7 +43,7 @@ class GroupedChoice : public ::testing::TestWithParam<std::uint64_t> {
     all_rows_ = std::make_unique<Evaluator>(*profile_, EvaluatorOptions{.form = Form::kColumn, .with_detail = true});
     by_groups_ = std::make_unique<Evaluator>(*profile_, EvaluatorOptions{.form = Form::kReuse});
     for (int i = 0; i < kNodes; ++i) SetNode(i);
-    // More of each color than rows that are looked at one by one.
+    // More pods of each color than special rows are evaluated one by one.
     for (const std::string& color : kColors) {
       for (int i = 0; i < 90; ++i) Run(ColoredPod(color, i % kApps), dice_.Below(kNodes));
     }
@@ -89,7 +89,7 @@ class GroupedChoice : public ::testing::TestWithParam<std::uint64_t> {
 
 TEST_P(GroupedChoice, ClassesOfEqualMarksShareAnOrder) {
   ScheduleInTurns(3);
-  // One that all share, and one for each template.
+  // One shared order, and one for each template.
   EXPECT_EQ(by_groups_->UseOf("groups").kept_count, 1 + kColors.size());
 }
 
@@ -99,7 +99,7 @@ TEST_P(GroupedChoice, AgreesWithAllRowsWhilePodsAndNodesComeAndGo) {
     switch (dice_.Below(6)) {
       case 0: SetNode(dice_.Below(kNodes)); break;
       case 1: cache_.RemoveNode(NodeName(dice_.Below(kNodes))); break;
-      case 2: {  // Tells the classes apart by the label that nobody asked for.
+      case 2: {  // distinguishes the classes by the label that no term selects
         const std::string app = std::to_string(dice_.Below(kApps));
         const auto term = testing::AffinityTerm(kHostname, testing::Labels({{"app", app}}));
         Run(testing::MakePod("q").AntiAffinity(term), dice_.Below(kNodes));

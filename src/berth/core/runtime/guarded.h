@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// framework/guarded.h under the names that runtime and scheduler use.
+// Brings the names of framework/guarded.h into berth::runtime.
 #pragma once
 
 #include "berth/framework/guarded.h"

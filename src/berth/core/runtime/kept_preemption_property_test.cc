@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What DefaultPreemption keeps between the pods of a class changes nothing: in a cluster that lives it finds what it
-// finds when it asks all nodes anew, to the node that is chosen by chance. A failure prints the seed.
+// DefaultPreemption with results kept for a class agrees with DefaultPreemption that asks all nodes again, in a
+// changing cluster, including the node chosen at random. A failure prints the seed.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -25,7 +25,7 @@ using framework::NodeIndex;
 using framework::PodInfo;
 using framework::PodInfoPtr;
 
-// One that keeps, or one that does not.
+// An evaluator that keeps results, or one that does not.
 struct Side {
   Side(bool keeps, bool with_detail, const config::KubeSchedulerConfiguration& configuration,
        const framework::NominatedRows& nominations, framework::PodGroups* groups) {
@@ -71,7 +71,7 @@ class KeptPreemption : public ::testing::TestWithParam<std::uint64_t> {
       sides_.push_back(std::make_unique<Side>(keeps, with_detail_, configuration, nominations_.rows(),
                                               has_groups_ ? &groups_ : nullptr));
     if (has_groups_) cache_.SetPodGroups(groups_);
-    // Most rows are looked at in blocks: there have to be some.
+    // Rows are looked at in blocks, so that some runs need more than one block.
     node_count_ = dice_.Pick({5, 70, 200});
     for (int i = 0; i < dice_.Pick({3, 8}); ++i) templates_.push_back(Template("t" + std::to_string(i)));
     for (int i = 0; i < 3; ++i) {
@@ -121,7 +121,7 @@ class KeptPreemption : public ::testing::TestWithParam<std::uint64_t> {
     }
     pods_.push_back(pod);
   }
-  void Remove(std::string uid) {  // a copy: it may be the uid of the pod that goes
+  void Remove(std::string uid) {  // by value: it may be the uid in the pod that is removed
     cache_.RemovePod(uid);
     std::erase_if(pods_, [&](const PodInfoPtr& pod) { return pod->uid == uid; });
   }
@@ -197,7 +197,7 @@ class KeptPreemption : public ::testing::TestWithParam<std::uint64_t> {
     Put(bound);
   }
 
-  // A pod of one of the preemptors' classes: bound where there is room, and else let preempt.
+  // A pod of one of the preemptors' classes: bound if there is room, otherwise preempting.
   void Preempt() {
     testing::PodBuilder builder = dice_.PickFrom(preemptors_);
     builder.Uid("waiting-" + std::to_string(dice_.Below(9)));
@@ -219,7 +219,7 @@ class KeptPreemption : public ::testing::TestWithParam<std::uint64_t> {
     ASSERT_EQ(said[0], said[1]);
     if (result.nominated_node_name.empty()) return;
     ++found_count_;
-    // What the executor and the victims' nodes make of it, or some of that.
+    // Some of what the executor and the victims' deletion would change.
     if (!dice_.OneIn(3)) nominator_.AddNominatedPod(pod, result.nominated_node_name);
     if (dice_.OneIn(2)) return;
     for (const auto& candidate : result.preemption->candidates) {
@@ -253,7 +253,7 @@ TEST_P(KeptPreemption, ChangesNothing) {
   for (int step = 0; step < 150 && !HasFatalFailure(); ++step) {
     SCOPED_TRACE(step);
     for (int i = dice_.Below(4); i > 0; --i) Change();
-    // More than the logs of changes hold.
+    // More changes than the change logs hold.
     if (dice_.OneIn(50)) {
       for (int i = 0; i < 3000; ++i) nominator_.AddNominatedPod(Make(preemptors_[0].Uid("waiting-0")), NodeName(0));
     }
@@ -263,7 +263,7 @@ TEST_P(KeptPreemption, ChangesNothing) {
     if (dice_.OneIn(4)) now_ += std::chrono::seconds(dice_.Below(3));
     Preempt();
   }
-  // A share of few nodes may be no node at all, and on few nodes all pods may be important.
+  // With few nodes, a percentage may be no node at all, and all pods may be too important to evict.
   if (absolute_ > 0 && node_count_ > 5) {
     EXPECT_GT(found_count_, 0) << "no preemption at all says nothing";
   }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// KeptTotalsChooser: the best node from the totals that the class keeps, in one vectorised pass over two columns,
-// without a call of any plugin: class reuse (class_updater.h, memoisation with a change log) has the answers already.
-// It is asked when the class has no order of rows, mostly for its first pod, and answers when no plugin has to be asked
-// in this cycle and no raw score needs to be normalised.
+// KeptTotalsChooser: finds the best node from the class's kept totals, in one vectorised pass over two columns without
+// calling any plugin: class reuse (class_updater.h, memoisation with a change log) has all answers. It is tried when
+// the class has no order of rows, mostly for its first pod. It answers if no plugin has to be called in this cycle and
+// no raw score needs normalisation.
 //
-// Measured with berth-bench at 5,000 nodes, CPU a pod with and without it: `basic` without groups 34 and 60 us,
-// `unique` without blocks 135 and 163; nothing where groups and blocks answer (docs/adr/0007-choosing-a-node.md).
+// Measured with berth-bench at 5,000 nodes, CPU microseconds per pod with and without it: `basic` without groups 34 and
+// 60, `unique` without blocks 135 and 163; no difference where groups and blocks answer
+// (docs/adr/0007-choosing-a-node.md).
 //
 // Within turns only.
 #pragma once
@@ -19,7 +20,7 @@ namespace berth::runtime {
 
 class KeptTotalsChooser final : public NodeChooser {
  public:
-  // Must outlive it.
+  // `updater` must outlive it.
   explicit KeptTotalsChooser(ClassUpdater& updater) : updater_(updater) {}
 
   std::string_view Name() const override { return "kept totals"; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// NodeChooser: one way of finding the best node for a pod. The Evaluator asks its choosers in turn, the cheapest first;
-// the first that can answer does, and all of them would find an equally good node. The scan (scan_chooser.h) can always
-// answer and is the specification of the others. Within turns only.
+// NodeChooser: a method of finding the best node for a pod. The Evaluator tries its choosers in order, the cheapest
+// first, until one answers; all of them find an equally good node. The scan (scan_chooser.h) always answers and is the
+// specification of the others. Within turns only.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@
 namespace berth::runtime {
 
 struct VerdictCounts {
-  std::vector<std::size_t> by_verdict;  // nodes by verdict, as the class's StatusTable has them
-  std::size_t absent = 0;               // nodes that no filter was asked about
+  std::vector<std::size_t> by_verdict;  // nodes by verdict, an index into the class's StatusTable
+  std::size_t absent = 0;               // nodes that were not filtered
 };
 
 class NodeChooser {
@@ -22,18 +22,18 @@ class NodeChooser {
   virtual ~NodeChooser() = default;
   virtual std::string_view Name() const = 0;
 
-  // Finds the node, that there is none, or an error, and puts it into cycle.outcome. False: this way cannot tell in
-  // this cycle; another chooser may then write the outcome as if this one had not been asked.
+  // Writes a node, a refusal or an error into cycle.outcome. Returns false if this method does not apply in this cycle;
+  // the next chooser then overwrites the outcome.
   virtual bool Choose(EvaluationCycle& cycle) = 0;
 
-  // Of the last cycle that it chose in: what the filters said of a row; success for a feasible one.
+  // The filters' verdict on a row in the last cycle in which Choose() returned true; success if the row is feasible.
   virtual framework::Status StatusOf(const EvaluationCycle& cycle, framework::NodeIndex row) const = 0;
-  // The same of all rows. `counts` is empty before.
+  // Counts the verdicts of all rows of that cycle. `counts` must be empty.
   virtual void CountVerdicts(const EvaluationCycle& cycle, VerdictCounts& counts) const = 0;
 
-  // How many structures it keeps for later pods.
+  // Number of structures that it keeps for later pods.
   virtual std::size_t kept_count() const { return 0; }
-  // Between cycles, when minutes have gone by: drops what was not used since the last call.
+  // To be called between cycles every few minutes: drops what was not used since the last call.
   virtual void DropIdle() {}
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each chooser finds a node as good as the scan finds, its plain twin, and says the same of all others, over sequences
-// in which nodes and pods come, change and go. A failure prints the seed that replays it.
+// Each chooser finds a node as good as that of the scan, its plain twin, and reports the same verdicts, over sequences
+// in which nodes and pods are added, changed and deleted. A failure prints the seed that replays it.
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -25,7 +25,7 @@ using framework::PodInfoPtr;
 
 struct Case {
   std::string_view chooser;
-  bool are_pods_alike = true;       // a few templates; else each pod is a class of its own
+  bool are_pods_alike = true;       // a few templates; otherwise each pod is a class of its own
   bool do_pods_see_others = false;  // spread constraints
 };
 

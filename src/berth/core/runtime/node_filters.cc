@@ -60,7 +60,7 @@ Status RunFiltersWithNominated(const EvaluationCycle& cycle, CycleState& state, 
   const auto counts = [&pod](const PodInfoPtr& other) {
     return other->uid != pod.uid && other->priority() >= pod.priority();
   };
-  // The nominated pods may come, or not.
+  // The nominated pods may or may not run there in the end.
   if (std::any_of(nominated.begin(), nominated.end(), counts)) {
     CycleState with_state = state.Clone();
     NodeInfo with_node = node;

@@ -27,7 +27,7 @@ std::int64_t Normalized(Normalization normalization, std::int64_t raw, const Raw
     case Normalization::kLowestFirst:
       if (raw <= range.min) return kNodeScoreMax;
       if (raw >= kNoRawScore) return 0;
-      // From 1 for the highest to 99.
+      // Maps to 1 for the highest up to 99.
       return 1 + (range.max - raw) * (kNodeScoreMax - 2) / (range.max - range.min);
     case Normalization::kMax:
     case Normalization::kMaxReverse: break;
@@ -42,7 +42,8 @@ std::int64_t Normalized(Normalization normalization, std::int64_t raw, const Raw
 void NormalizeAll(Normalization normalization, std::span<std::int64_t> scores) {
   if (normalization == Normalization::kNone) return;
   const RawRange range = RawRangeOf(normalization, scores);
-  // Most nodes have the raw score of their neighbour, and a division costs more than all the rest.
+  // The last result is reused: most nodes have the same raw score as their neighbour, and the division dominates the
+  // cost.
   std::int64_t last_raw = 0;
   std::int64_t last = Normalized(normalization, 0, range);
   for (std::int64_t& value : scores) {

@@ -17,7 +17,7 @@ TEST(Normalized, AsUpstream) {
   EXPECT_EQ(Normalized(Normalization::kMaxReverse, 1, {0, 3}), 67);
   EXPECT_EQ(Normalized(Normalization::kMaxReverse, 0, {}), 100);
   EXPECT_EQ(Normalized(Normalization::kMax, framework::kRawScoreMax, {0, framework::kRawScoreMax}), 100);
-  // Too large: wraps around instead of being undefined.
+  // Scores that are too large wrap around instead of being undefined behaviour.
   EXPECT_LT(Normalized(Normalization::kMax, INT64_MAX, {0, INT64_MAX}), 100);
   EXPECT_EQ(Normalized(Normalization::kMaxReverse, INT64_MIN + 1, {0, 1}), 0);
 }
@@ -35,7 +35,7 @@ TEST(Normalized, LowestFirstGivesTheBestAlone100) {
 TEST(Normalized, LowestFirstAtTheEnds) {
   constexpr auto kLowestFirst = Normalization::kLowestFirst;
   EXPECT_EQ(Normalized(kLowestFirst, 7, RawRangeOf(kLowestFirst, std::vector<std::int64_t>{7, 7})), 100);
-  // None has a score: all are the best.
+  // No node has a score: all are the best.
   const std::vector<std::int64_t> none{framework::kNoRawScore, framework::kNoRawScore};
   EXPECT_EQ(Normalized(kLowestFirst, framework::kNoRawScore, RawRangeOf(kLowestFirst, none)), 100);
   // The widest range does not overflow.

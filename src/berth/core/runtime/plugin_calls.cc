@@ -29,7 +29,7 @@ void FilterRows(EvaluationCycle& cycle, std::size_t filter, std::span<const Node
   if (cycle.sampled != nullptr)
     cycle.sampled->EndCall(instruments::Point::kFilter, plugin.Name(), failed.code(), began);
   if (failed.IsSuccess()) return;
-  // It threw over one node, which says nothing about the others: they are asked one by one.
+  // The call threw on some row, which says nothing about the others: rows are evaluated one by one.
   for (const NodeIndex row : rows) {
     if (verdicts[row] != framework::kVerdictOk) continue;
     const Status status = Guarded([&] { return plugin.Filter(for_plugins, cycle.pod(), cycle.nodes().Info(row)); });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks one filter or score plugin about many rows, in the form that the evaluator was made for; what a plugin throws
-// becomes its own error. Within turns only.
+// Calls one filter or score plugin for many rows, in the evaluator's form. An exception becomes the plugin's error.
+// Within turns only.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,12 @@
 
 namespace berth::runtime {
 
-// For each of `rows` where verdicts[row] is kVerdictOk: puts there what the filter says, an entry of the
-// class's status table. `filter` is its position in the profile.
+// For each of `rows` where verdicts[row] is kVerdictOk: replaces it by the filter's verdict, an index into the class's
+// status table. `filter` is an index in the profile.
 void FilterRows(EvaluationCycle& cycle, std::size_t filter, std::span<const framework::NodeIndex> rows,
                 std::span<framework::VerdictId> verdicts);
 
-// Puts the raw scores of `rows`, which ascend, into scores[row].
+// Writes the raw scores of `rows`, which must be ascending, to scores[row].
 framework::Status ScoreRows(EvaluationCycle& cycle, std::size_t score, std::span<const framework::NodeIndex> rows,
                             std::span<std::int64_t> scores);
 

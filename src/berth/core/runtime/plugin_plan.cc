@@ -55,7 +55,7 @@ void PlanScores(EvaluationCycle& cycle) {
       }
       return Status();
     });
-    // One that fails here fails again where its error is reported.
+    // A plugin that throws here counts as not idle; its error is reported when it is called.
     plan.has_unkept_scores |= !failed.IsSuccess() || !plan.is_score_idle[s];
   }
 }

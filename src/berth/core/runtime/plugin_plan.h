@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PluginPlan: which plugins of the profile have a say in one cycle. Made after PreFilter; the choosers read it.
+// PluginPlan: which plugins of the profile are called in one cycle. It is made after PreFilter and read by the
+// choosers.
 #pragma once
 
 #include <cstddef>
@@ -16,27 +17,27 @@ struct EvaluationCycle;
 
 struct PluginPlan {
   PluginFlags is_pre_filter_skipped;
-  std::size_t pre_filter_count = 0;  // PreFilter plugins that were asked, or whose answer was at hand
-  PluginFlags is_score_idle;         // has nothing to say about this pod, as it could tell before the filters
-  bool has_unkept_scores = false;    // a score plugin that is not idle has to be asked in this cycle
-  PluginFlags is_score_active;       // false: its PreScore said Skip. Set when PreScore has run
+  std::size_t pre_filter_count = 0;  // PreFilter plugins that were called or whose kept answer was used
+  PluginFlags is_score_idle;         // declared before the filters that it scores all nodes alike for this pod
+  bool has_unkept_scores = false;    // a score plugin that is not idle has to be called in this cycle
+  PluginFlags is_score_active;       // false: its PreScore answered Skip. Set after PreScore
 
-  // What PlanFilters() makes of is_pre_filter_skipped. As long as that is the same it holds for the next cycles, too.
-  PluginFlags is_filter_active;             // false: its PreFilter said Skip
-  std::vector<std::size_t> kept_filters;    // positions of the active ones whose answers are kept
-  std::vector<std::size_t> unkept_filters;  // of those that have to be asked in this cycle
-  // PreFilter plugins to tell of pods that come to a node or leave it.
+  // Derived from is_pre_filter_skipped by PlanFilters(). It stays valid for later cycles while that is the same.
+  PluginFlags is_filter_active;             // false: its PreFilter answered Skip
+  std::vector<std::size_t> kept_filters;    // indices of active filters whose answers are kept
+  std::vector<std::size_t> unkept_filters;  // indices of active filters that have to be called in this cycle
+  // The PreFilter plugins whose AddPod and RemovePod are called.
   std::vector<const framework::PreFilterPlugin*> extensions;
-  std::uint64_t filters_id = 0;            // another number each time that it is made anew
-  std::optional<PluginFlags> planned_for;  // is_pre_filter_skipped as it was then
+  std::uint64_t filters_id = 0;            // a new number each time the plan is made
+  std::optional<PluginFlags> planned_for;  // the is_pre_filter_skipped that it was made for
 
-  // For the next cycle, in the room that it has.
+  // Prepares for the next cycle and keeps the capacity.
   void Clear();
 };
 
-// After PreFilter, also after one that refused the pod: PostFilter's dry runs ask the filters.
+// After PreFilter, even if it refused the pod, because PostFilter's dry runs need the filters.
 void PlanFilters(EvaluationCycle& cycle);
-// After a PreFilter that did not refuse the pod.
+// After PreFilter, if it did not refuse the pod.
 void PlanScores(EvaluationCycle& cycle);
 
 }  // namespace berth::runtime

@@ -26,7 +26,7 @@ PostFilterResult RunPostFilter(EvaluationCycle& cycle, const framework::NodeStat
   for_plugins.with_detail = cycle.options.with_detail || asks_extenders;
   for_plugins.is_dry_run = cycle.review != nullptr && cycle.review->is_dry_run;
   for (const framework::PostFilterPlugin* plugin : cycle.profile.plugins.post_filter) {
-    // Others would do at once what a question only asks about.
+    // In a dry run, plugins that would act at once are left out.
     if (for_plugins.is_dry_run && !plugin->AnswersDryRuns()) continue;
     PostFilterResult result;
     const bool is_preemption = plugin->IsPreemption();
@@ -39,7 +39,7 @@ PostFilterResult RunPostFilter(EvaluationCycle& cycle, const framework::NodeStat
       result.status =
           Status::Error("running PostFilter plugin \"" + std::string(plugin->Name()) + "\": " + thrown.Message());
     }
-    // All plugins run again when the extenders have answered, and are counted then.
+    // All plugins run again after the extenders' answer, and are counted then.
     if (asks_extenders && result.status.IsWait()) return result;
     if (cycle.metrics != nullptr && is_preemption) cycle.metrics->ObservePreemption(result, preemption_began);
     if (cycle.sampled != nullptr)

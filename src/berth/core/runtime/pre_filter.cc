@@ -18,19 +18,19 @@ using framework::Status;
 
 namespace {
 
-// The answers of one cycle's PreFilter plugins together, as upstream adds them up.
+// The combined answers of the PreFilter plugins, as upstream combines them.
 struct Answers {
   Status refused;
   std::set<std::string> narrowing;  // plugins that named nodes
 };
 
-// Of an answer that refuses the pod or names nodes. False: nobody else needs to be asked.
+// Adds an answer that refuses the pod or names nodes. Returns false when no further plugin needs to be called.
 bool Add(const PreFilterResult& result, std::string_view plugin, EvaluationCycle& cycle, Answers& answers) {
   if (!result.status.IsSuccess()) {
     answers.refused = result.status.WithPlugin(plugin);
     if (result.status.code() != Code::kUnschedulableAndUnresolvable) return true;
     answers.narrowing
-        .clear();  // As upstream: the plugins that narrowed the search before do not count as rejectors then.
+        .clear();  // as in upstream, plugins that narrowed the search before do not count as rejectors then
     return false;
   }
   std::set<std::string>& narrowing = answers.narrowing;
@@ -69,7 +69,7 @@ PreFilterResult Ask(EvaluationCycle& cycle, std::size_t i, CycleState& state) {
   return result;
 }
 
-// What follows from one plugin's answer. kEnd: nobody else needs to be asked.
+// How to continue after one plugin's answer. kEnd: no further plugin needs to be called.
 enum class Next { kGoOn, kEnd, kFail };
 
 Next Consider(const PreFilterResult& result, std::size_t i, EvaluationCycle& cycle, Answers& answers) {
@@ -90,7 +90,7 @@ Next Consider(const PreFilterResult& result, std::size_t i, EvaluationCycle& cyc
   return Next::kEnd;
 }
 
-// Asks all plugins, but those whose answer is at hand.
+// Calls all plugins except those with a kept answer.
 Next AskAll(EvaluationCycle& cycle, Answers& answers) {
   const auto& plugins = cycle.profile.pre_filters;
   KeptEvaluation& kept = *cycle.kept;
@@ -106,7 +106,7 @@ Next AskAll(EvaluationCycle& cycle, Answers& answers) {
       next = Consider(*slot, i, cycle, answers);
       kept.is_pre_filter_skipped[i] = slot->status.IsSkip();
       do_pass = do_pass && (slot->status.IsSkip() || (slot->status.IsSuccess() && !slot->node_names));
-      if (next == Next::kFail) slot.reset();  // An error is not kept: the next pod asks again.
+      if (next == Next::kFail) slot.reset();  // an error is not kept: the next pod's cycle calls the plugin again
     } else {
       next = Consider(Ask(cycle, i, cycle.state), i, cycle, answers);
     }
@@ -116,7 +116,7 @@ Next AskAll(EvaluationCycle& cycle, Answers& answers) {
   return Next::kGoOn;
 }
 
-// The same where what is kept lets the pod pass: only the others are asked.
+// For a pod that the kept answers let pass: calls the other plugins only.
 Next AskUnkept(EvaluationCycle& cycle, Answers& answers) {
   cycle.plan.is_pre_filter_skipped = cycle.kept->is_pre_filter_skipped;
   for (const std::size_t i : cycle.profile.unkept_pre_filters) {

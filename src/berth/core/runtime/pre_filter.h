@@ -6,8 +6,8 @@
 
 namespace berth::runtime {
 
-// Asks the PreFilter plugins, but for those whose answer is kept for the class. False when they refused the pod, or
-// when one failed: the outcome says so then, and what they narrowed the search to otherwise.
+// Calls the PreFilter plugins, except those whose answers are kept for the class. Returns false when one refused the
+// pod or failed, which the outcome then says; otherwise the outcome has the nodes to which the search is narrowed.
 bool RunPreFilter(EvaluationCycle& cycle);
 
 }  // namespace berth::runtime

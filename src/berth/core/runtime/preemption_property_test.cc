@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DefaultPreemption finds what its specification finds. The specification asks a scheduler that has never seen the
-// victims whether the pod fits; the plugin works on copies of nodes and states. A failure prints the seed.
+// DefaultPreemption agrees with its specification, which asks a new scheduler that has never seen the victims whether
+// the pod fits. The plugin instead works on copies of nodes and states. A failure prints the seed.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -66,7 +66,7 @@ class PreemptionAgrees : public ::testing::TestWithParam<std::uint64_t> {
     testing::PodBuilder pod = RandomPod(dice_, std::move(name));
     pod.Priority(dice_.Pick({-5, 0, 0, 10, 100}));
     if (dice_.OneIn(2)) pod.Label("app", dice_.Pick({"a", "b"}));
-    // What changes for other nodes too when a pod goes.
+    // Constraints by which the removal of a pod changes other nodes too.
     const auto term = [&] {
       const char* const app = dice_.Pick({"a", "b"});
       return testing::AffinityTerm(dice_.Pick({"zone", "kubernetes.io/hostname"}), testing::Labels({{"app", app}}));
@@ -98,7 +98,8 @@ class PreemptionAgrees : public ::testing::TestWithParam<std::uint64_t> {
       cluster.nodes.push_back(RandomNode(dice_, name).Build());
       for (int p = dice_.Below(6); p > 0; --p) {
         const PodInfoPtr pod = classes_.MakePodInfo(next().Node(name).Build());
-        // Of two pods with one host port on a node, the first to leave frees it: a rule of NodeInfo, not of this test.
+        // If two pods on a node have the same host port, the first one to leave frees it. That is a rule of NodeInfo,
+        // which this test does not cover, so that such pods are left out.
         const auto& others = cluster.pods[name];
         const bool has_port = !pod->pod_class->host_ports.empty();
         if (has_port && std::any_of(others.begin(), others.end(),
@@ -124,13 +125,13 @@ class PreemptionAgrees : public ::testing::TestWithParam<std::uint64_t> {
     return cluster;
   }
 
-  // Whether the pod fits the node when only `kept` run there.
+  // Whether the pod fits the node if only `kept` run there.
   bool Fits(const Cluster& cluster, const PodInfoPtr& pod, const std::string& node, std::vector<PodInfoPtr> kept) {
     Cluster other = cluster;
     other.pods[node] = std::move(kept);
     cache::Cache cache;
     other.Fill(cache);
-    // Plugins of its own: some keep counts of the pods of one cluster.
+    // New plugins, because some keep counts of the pods of one cluster.
     NullHandle handle;
     const auto profile = MakeProfile(handle);
     Evaluator evaluator(*profile, {.form = Form::kPlain});
@@ -153,7 +154,7 @@ class PreemptionAgrees : public ::testing::TestWithParam<std::uint64_t> {
     return violating;
   }
 
-  // The specification for one node: nothing when evicting does not help.
+  // The specification for one node: nullopt if evicting does not help.
   std::optional<Found> Specified(const Cluster& cluster, const PodInfoPtr& pod, const std::string& node) {
     std::vector<PodInfoPtr> kept, victims;
     const auto on_node = cluster.pods.find(node);
@@ -176,7 +177,7 @@ class PreemptionAgrees : public ::testing::TestWithParam<std::uint64_t> {
       kept.pop_back();
       evicted.insert(victim.get());
     }
-    // Those who must go in the order in which they were tried, which for equals need not be the node's order.
+    // The victims in the order in which they were tried, which for equal pods may differ from the node's order.
     Found found;
     std::vector<PodInfoPtr> gone;
     for (const PodInfoPtr& victim : order) {
@@ -191,15 +192,15 @@ class PreemptionAgrees : public ::testing::TestWithParam<std::uint64_t> {
 
   void Check() {
     const PodInfoPtr pod = Template("preemptor").Priority(50).Request("cpu", dice_.Pick({"300m", "1", "3"})).Info();
-    // Spreading does not count a pod that is being deleted, and takes it off the count all the same when preemption
-    // tries without it, as upstream does (updateWithPod): counted anew, as here, it would come to something else.
+    // As in upstream (updateWithPod), spreading does not count a pod that is being deleted, but subtracts it when
+    // preemption tries without it. A count from scratch, as here, would differ, so that such pods are avoided.
     const Cluster cluster = RandomCluster(pod->spec().topology_spread_constraints.empty());
     for (const Budget& budget : cluster.budgets) handle_.store.Set(budget);
     cache::Cache cache;
     cluster.Fill(cache);
     framework::NominatedRows nominated;
     cluster.Nominate(cache.nodes(), nominated);
-    // With these at hand the plugin may work from what it keeps, of which there is nothing yet.
+    // With nominations the plugin may use kept results, of which there are none yet.
     handle_.nominations = ++check_count_ % 2 == 0 ? &nominated : nullptr;
     for (const Form form : {Form::kPlain, Form::kReuse}) {
       const auto profile = MakeProfile(handle_);

@@ -38,7 +38,7 @@ config::ExtensionPointSet PointsOf(Plugin& plugin) {
   return points;
 }
 
-// The instances of one profile, made when they are first asked for.
+// The plugin instances of one profile, made on demand.
 class Instances {
  public:
   Instances(const config::Profile& profile, std::span<const config::KnownPlugin> registry, framework::Handle& handle)
@@ -58,11 +58,11 @@ class Instances {
   }
 
   bool HasArgs(std::string_view name) const { return profile_.FindArgs(name) != nullptr; }
-  // What went wrong with the plugin that was asked for last.
+  // The error of the last failed Get().
   const std::optional<Error>& error() const { return error_; }
 
  private:
-  // What a factory throws is its error.
+  // An exception in a factory becomes its error.
   Expected<std::unique_ptr<Plugin>> Create(const config::KnownPlugin& registered, std::string_view name) {
     Expected<std::unique_ptr<Plugin>> created = InvalidError("");
     const framework::Status thrown = Guarded([&] {
@@ -83,8 +83,8 @@ class Instances {
   std::optional<Error> error_;
 };
 
-// The plugins that name pod groups and that count their pods. Without the second, what is named would not be kept
-// together.
+// Finds the plugins that name pod groups and that count their members. Naming requires counting, or the members of
+// named groups would not be kept together.
 Expected<void> FindPodGroupPlugins(ProfilePlugins& profile) {
   for (const auto& plugin : profile.owned) {
     if (const auto* const asked = dynamic_cast<const framework::PlacementFeasiblePlugin*>(plugin.get()))
@@ -116,13 +116,13 @@ Expected<std::vector<std::unique_ptr<ProfilePlugins>>> MakeProfiles(const config
   std::vector<Instances> instances;
   for (const config::Profile& profile : configuration.profiles) instances.emplace_back(profile, registry, handle);
   std::optional<Error> plugin_error;
-  // The lookup does not say which profile asks; what a plugin implements does not depend on its arguments. A profile
-  // that does not use the plugin has none for it, which matters to those that cannot do without.
+  // The lookup does not say which profile asks, but a plugin's interfaces do not depend on its arguments. A profile
+  // that does not use the plugin has no arguments for it, so that plugins with required arguments may fail for it.
   const auto lookup = [&](std::string_view name) -> std::optional<config::ExtensionPointSet> {
     for (Instances& own : instances) {
       if (const std::shared_ptr<Plugin> plugin = own.Get(name)) return PointsOf(*plugin);
     }
-    // A profile that has arguments for it knows best what is wrong.
+    // The error of a profile that has arguments for the plugin is the most specific.
     std::optional<Error> error;
     for (const Instances& own : instances) {
       if (own.error() && (!error || own.HasArgs(name))) error = own.error();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a configuration to the plugins that run: makes each profile's instances and puts them in their places.
+// Makes the plugins of each profile of a configuration and assigns them to their extension points.
 #pragma once
 
 #include <memory>
@@ -14,10 +14,10 @@
 
 namespace berth::runtime {
 
-// `handle` must outlive the plugins, and learns which release the configuration follows. Resources that extenders
-// manage and the scheduler is to ignore reach NodeResourcesFit. The errors are upstream's: an unknown plugin, arguments
-// that the plugin refuses, a profile without a bind plugin and the like, with the profile's name. After the name of an
-// unknown plugin comes the nearest one of the registry.
+// `handle` must outlive the plugins; its release is set from the configuration. Resources that extenders manage and
+// that the scheduler is to ignore are passed to NodeResourcesFit. The errors are upstream's, with the profile's name:
+// an unknown plugin, invalid arguments, a profile without a bind plugin and the like. The error for an unknown plugin
+// suggests the nearest registered name.
 Expected<std::vector<std::unique_ptr<ProfilePlugins>>> MakeProfiles(
     const config::KubeSchedulerConfiguration& configuration, std::span<const config::KnownPlugin> registry,
     framework::Handle& handle);

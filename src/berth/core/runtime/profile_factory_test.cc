@@ -28,7 +28,7 @@ std::unique_ptr<framework::Plugin> MakeAccepting(framework::PluginArgs&, framewo
   return std::make_unique<Accepting>();
 }
 
-// The error of a default profile with one more plugin of this name.
+// The error of a default profile with one more plugin, which has this name.
 std::string Problem(const std::string& name, const std::vector<plugins::OwnPlugin>& own) {
   config::KubeSchedulerConfiguration configuration = config::DefaultConfiguration();
   configuration.profiles.front().plugins.multi_point.enabled.push_back({name, 0});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ProfilePlugins: the plugins of one profile, in the order in which each extension point asks them.
+// ProfilePlugins: the plugins of one profile, in the order in which each extension point calls them.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ struct WeightedPlacementScore {
 
 struct ProfilePlugins {
   std::string scheduler_name;
-  // How many feasible nodes are enough to ask extenders about, in per cent of all nodes; 0: it follows from their
-  // number.
+  // How many feasible nodes are enough to ask extenders about, as a percentage of all nodes; 0: computed from the
+  // number of nodes.
   std::int32_t percentage_of_nodes_to_score = 0;
   std::vector<std::shared_ptr<framework::Plugin>> owned;
 
@@ -44,11 +44,11 @@ struct ProfilePlugins {
   std::vector<framework::PreBindPlugin*> pre_bind;
   std::vector<framework::BindPlugin*> bind;
   std::vector<framework::PostBindPlugin*> post_bind;
-  // Of pod groups.
-  const framework::PodGroupNamer* pod_group_namer = nullptr;               // null: pods name their PodGroups alone
+  // For pod groups.
+  const framework::PodGroupNamer* pod_group_namer = nullptr;               // null: no plugin names groups
   const framework::PlacementFeasiblePlugin* placement_feasible = nullptr;  // null: any number of members is enough
-  std::vector<const framework::PodGroupPostFilterPlugin*> pod_group_post_filter;  // those of last resort at the end
-  std::vector<const framework::PlacementGeneratePlugin*> placement_generate;      // one at most
+  std::vector<const framework::PodGroupPostFilterPlugin*> pod_group_post_filter;  // plugins of last resort at the end
+  std::vector<const framework::PlacementGeneratePlugin*> placement_generate;      // at most one
   std::vector<WeightedPlacementScore> placement_score;
 };
 

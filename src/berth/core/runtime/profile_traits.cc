@@ -14,7 +14,7 @@ using framework::Normalization;
 
 namespace {
 
-// What a plugin says once and for all; `otherwise` where it throws.
+// A plugin's declaration; `otherwise` if the call throws.
 template <typename T, typename Call>
 T Said(T otherwise, Call&& call) {
   T said = otherwise;
@@ -52,8 +52,8 @@ ProfileTraits::ProfileTraits(const ProfilePlugins& of_plugins, Form form) : plug
   const auto rests_on_nodes = [](Dependency dependency) {
     return dependency == Dependency::kNode || dependency == Dependency::kCluster;
   };
-  // What a plugin prepares is kept only where it rests on the class alone; what it prepared in some cycle makes all its
-  // later answers that cycle's own.
+  // A plugin's prepared data is kept only if it depends on the class only. If it is prepared in each cycle, the
+  // plugin's later answers belong to that cycle as well.
   std::set<std::string_view> prepared_in_cycle;
   for (const framework::PreFilterPlugin* plugin : plugins.pre_filter) {
     PreFilter& entry = pre_filters.emplace_back(plugin);

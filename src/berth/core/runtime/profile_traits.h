@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ProfileTraits: what a profile's plugins say of themselves once and for all, and what follows from it: whose answers
-// may be kept for the next pods of a class. Asked when an Evaluator is made; does not change afterwards.
+// ProfileTraits: what a profile's plugins declare about themselves, and which of their answers may therefore be kept
+// for later pods of a class. Computed when an Evaluator is made; constant afterwards.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +14,10 @@
 
 namespace berth::runtime {
 
-// What a cycle says of each plugin, by its position in the profile. Bytes, since every cycle writes them all.
+// A flag for each plugin, by index in the profile. Bytes instead of bits, because each cycle writes all of them.
 using PluginFlags = std::vector<std::uint8_t>;
 
-// "Kept": the plugin's answers are kept with the pod's class, instead of being asked for in each cycle.
+// "Kept" means that the plugin's answers are stored with the pod's class, so that it need not be called in each cycle.
 struct ProfileTraits {
   // `of_plugins` must outlive it.
   ProfileTraits(const ProfilePlugins& of_plugins, Form form);
@@ -38,7 +38,7 @@ struct ProfileTraits {
   };
   struct PreScore {
     const framework::PreScorePlugin* plugin = nullptr;
-    const framework::FastPreScore* fast = nullptr;  // the same plugin; null: it has no fast path
+    const framework::FastPreScore* fast = nullptr;  // null: the plugin has no fast path
     bool is_kept = false;
   };
   struct Score {
@@ -57,10 +57,10 @@ struct ProfileTraits {
   std::vector<Filter> filters;
   std::vector<PreScore> pre_scores;
   std::vector<Score> scores;
-  // Positions of those that are not kept. A cycle of a class that was met before asks few others.
+  // Indices of the plugins that are not kept. Cycles of a class that was seen before call few others.
   std::vector<std::size_t> unkept_pre_filters;
   std::vector<std::size_t> unkept_scores;
-  // What is kept holds for all classes of one PodClass::placement_id.
+  // Whether everything that is kept depends on PodClass::placement_id only, so that classes can share it.
   bool is_kept_by_placement = true;
 };
 

@@ -49,7 +49,7 @@ std::string FitErrorText(const EvaluationCycle& cycle) {
     }
     std::vector<std::string> parts;
     for (const auto& [reason, count] : histogram) parts.push_back(std::to_string(count) + " " + std::string(reason));
-    std::sort(parts.begin(), parts.end());  // As strings: "10 x" before "2 y".
+    std::sort(parts.begin(), parts.end());  // sorted as strings: "10 x" before "2 y"
     for (std::size_t i = 0; i < parts.size(); ++i) text += (i == 0 ? " " : ", ") + parts[i];
     if (!parts.empty()) text += ".";
   }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an evaluation says about the nodes that it refused, and upstream's text for a pod that fits nowhere. Within
-// turns only.
+// The nodes that an evaluation refused, and upstream's message for a pod that fits nowhere. Within turns only.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +12,13 @@
 
 namespace berth::runtime {
 
-// FitErrorText() where there is no node at all.
+// The FitErrorText() of a cluster without nodes.
 inline constexpr std::string_view kNoNodesText = "no nodes available to schedule pods";
 
-// What the filters said of a row; success for a feasible one.
+// The filters' verdict on a row; success if it is feasible.
 framework::Status StatusOfRow(const EvaluationCycle& cycle, framework::NodeIndex row);
 
-// How many nodes were refused for each status.
+// The number of nodes for each status.
 std::vector<std::pair<framework::Status, std::size_t>> CountRefusals(const EvaluationCycle& cycle);
 
 // After kRefused or kNoNodes: upstream's FitError.

@@ -15,7 +15,7 @@ using framework::Status;
 
 namespace {
 
-// A raw score's share of the marks.
+// The number of marks that a raw score takes.
 constexpr std::size_t kMarksPerScore = sizeof(std::int64_t) / sizeof(std::uint32_t);
 
 }  // namespace
@@ -47,10 +47,10 @@ bool RowOrders::CollectMarks(EvaluationCycle& cycle, MarkScope scope, std::size_
   return true;
 }
 
-// An order of shared marks costs each class its special rows in every cycle; one of its own marks costs the rows that
-// changed since it was last used. The first is cheaper for many classes in turn, the second for one class of many pods,
-// and for classes whose own marks are the same. Returns how many special rows are worth it, for a class that would
-// choose by the order `own_id` otherwise.
+// A shared order costs each class an evaluation of its special rows in every cycle; an order of own marks costs an
+// update of the rows that changed since it was last used. The first is cheaper when many classes alternate, the second
+// for one class of many pods and for classes with equal own marks. Returns how many special rows are acceptable for a
+// class whose order of own marks is `own_id`.
 std::size_t RowOrders::SpecialMax(const EvaluationCycle& cycle, std::uint64_t own_id) {
   if (own_versions_.size() > kOwnVersionsMax) own_versions_.clear();
   std::uint64_t& last = own_versions_[own_id];
@@ -59,7 +59,7 @@ std::size_t RowOrders::SpecialMax(const EvaluationCycle& cycle, std::uint64_t ow
   return kSpecialRowsMin + static_cast<std::size_t>(std::min<std::uint64_t>(missed, kSpecialRowsExtra));
 }
 
-// Decides which order it will be, and asks the plugins for their marks.
+// Chooses between the shared and the own order, and collects the plugins' marks.
 bool RowOrders::Plan(EvaluationCycle& cycle) {
   const bool is_shared = CollectMarks(cycle, MarkScope::kShared, groupers_->empty() ? 0 : kSpecialRowsMin);
   std::uint64_t id = is_shared ? IdOf(cycle) : 0;
@@ -78,7 +78,7 @@ bool RowOrders::Plan(EvaluationCycle& cycle) {
   return true;
 }
 
-// Of the order of what is kept and of the marks that were just collected.
+// The id of an order, which depends on what is kept and on the collected marks.
 std::uint64_t RowOrders::IdOf(const EvaluationCycle& cycle) {
   const auto add = [this](std::uint64_t number) {
     id_bytes_.append(reinterpret_cast<const char*>(&number), sizeof(number));
@@ -96,7 +96,7 @@ std::uint64_t RowOrders::IdOf(const EvaluationCycle& cycle) {
   return it->second;
 }
 
-// Brings the order up to date with the kept verdicts and scores, and with the plugins' marks.
+// Updates the order from the kept verdicts, the kept scores and the plugins' marks.
 bool RowOrders::Update(EvaluationCycle& cycle) {
   const KeptEvaluation& kept = *cycle.kept;
   Order& order = *order_;
@@ -108,8 +108,8 @@ bool RowOrders::Update(EvaluationCycle& cycle) {
   const Status failed = GuardedCall([&] {
     rows_.clear();
     if (changed) {
-      // Ascending: which of equal rows comes first must not follow from rows that did not change in the end, and are in
-      // the log because somebody asked what if.
+      // Sorted, so that the order of equal rows does not depend on rows that a "what if" question changed and changed
+      // back.
       rows_.assign(changed->begin(), changed->end());
       std::sort(rows_.begin(), rows_.end());
       rows_.erase(std::unique(rows_.begin(), rows_.end()), rows_.end());
@@ -119,7 +119,7 @@ bool RowOrders::Update(EvaluationCycle& cycle) {
         return is_out;
       });
     } else {
-      // With the same marks, rows whose total did not change stay where they are, for the same reason.
+      // With unchanged marks, rows whose total is the same keep their position, for the same reason.
       if (has_other_marks) order.rows.Reset(marks_width_);
       order.marks = marks_;
       order.rebuild = kept.rebuild;
@@ -134,7 +134,7 @@ bool RowOrders::Update(EvaluationCycle& cycle) {
     }
     PutRows(cycle, rows_);
   });
-  // A plugin that cannot mark the rows is asked about all of them instead.
+  // If a plugin cannot mark the rows, it is called for all of them instead.
   if (!failed.IsSuccess()) order.cycles_to_wait = kCyclesToWait;
   order.version = cycle.nodes().version();
   if (kept.respects_nominations) order.nominated_version = cycle.request.nominated->version();

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// RowOrders: the orders of feasible rows that GroupChooser chooses from, kept between pods within bounds in bytes,
-// those not used for longest go first (an LRU cache). An order follows what its class keeps, and the marks that plugins
-// put on rows (framework::GroupingPlugin); from cycle to cycle only rows that changed are put in their new place.
-// Within turns only.
+// RowOrders: an LRU cache, bounded in bytes, of the orders of feasible rows from which GroupChooser chooses. An order
+// depends on its class's kept results and on the marks that plugins give rows (framework::GroupingPlugin). From cycle
+// to cycle only changed rows are moved in it. Within turns only.
 #pragma once
 
 #include <cstddef>
@@ -25,45 +24,45 @@ using Groupers = std::vector<const framework::GroupingPlugin*>;
 
 class RowOrders {
  public:
-  // After ClassUpdater::Update(): the order for this cycle, brought up to date; null when there is none. `groupers` are
-  // the plugins whose marks tell its groups apart. Valid until the next Open(), Bound() or DropIdle().
+  // The updated order for this cycle; null when there is none. Only after ClassUpdater::Update(). `groupers` are the
+  // plugins whose marks define its groups. Valid until the next Open(), Bound() or DropIdle().
   const TotalsOrder* Open(EvaluationCycle& cycle, const Groupers& groupers);
-  // Of the last Open(): rows about which the marks do not tell everything, each a group of its own. Some may be there
-  // twice, or not be in the order.
+  // After Open(): rows whose marks are not enough, each a candidate by itself. May contain duplicates, and rows that
+  // are not in the order.
   std::span<const framework::NodeIndex> special_rows() const { return special_rows_; }
 
-  // Makes room; what was opened last always stays.
+  // Evicts orders; the one opened last stays.
   void Bound(std::size_t bytes_max) { orders_.Bound(bytes_max); }
-  // Drops what was not used since the last call.
+  // Drops orders that were not used since the last call.
   void DropIdle() { orders_.DropIdle(); }
   std::size_t size() const { return orders_.size(); }
 
  private:
-  // An order has at most so many groups, or one for so many rows, whichever is more: with more groups it costs less to
-  // ask about each row.
+  // Limit on the groups of an order: kGroupsMin, or one for each kRowsPerGroup rows if that is more. With more groups
+  // it is cheaper to evaluate each row.
   static constexpr std::size_t kGroupsMin = 64;
   static constexpr std::size_t kRowsPerGroup = 8;
-  // An order that had too many groups is not tried again for so many cycles of its classes.
+  // An order that had too many groups is not tried again for this number of its classes' cycles.
   static constexpr std::uint32_t kCyclesToWait = 256;
-  // An order that several classes share is chosen where at most kSpecialRowsMin rows are special. It is also chosen
-  // with up to kSpecialRowsExtra more, one for each change of the node table that the class's own order has missed:
-  // catching up with these changes would cost as much as looking at so many special rows.
+  // An order that several classes share is used if at most kSpecialRowsMin rows are special. For each change of the
+  // node table that the class's own order has missed, one more special row is accepted, up to kSpecialRowsExtra:
+  // catching up with a change costs as much as evaluating a special row.
   static constexpr std::size_t kSpecialRowsMin = 64;
   static constexpr std::size_t kSpecialRowsExtra = 4096;
-  // Bounds on ids_ and on own_versions_, which are then forgotten as a whole.
+  // Limits on ids_ and own_versions_, which are cleared when they reach them.
   static constexpr std::size_t kIdsMax = 16384;
   static constexpr std::size_t kOwnVersionsMax = 65536;
-  // Rows that are marked at once.
+  // Rows that are marked in one call of a plugin.
   static constexpr std::size_t kRowsAtOnce = 1024;
 
   using MarkScope = framework::GroupingPlugin::MarkScope;
   struct Order {
     TotalsOrder rows;
-    std::vector<framework::GroupingPlugin::Marks> marks;  // of each grouper, as `rows` has them
-    std::uint64_t rebuild = 0;                            // KeptEvaluation::rebuild that it follows; 0: none yet
-    std::uint64_t version = 0;                            // of the node table
+    std::vector<framework::GroupingPlugin::Marks> marks;  // the marks of each grouper that `rows` uses
+    std::uint64_t rebuild = 0;                            // the KeptEvaluation::rebuild that it follows; 0: none
+    std::uint64_t version = 0;                            // version of the node table
     std::uint64_t nominated_version = 0;
-    std::uint32_t cycles_to_wait = 0;  // it had too many groups; until then it is not tried
+    std::uint32_t cycles_to_wait = 0;  // cycles until it is tried again after it had too many groups
 
     std::size_t Bytes() const { return sizeof(*this) + rows.Bytes(); }
   };
@@ -75,14 +74,14 @@ class RowOrders {
   bool Update(EvaluationCycle& cycle);
   void PutRows(EvaluationCycle& cycle, std::span<const framework::NodeIndex> rows);
 
-  LruCache<Order> orders_;            // by IdOf()
-  StringHashMap<std::uint64_t> ids_;  // by the bytes of what the order rests on
+  LruCache<Order> orders_;            // key: IdOf()
+  StringHashMap<std::uint64_t> ids_;  // key: the bytes of everything that the order depends on
   std::uint64_t id_count_ = 0;
-  FirstSights first_sights_;  // ids of orders of own marks that were wanted once
-  // Of the node table, when an order of own marks could last have been used, by id.
+  FirstSights first_sights_;  // ids of orders of own marks that were requested once
+  // The node table's version when an order of own marks could last have been used, by id.
   absl::flat_hash_map<std::uint64_t, std::uint64_t> own_versions_;
 
-  // Of the last Open().
+  // State of the last Open().
   const Groupers* groupers_ = nullptr;
   MarkScope mark_scope_ = MarkScope::kShared;
   std::vector<framework::GroupingPlugin::Marks> marks_;  // parallel to the groupers

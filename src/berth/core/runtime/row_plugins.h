@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// RowFilter and RowScore: a plugin as the runtime asks it about many rows at once. Whether it has a fast path
-// (framework/fast_path.h) is found out when one of these is made, never in a loop over rows. Values that refer to the
-// plugin; within turns only.
+// RowFilter and RowScore: call a plugin for many rows at once, through its fast path (framework/fast_path.h) if it has
+// one. That is determined once at construction instead of in each loop over rows. Values that refer to the plugin;
+// within turns only.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ class RowFilter {
 
  private:
   const framework::FilterPlugin* plugin_;
-  const framework::FastFilter* fast_;  // the same plugin; null: it has no fast path
+  const framework::FastFilter* fast_;  // null: the plugin has no fast path
 };
 
 class RowScore {
@@ -56,7 +56,7 @@ class RowScore {
 
  private:
   const framework::ScorePlugin* plugin_;
-  const framework::FastScore* fast_;  // the same plugin; null: it has no fast path
+  const framework::FastScore* fast_;  // null: the plugin has no fast path
 };
 
 }  // namespace berth::runtime

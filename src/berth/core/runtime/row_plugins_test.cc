@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which form of a plugin is asked: the fast path where it has one, else the plain form row by row.
+// The fast path of a plugin is called if it has one, otherwise the plain form row by row.
 #include "berth/core/runtime/row_plugins.h"
 
 #include <string>

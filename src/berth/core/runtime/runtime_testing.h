@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the runtime's tests share: a random cluster that lives, plugins that answer as told, profiles made of them.
-// Tests only.
+// Helpers for the runtime's tests: a random cluster, scripted plugins, and profiles of these. Tests only.
 #pragma once
 
 #include <functional>
@@ -23,9 +22,9 @@ namespace berth::runtime {
 
 using NullHandle = testing::FakeHandle;
 
-// Draws from small sets of values, so that labels meet selectors, taints tolerations, and images each other. Compilers
-// evaluate arguments in orders of their own: where a call takes two draws, the first goes into a variable, so that a
-// seed is the same case with each.
+// Draws from small sets of values, so that labels often match selectors, taints match tolerations, and images match
+// each other. Compilers evaluate arguments in different orders: if a call needs two draws, the first goes into a
+// variable, so that a seed means the same case with every compiler.
 class Dice {
  public:
   explicit Dice(std::uint64_t seed) : random_(seed) {}
@@ -88,7 +87,7 @@ inline testing::PodBuilder RandomPod(Dice& dice, std::string name) {
   }
   if (dice.OneIn(4)) pod.Preferred(1 + dice.Below(50), testing::Term({testing::Exists("disk")}));
   if (dice.OneIn(5)) {
-    // Narrows the search to the nodes it names.
+    // Narrows the search to the named nodes.
     std::vector<api::NodeSelectorTerm> terms;
     for (int i = 1 + dice.Below(3); i > 0; --i) {
       terms.push_back(testing::Term({}, {testing::In("metadata.name", {"n" + std::to_string(dice.Below(12))})}));
@@ -125,7 +124,7 @@ inline testing::PodBuilder RandomPod(Dice& dice, std::string name) {
   return pod;
 }
 
-// How many nodes were refused with each plugin's words.
+// The number of refused nodes for each plugin and reason.
 inline std::map<std::string, std::size_t> Refusals(const Evaluator& evaluator) {
   std::map<std::string, std::size_t> counts;
   for (const auto& [status, count] : evaluator.RefusalCounts()) {
@@ -134,7 +133,7 @@ inline std::map<std::string, std::size_t> Refusals(const Evaluator& evaluator) {
   return counts;
 }
 
-// Puts the pod on the node of that row; returns its uid.
+// Assumes the pod on the node in this row; returns its uid.
 inline std::string AssumeOn(cache::Cache& cache, const framework::PodInfo& pod, framework::NodeIndex row) {
   auto placed = std::make_shared<framework::PodInfo>(pod);
   placed->node_name = cache.nodes().Info(row).name();
@@ -142,7 +141,7 @@ inline std::string AssumeOn(cache::Cache& cache, const framework::PodInfo& pod, 
   return placed->uid;
 }
 
-// A plugin at every point of the scheduling cycle; each answers as its function says, and succeeds without one.
+// A plugin at every point of the scheduling cycle. A point answers with its function; without one it succeeds.
 class Puppet : public framework::PreFilterPlugin,
                public framework::FilterPlugin,
                public framework::PostFilterPlugin,
@@ -210,7 +209,7 @@ class Puppet : public framework::PreFilterPlugin,
   std::string name_;
 };
 
-// Puts the puppet at the end of every point of the scheduling cycle.
+// Appends the puppet at every point of the scheduling cycle.
 inline void Enable(ProfilePlugins& profile, const std::shared_ptr<Puppet>& puppet, std::int64_t weight = 1) {
   profile.owned.push_back(puppet);
   profile.pre_filter.push_back(puppet.get());

@@ -24,7 +24,7 @@ using framework::VerdictId;
 bool ScanChooser::Choose(EvaluationCycle& cycle) {
   const std::span<const NodeIndex> rows = RowsToSearch(cycle);
   if (!FilterAll(cycle, rows)) return true;
-  // What refused the nominated node is known also where that lies outside a narrowed search.
+  // The nominated node's refusal is reported even if the node is outside a narrowed search.
   const NodeIndex refused = cycle.refused_nominated_row;
   if (refused != kNoNode && verdicts_[refused] == kVerdictNoNode)
     verdicts_[refused] = VerdictOf(cycle, cycle.outcome.nominated_status);
@@ -79,14 +79,14 @@ std::span<const NodeIndex> ScanChooser::RowsToSearch(EvaluationCycle& cycle) {
   std::sort(narrowed_rows_.begin(), narrowed_rows_.end());
   cycle.absent_status =
       Status::UnschedulableAndUnresolvable("node(s) didn't satisfy plugin(s) " + GoList(outcome.narrowing_plugins));
-  // What the class could keep about all other nodes nobody asks for.
+  // The class only plans what it keeps: results for nodes outside the search are not needed.
   static_cast<void>(updater_.Plan(cycle));
   cycle.are_scores_kept = false;
   return narrowed_rows_;
 }
 
-// Fills verdicts_ and feasible_ for these rows: kept verdicts, then what has to be asked in this cycle, then nominated
-// pods. False when a filter fails.
+// Fills verdicts_ and feasible_ for these rows from kept verdicts, from filters that have to be called, and from runs
+// with nominated pods. Returns false when a filter fails.
 bool ScanChooser::FilterAll(EvaluationCycle& cycle, std::span<const NodeIndex> rows) {
   const bool asks_all = cycle.outcome.narrowed_to.has_value();
   verdicts_.assign(cycle.nodes().row_count(), kVerdictNoNode);
@@ -107,8 +107,8 @@ bool ScanChooser::FilterAll(EvaluationCycle& cycle, std::span<const NodeIndex> r
   return !FindError(cycle, rows);
 }
 
-// The first plugin in order that refuses a node is the one that counts: this one is asked also about nodes that a kept
-// verdict of a later one refuses.
+// A node's verdict is that of the first filter that refuses it, so that this filter is also called for nodes that a
+// kept filter after it refuses.
 void ScanChooser::AskFilter(EvaluationCycle& cycle, std::size_t filter, std::span<const NodeIndex> rows) {
   const framework::StatusTable& statuses = cycle.kept->statuses;
   refused_later_.clear();
@@ -138,7 +138,7 @@ void ScanChooser::AskAboutNominations(EvaluationCycle& cycle) {
   }
 }
 
-// A filter's error is the outcome then.
+// If a filter failed, its error becomes the outcome.
 bool ScanChooser::FindError(EvaluationCycle& cycle, std::span<const NodeIndex> rows) const {
   const framework::StatusTable& statuses = cycle.kept->statuses;
   bool any = false;
@@ -168,7 +168,7 @@ void ScanChooser::CollectRefusals(EvaluationCycle& cycle, std::span<const NodeIn
   }
 }
 
-// Fills totals_ for feasible_, which has at least one row. False when a plugin fails.
+// Fills totals_ for feasible_, which must not be empty. Returns false when a plugin fails.
 bool ScanChooser::ScoreFeasible(EvaluationCycle& cycle) {
   Outcome& outcome = cycle.outcome;
   const auto& scores = cycle.profile.scores;
@@ -196,7 +196,7 @@ bool ScanChooser::ScoreFeasible(EvaluationCycle& cycle) {
   return true;
 }
 
-// Any of the best, with equal chance.
+// Chooses one of the best nodes with equal probability.
 void ScanChooser::ChooseFromTotals(EvaluationCycle& cycle) const {
   Outcome& outcome = cycle.outcome;
   const std::int64_t best = *std::max_element(totals_.begin(), totals_.end());

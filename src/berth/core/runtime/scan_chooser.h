@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// ScanChooser: the best node by a scan of all rows: every plugin that has a say is asked about every row, or every
-// feasible row, and the largest total wins. The linear search that all other choosers are compared with; it alone
-// serves narrowed searches, extenders and the forms that keep nothing, and it alone gives the detail for `explain`.
-// Verdicts and scores that the class keeps are taken from there. It is asked when no other chooser can tell. Within
-// turns only.
+// ScanChooser: finds the best node by a linear search: every active plugin is called for every row, or for every
+// feasible row, and the largest total wins. All other choosers are compared with it. Only the scan handles narrowed
+// searches, extenders and the forms that keep nothing, and only it has the detail for `explain`. It uses the class's
+// kept verdicts and scores. It is tried last. Within turns only.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +18,16 @@ namespace berth::runtime {
 
 class ScanChooser final : public NodeChooser {
  public:
-  // Both must outlive it.
+  // Both arguments must outlive it.
   ScanChooser(ClassUpdater& updater, Scorer& scorer) : updater_(updater), scorer_(scorer) {}
 
   std::string_view Name() const override { return "scan"; }
-  bool Choose(EvaluationCycle& cycle) override;  // always true
+  bool Choose(EvaluationCycle& cycle) override;  // always returns true
   framework::Status StatusOf(const EvaluationCycle& cycle, framework::NodeIndex row) const override;
   void CountVerdicts(const EvaluationCycle& cycle, VerdictCounts& counts) const override;
 
-  // After another chooser found a node: adds to the outcome, for people to read, what each plugin said about each row.
-  // The choice stays. From now on this chooser answers for the cycle.
+  // After another chooser found a node: adds each plugin's verdict and score for each row to the outcome, for
+  // explanations. The choice stays. From now on this chooser answers StatusOf() for the cycle.
   void AddDetail(EvaluationCycle& cycle);
 
  private:
@@ -43,10 +42,10 @@ class ScanChooser final : public NodeChooser {
 
   ClassUpdater& updater_;
   Scorer& scorer_;
-  std::vector<framework::VerdictId> verdicts_;  // of the last cycle, by row
+  std::vector<framework::VerdictId> verdicts_;  // by row; of the last cycle
   // Scratch.
   std::vector<framework::NodeIndex> narrowed_rows_;
-  std::vector<framework::NodeIndex> refused_later_;  // rows that a kept filter later in the profile refuses
+  std::vector<framework::NodeIndex> refused_later_;  // rows that a kept filter after the current one refuses
   std::vector<framework::VerdictId> asked_verdicts_;
   std::vector<framework::NodeIndex> feasible_;
   std::vector<std::int64_t> totals_;  // parallel to feasible_

@@ -20,9 +20,9 @@ using framework::Status;
 
 namespace {
 
-// Puts the rows' values one behind the other.
+// Copies the rows' values into a contiguous span.
 void GatherRows(std::span<const NodeIndex> rows, std::span<const std::int64_t> values, std::span<std::int64_t> out) {
-  const std::int64_t* const value_of = values.data();  // by row, without the checks of a span
+  const std::int64_t* const value_of = values.data();  // by row; avoids the bounds checks of a hardened span
   std::int64_t* to = out.data();
   for (const NodeIndex row : rows) *to++ = value_of[row];
 }
@@ -63,7 +63,7 @@ bool Scorer::AddScores(EvaluationCycle& cycle, std::size_t score, std::span<cons
       if (column.score != score) continue;
       raw = column.raw;
       if (!column.is_zero || with_detail) continue;
-      // All nodes have the same of it, as most do of preferences.
+      // All nodes have the raw score 0, which is common for preferences.
       const std::int64_t same = weight * Normalized(column.normalization, 0, {});
       for (std::int64_t& total : totals) total += same;
       return true;
@@ -100,7 +100,7 @@ bool Scorer::NormalizeCustom(EvaluationCycle& cycle, const ScorePlugin& plugin, 
                              std::span<const std::int64_t> raw) {
   const std::size_t count = feasible.size();
   custom_scores_.resize(count);
-  const std::int64_t* const raw_of = raw.data();  // by row, without the checks of a span
+  const std::int64_t* const raw_of = raw.data();  // by row; avoids the bounds checks of a hardened span
   framework::NodeScore* custom = custom_scores_.data();
   for (const NodeIndex row : feasible) *custom++ = {row, raw_of[row]};
   const Time began = cycle.sampled != nullptr ? cycle.sampled->BeginCall() : Time{};
@@ -126,7 +126,7 @@ bool Scorer::CheckRange(EvaluationCycle& cycle, const ScorePlugin& plugin, std::
   if (min >= 0 && max <= framework::kNodeScoreMax) return true;
   const auto invalid = std::find_if(normalized_.begin(), normalized_.end(),
                                     [](std::int64_t value) { return value < 0 || value > framework::kNodeScoreMax; });
-  // Upstream's words, and the node.
+  // Upstream's message, with the node added.
   const NodeIndex row = feasible[static_cast<std::size_t>(invalid - normalized_.begin())];
   return cycle.Fail("applying score defaultWeights on Score plugins: plugin \"" + std::string(plugin.Name()) +
                     "\" returns an invalid score " + std::to_string(*invalid) +

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scorer: PreScore, and what one score plugin adds to the totals of feasible rows: its raw scores, normalised over
-// these rows, times its weight. Shared by the choosers; holds scratch only. Within turns only.
+// Scorer: runs PreScore, and adds one score plugin's weighted scores to the totals of the feasible rows, normalised
+// over these rows. Shared by the choosers; has no state besides scratch. Within turns only.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +14,11 @@ namespace berth::runtime {
 
 class Scorer {
  public:
-  // Fills plan.is_score_active. False when a plugin fails: the outcome says so then.
+  // Sets plan.is_score_active. Returns false when a plugin fails, and writes that into the outcome.
   bool RunPreScore(EvaluationCycle& cycle, std::span<const framework::NodeIndex> feasible);
 
-  // Adds the plugin's scores to `totals`, which are parallel to `feasible`. False when it fails, or gives a score out
-  // of range: the outcome says so then. `score` is its position in the profile.
+  // Adds the plugin's scores to `totals`, which is parallel to `feasible`. Returns false when it fails or gives a score
+  // out of range, and writes that into the outcome. `score` is an index in the profile.
   bool AddScores(EvaluationCycle& cycle, std::size_t score, std::span<const framework::NodeIndex> feasible,
                  std::span<std::int64_t> totals);
 
@@ -29,7 +29,7 @@ class Scorer {
                   std::span<const framework::NodeIndex> feasible) const;
 
   std::vector<std::int64_t> raw_;         // by row
-  std::vector<std::int64_t> normalized_;  // parallel to the feasible rows, as the next are
+  std::vector<std::int64_t> normalized_;  // parallel to the feasible rows, as is the next one
   std::vector<framework::NodeScore> custom_scores_;
 };
 

@@ -129,7 +129,7 @@ void TotalsOrder::Remove(NodeIndex row) {
 }
 
 std::size_t TotalsOrder::Bytes() const {
-  // A row has its place and its entry in a level, whose spare room is guessed.
+  // A row has a place, and an entry in a level; the levels' spare capacity is estimated.
   constexpr std::size_t kEntryBytes = sizeof(NodeIndex) * 3 / 2;
   return sizeof(*this) + places_.capacity() * sizeof(Place) + row_count_ * kEntryBytes +
          levels_.capacity() * (sizeof(Level) + 2 * sizeof(std::int64_t)) +

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TotalsOrder: feasible rows in groups of equal marks (framework::GroupingPlugin), and within each group by their
-// total, so that the best row of a group is found, and a changed row put in its place, without a look at the others.
-// Single-threaded.
+// TotalsOrder: feasible rows in groups of equal marks (framework::GroupingPlugin), sorted by total within each group.
+// Finding a group's best row or moving a changed row does not look at other rows. Single-threaded.
 #pragma once
 
 #include <cstdint>
@@ -23,35 +22,35 @@ class TotalsOrder {
   using LevelId = std::uint32_t;
   static constexpr LevelId kNoLevel = UINT32_MAX;
 
-  // Forgets all rows. `width` is the number of marks of a row.
+  // Removes all rows. `width` is the number of marks of a row.
   void Reset(std::size_t width);
 
-  // Puts the row where it belongs now, wherever it was before.
+  // Inserts the row, or moves it.
   void Put(framework::NodeIndex row, std::int64_t total, std::span<const std::uint32_t> marks);
   void Remove(framework::NodeIndex row);
 
   std::size_t width() const { return width_; }
   std::size_t row_count() const { return row_count_; }  // rows that were put and not removed
-  // Those that have rows. Valid until the next change, as all below.
+  // The groups with rows. Valid until the next change, as are all results below.
   std::span<const GroupId> groups() const { return live_; }
   GroupId GroupOf(framework::NodeIndex row) const;
 
   std::size_t SizeOf(GroupId group) const { return groups_[group].size; }
 
-  // The rows of one group with the same total make a level. Levels are numbered from 0 to below level_count().
+  // A level is the rows of one group with the same total. Level ids are below level_count().
   std::size_t level_count() const { return levels_.size(); }
-  // Of a row that is in the order.
+  // The row must be in the order.
   LevelId LevelOf(framework::NodeIndex row) const { return places_[row].level; }
   std::int64_t TotalOf(LevelId level) const { return levels_[level].total; }
-  // Not sorted, but the same after the same changes.
+  // Not sorted, but deterministic.
   std::span<const framework::NodeIndex> RowsOf(LevelId level) const { return levels_[level].rows; }
-  // The group's level of the largest total that has more rows than left_out[level]; kNoLevel when there is none.
+  // The group's level with the largest total that has more than left_out[level] rows; kNoLevel when there is none.
   LevelId BestLevel(GroupId group, std::span<const std::uint32_t> left_out) const;
 
   std::size_t Bytes() const;
 
  private:
-  // Rows of one group with the same total.
+  // The rows of one group with the same total.
   struct Level {
     GroupId group = kNoGroup;
     std::int64_t total = 0;
@@ -80,11 +79,11 @@ class TotalsOrder {
   std::vector<Level> levels_;
   std::vector<LevelId> free_levels_;
   std::vector<Group> groups_;
-  std::vector<std::uint32_t> marks_;  // by group, width_ each
+  std::vector<std::uint32_t> marks_;  // by group, width_ marks each
   std::vector<GroupId> free_groups_;
   std::vector<GroupId> live_;
-  StringHashMap<GroupId> group_of_marks_;  // by the bytes of the marks
-  LevelId last_level_ = kNoLevel;          // neighbours are often alike
+  StringHashMap<GroupId> group_of_marks_;  // key: the bytes of the marks
+  LevelId last_level_ = kNoLevel;          // the level of the last Put(): neighbouring rows are often alike
 };
 
 }  // namespace berth::runtime

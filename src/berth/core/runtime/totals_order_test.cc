@@ -48,7 +48,7 @@ void ExpectEqual(const TotalsOrder& order, const std::map<NodeIndex, Put>& rows)
     ASSERT_EQ(std::set<NodeIndex>(got.begin(), got.end()), best_rows);
     ASSERT_EQ(got.size(), best_rows.size());
     ASSERT_EQ(order.LevelOf(got.front()), level);
-    // The next best, once all rows of the best are left out.
+    // The next best level, after all rows of the best one are left out.
     left_out[level] = static_cast<std::uint32_t>(got.size());
     const TotalsOrder::LevelId next = order.BestLevel(group, left_out);
     ASSERT_EQ(next == TotalsOrder::kNoLevel, best_rows.size() == members.size());

@@ -33,7 +33,7 @@ void LogAttempt(const CoreState& state, const PodInfo& pod) {
 void LogScores(const CoreState& state, const Profile& profile, const PodInfo& pod, const runtime::Outcome& outcome) {
   constexpr log::Detail kDetail = DetailOf(10);
   if (!IsTold(state) || outcome.scores.empty() || !log::Enabled(kDetail)) return;
-  if (outcome.feasible.size() < 2) return;  // a node that is alone needs no score
+  if (outcome.feasible.size() < 2) return;  // scoring is skipped for a single feasible node
   const std::string key = pod.Key();
   const auto name = [&](std::size_t i) { return state.cache.nodes().Name(outcome.feasible[i]); };
   for (const auto& [plugin, scores] : outcome.scores) {

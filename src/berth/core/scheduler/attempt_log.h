@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kube-scheduler's lines of the log about attempts to schedule a pod, at its verbosities. A core that nobody measures
-// (SchedulerOptions::metrics) answers questions, or is a test's: of its attempts nothing is told. Within turns only.
+// kube-scheduler's log lines about attempts to schedule a pod, at its verbosities. A core without metrics
+// (SchedulerOptions::metrics) answers questions or runs in a test: its attempts are not logged. Within turns only.
 #pragma once
 
 #include "berth/core/runtime/outcome.h"
@@ -14,12 +14,12 @@ namespace berth::scheduler {
 
 // --v=3
 void LogAttempt(const CoreState& state, const framework::PodInfo& pod);
-// --v=10, where the outcome has the scores (EvaluatorOptions::with_detail).
+// --v=10. Logs nothing unless the outcome has scores (EvaluatorOptions::with_detail).
 void LogScores(const CoreState& state, const Profile& profile, const framework::PodInfo& pod,
                const runtime::Outcome& outcome);
-// --v=2; an error always.
+// --v=2; errors at every verbosity.
 void LogFailedAttempt(const CoreState& state, const framework::PodInfo& pod, const SchedulingFailure& failure);
-// --v=4: what was decided and why, which upstream has no line for. A line costs more than the decision.
+// --v=4: what was decided and why. Upstream has no such line. Writing it costs more than the decision.
 void LogDecision(const Decision& decision);
 // --v=2
 void LogBound(const CoreState& state, const BindingCycle& cycle);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PointTiming and CallTiming: how long extension points, and in sampled attempts single plugins, take from Reserve on
-// (runtime/evaluation_metrics.h has those before). Within turns only. They influence nothing.
+// PointTiming and CallTiming measure extension points from Reserve on and, in sampled attempts, single plugins.
+// runtime/evaluation_metrics.h measures the points before Reserve. For metrics only; within turns only.
 #pragma once
 
 #include <string_view>
@@ -13,7 +13,7 @@
 
 namespace berth::scheduler {
 
-// Extension points that run one after the other: each begins where the one before it ended.
+// Times extension points that run one after the other: each begins where the one before it ended.
 class PointTiming {
  public:
   PointTiming(CoreState& state, const Profile& profile) : PointTiming(state, profile, state.stopwatch.latest()) {}
@@ -23,7 +23,7 @@ class PointTiming {
     const Time now = state_.stopwatch.Read();
     profile_.metrics->ObservePoint(point, code, now - std::exchange(began_, now));
   }
-  // Of a list of plugins: one that is empty takes no time.
+  // Ends a point that runs a list of plugins; an empty list takes no time.
   template <typename Plugins>
   void End(instruments::Point point, const Plugins& plugins) {
     if (!plugins.empty()) return End(point);
@@ -36,7 +36,7 @@ class PointTiming {
   Time began_;
 };
 
-// One call of one plugin.
+// Times one call of one plugin.
 class CallTiming {
  public:
   CallTiming(CoreState& state, bool is_sampled)
@@ -45,11 +45,11 @@ class CallTiming {
   void End(instruments::Point point, std::string_view plugin, framework::Code code) const {
     if (state_ != nullptr) state_->metrics.ObservePlugin(point, plugin, code, state_->stopwatch.Read() - began_);
   }
-  // Time{} where nothing is timed.
+  // Time{} when the attempt is not sampled.
   Time began() const { return began_; }
 
  private:
-  CoreState* const state_;  // null: not a sampled attempt
+  CoreState* const state_;  // null: the attempt is not sampled
   const Time began_;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// BackgroundOperations: operations that no pod's binding cycle waits for: what PostBind plugins, preemption and other
-// plugins start through their handle. Within turns only. It never touches cache or queue: what follows from an outcome
-// is in the operation's own continuation.
+// BackgroundOperations: operations that no pod's binding cycle waits for, started by PostBind plugins, by preemption
+// and by other plugins through their handle. Within turns only. It never touches cache or queue: an operation's
+// continuation handles its outcome.
 #pragma once
 
 #include <cstddef>
@@ -18,13 +18,13 @@ namespace berth::scheduler {
 
 class BackgroundOperations {
  public:
-  // Both must outlive it.
+  // `outputs` and `runner` must outlive it.
   BackgroundOperations(Outputs& outputs, OperationRunner& runner) : outputs_(outputs), runner_(runner) {}
 
-  // One that cannot be carried out is logged and dropped.
+  // An operation that cannot be carried out is logged and dropped.
   void Start(framework::Operation&& operation, Time now);
 
-  // A step has ended, at result.now. False when `number` is not one of these operations.
+  // A step has ended, at result.now. Returns false when `number` is not one of these operations.
   bool StepEnded(std::uint64_t number, const framework::StepResult& result);
 
   bool empty() const { return under_way_.empty(); }
@@ -35,7 +35,7 @@ class BackgroundOperations {
 
   Outputs& outputs_;
   OperationRunner& runner_;
-  // By number. Their bound is that of who starts them: each pod that preempts has one at most.
+  // By number. The callers bound their number: each pod that preempts has at most one.
   absl::flat_hash_map<std::uint64_t, OperationStep> under_way_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// BackgroundOperations by itself: its only neighbours are the outputs and a clock that the test moves.
+// Tests BackgroundOperations with real outputs and a clock that the test moves.
 #include "berth/core/scheduler/background_operations.h"
 
 #include <optional>
@@ -28,7 +28,7 @@ Error Broken() { return {ErrorCode::kConflict, "changed"}; }
 
 class BackgroundOperationsTest : public ::testing::Test {
  protected:
-  // The outputs since the last call; `number_` is then that of the last one.
+  // The outputs since the last call; `number_` becomes the operation of the last one.
   Lines Take() {
     Lines lines;
     std::vector<Output> outputs;
@@ -43,7 +43,7 @@ class BackgroundOperationsTest : public ::testing::Test {
   bool End(std::optional<Error> error = std::nullopt, Status status = {}) {
     return background_.StepEnded(number_, {std::move(error), std::move(status), {}, now_});
   }
-  // Notes what the step before it ended with, then goes on.
+  // A continuation that records how the previous step ended, then returns `operation`.
   Operation::Next Then(Operation operation = Operation::Done()) {
     return [this, operation](const StepResult& result) {
       seen_.push_back(result.error ? result.error->message : result.status.IsSuccess() ? "" : result.status.Message());

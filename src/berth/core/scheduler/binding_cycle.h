@@ -19,14 +19,14 @@
 
 namespace berth::scheduler {
 
-// A Permit plugin that has said kWait.
+// A Permit plugin that answered kWait.
 struct PermitWait {
   std::string plugin;
   Duration timeout{0};
   Time deadline{};
 };
 
-// Where a binding cycle stands.
+// The phases of a binding cycle.
 //
 //   kPermit ---all allow---> kPreBind ---all done---> kBind ---confirmed---> done: PostBind
 //      |                        |                     |  | ^                   ^
@@ -38,12 +38,13 @@ struct PermitWait {
 //      v                        v                     v  v
 //   failed: Unreserve, forget, back into the queue
 //
-// A cycle begins at kPermit, and passes at once a phase in which nothing is to be done. It also fails when its node is
-// gone, and is dropped (Unreserve, forget) when the pod is gone or somebody else has bound it. In kRead the outcome of
-// the write is unknown: the pod keeps its room, as nobody but the scheduler prevents that it is given away twice.
+// A cycle begins at kPermit and skips a phase in which nothing is to be done. It also fails when its node is gone. It
+// is dropped (Unreserve, forget) when the pod is gone or somebody else has bound it. In kRead the outcome of the write
+// is unknown. The pod stays assumed on its node, because only the scheduler keeps that room from being given away
+// twice.
 enum class BindingPhase : std::uint8_t { kPermit, kPreBind, kBind, kRead };
 
-// For the log: of the evaluation that found the node.
+// How many nodes the evaluation looked at and found feasible, for the log.
 struct NodeCounts {
   std::uint32_t evaluated = 0;
   std::uint32_t feasible = 0;
@@ -53,35 +54,36 @@ struct BindingCycle {
   Profile* profile = nullptr;
   queue::QueuedPodInfo queued;    // queued.pod: the newest object without a node, to put back on failure
   framework::PodInfoPtr assumed;  // with the chosen node
-  framework::NodeIndex row = framework::kNoNode;  // of that node when the pod was assumed
+  framework::NodeIndex row = framework::kNoNode;  // the node's row when the pod was assumed
 
   BindingPhase phase = BindingPhase::kPermit;
-  std::vector<PermitWait> permits;                  // still waited for
-  std::vector<framework::PreBindPlugin*> pre_bind;  // those with something to do
-  std::size_t next_plugin = 0;                      // of the phase
-  std::size_t next_extender = 0;                    // that may be asked to bind the pod
-  bool is_calling_plugin = false;                   // a plugin is being called about it: it cannot be cancelled now
+  std::vector<PermitWait> permits;                  // the waits that have not ended
+  std::vector<framework::PreBindPlugin*> pre_bind;  // the plugins that have something to do for this pod
+  std::size_t next_plugin = 0;                      // the next one of this phase
+  std::size_t next_extender = 0;                    // the next one that may be asked to bind the pod
+  bool is_calling_plugin = false;  // during a call of a plugin for this pod, in which the cycle cannot be cancelled
 
-  // Under way; 0: none. These three are changed by BindingTable alone.
+  // Only BindingTable changes the next three members. Operation 0: none is under way.
   std::uint64_t operation = 0;
-  bool is_busy = false;       // it has begun lately, and is more than a wait for time to pass
-  bool is_unsettled = false;  // a write of the cycle has had no answer for long, or an outcome that is not known
-  std::string_view plugin;    // whose operation it is; empty: an extender's
-  OperationStep step;         // of that operation
+  bool is_busy = false;       // an operation is under way that is not late and does not only wait for time to pass
+  bool is_unsettled = false;  // a write has been without an answer for long, or its outcome stayed unknown
+  std::string_view plugin;    // the plugin whose operation it is; empty: an extender
+  OperationStep step;         // the step of `operation` that is under way
 
   NodeCounts nodes;
 
-  // For metrics, by the stopwatch; Time{}: not timed.
-  Time wait_began{};   // at Permit
-  Time point_began{};  // of PreBind or Bind
-  Time call_began{};   // of `plugin`, in a sampled attempt
+  // Stopwatch times, for metrics. Time{}: not timed.
+  Time wait_began{};   // Permit waits
+  Time point_began{};  // PreBind or Bind
+  Time call_began{};   // the call of `plugin`, in a sampled attempt
 
-  int read_count = 0;        // how often its outcome had to be read, for the delays
-  int refused_count = 0;     // how often the binding was refused for what may pass
-  std::string trouble_told;  // what was last told of a write that does not take effect
+  int read_count = 0;        // how often the pod was read to learn an outcome; sets the delays
+  int refused_count = 0;     // how often the binding was refused for a reason that may pass
+  std::string trouble_told;  // the last event about a write that does not take effect
   bool is_waiting_to_read = false;
-  Time read_at{};  // then
-  // What a binding was refused with whose earlier posts may have taken effect. Believed once the pod was read unbound.
+  Time read_at{};  // when the pod is read, if is_waiting_to_read
+  // Why a binding was refused whose earlier posts may have taken effect. The refusal counts once the pod was read
+  // without a node.
   std::string refusal;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The binding cycle, point by point: what plugins see, what is written, and what becomes of the pod when something
-// fails or its outcome is unknown.
+// The binding cycle, extension point by extension point: what plugins see, what is written, and what happens to the pod
+// after a failure or an unknown outcome.
 #include <stdexcept>
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ constexpr const char* kScheduled = "Normal Scheduled p: Successfully assigned de
 
 class BindingTest : public ::testing::Test {
  protected:
-  // Called before the first use of the core.
+  // Must be called before the first use of the core.
   Actor& Add(std::string name) { return Enable(*profiles_.front(), std::make_shared<Actor>(std::move(name), calls_)); }
   Harness& Start() {
     harness_ = std::make_unique<Harness>(std::move(profiles_));
@@ -52,7 +52,7 @@ TEST_F(BindingTest, Succeeds) {
   EXPECT_EQ(h.Take(), Lines{kScheduled});
   EXPECT_EQ(calls_, (Lines{"X.Reserve a", "X.Permit a", "X.Bind a", "X.PostBind a"}));
   EXPECT_EQ(h.core.counts().scheduled, 1u);
-  // The assumption ends only with the watch's word.
+  // The assumption ends when the watch shows the binding.
   EXPECT_TRUE(h.core.cache().IsAssumed("uid-default-p"));
   h.Set(pod_.Node("a"));
   EXPECT_FALSE(h.core.cache().IsAssumed("uid-default-p"));
@@ -73,7 +73,7 @@ TEST_F(BindingTest, TheWatchIsFasterThanTheAnswer) {
 TEST_F(BindingTest, AStaleWatchDoesNotQueueABoundPodAgain) {
   Harness& h = Start();
   h.Take();
-  h.Set(pod_);  // still without its node
+  h.Set(pod_);  // the watch still shows no node
   h.Answer();
   h.Take();
   h.Set(pod_);
@@ -107,7 +107,7 @@ TEST_F(BindingTest, ReserveFails) {
     Add("Z");
     Harness& h = Start();
     EXPECT_EQ(h.Take(), test.want);
-    // All of them, in reverse order, those that were not reached too.
+    // All plugins are unreserved in reverse order, also those that Reserve did not reach.
     EXPECT_EQ(calls_, (Lines{"X.Reserve a", "Y.Reserve a", "Z.Unreserve a", "Y.Unreserve a", "X.Unreserve a"}));
     EXPECT_EQ(h.core.cache().assumed_count(), 0u);
     EXPECT_EQ(Place(), test.place);
@@ -136,7 +136,7 @@ TEST_F(BindingTest, PermitWaitsForAll) {
   Add("X").permit = [](const PodInfo&) { return WaitFor(10s); };
   Add("Y").permit = [](const PodInfo&) { return WaitFor(20s); };
   Harness& h = Start();
-  // Announced, so that others leave the room alone.
+  // The nomination is written, so that other schedulers leave the room alone.
   EXPECT_EQ(h.Take(), Lines{"status p nominates a"});
   EXPECT_TRUE(h.core.queue().IsInFlight("uid-default-p"));
   h.Decide(pod_, "X", true);
@@ -144,7 +144,7 @@ TEST_F(BindingTest, PermitWaitsForAll) {
   h.Decide(pod_, "Nobody", false, "no");
   h.Decide(MakePod("other"), "Y", false, "no");
   EXPECT_TRUE(h.Take().empty());
-  h.Run(15s);  // X's time would be over
+  h.Run(15s);  // after X's time-out
   h.Decide(pod_, "Y", true);
   EXPECT_EQ(h.Take(), Lines{"bind p to a"});
   EXPECT_FALSE(h.core.queue().IsInFlight("uid-default-p"));
@@ -174,7 +174,7 @@ TEST_F(BindingTest, PermitRejectsLater) {
   EXPECT_EQ(calls_, (Lines{"X.Reserve a", "X.Permit a", "X.Unreserve a"}));
   EXPECT_EQ(Place(), queue::Place::kUnschedulable);
   EXPECT_EQ(h.core.queue().Find("uid-default-p")->unschedulable_plugins, Lines{"X"});
-  ASSERT_TRUE(h.core.NextWake().has_value());  // the queue's flush: no deadline is left behind
+  ASSERT_TRUE(h.core.NextWake().has_value());  // the queue's flush; no Permit deadline is left
   EXPECT_GT(*h.core.NextWake(), h.now + 10s);
 }
 
@@ -183,7 +183,7 @@ TEST_F(BindingTest, WhatHappenedDuringTheWaitIsNotLost) {
   actor.permit = [](const PodInfo&) { return WaitFor(10s); };
   Harness& h = Start();
   h.Take();
-  h.Set(MakeNode("b"));  // X has registered for no event in particular: any may help
+  h.Set(MakeNode("b"));  // X registered for no event, so that any event wakes the pod
   h.Decide(pod_, "X", false, "no");
   EXPECT_EQ(Place(), queue::Place::kBackoff);
 }
@@ -279,7 +279,7 @@ TEST_F(BindingTest, PreBindFails) {
     ASSERT_GE(lines.size(), 2u);
     EXPECT_EQ(Lines(lines.end() - 2, lines.end()), want);
     EXPECT_EQ(calls_.back(), "X.Unreserve a");
-    // No plugin is asked for a hint: the pod comes back by itself.
+    // No queueing hint is needed: the pod comes back by itself.
     EXPECT_EQ(Place(), queue::Place::kErrorBackoff);
     EXPECT_EQ(h.core.cache().assumed_count(), 0u);
   }
@@ -353,12 +353,12 @@ TEST_F(BindingTest, ADefiniteFailure) {
   EXPECT_EQ(h.Take(), Lines{"bind p to a"});
 }
 
-// An API server that has just started forbids everything for a moment, one that is overloaded puts off, and a conflict
-// may be with an earlier try. None of them holds the room for ever.
+// An API server that has just started forbids everything for a moment, an overloaded one answers 429, and a conflict
+// may be with an earlier post. None of these may keep the room taken forever.
 TEST_F(BindingTest, ARefusalThatMayPassIsTriedAgainAFewTimes) {
   const ErrorCode codes[] = {ErrorCode::kForbidden,     ErrorCode::kUnauthorized, ErrorCode::kConflict,
                              ErrorCode::kAlreadyExists, ErrorCode::kNotFound,     ErrorCode::kTooManyRequests};
-  // One more time, and it is bound.
+  // Refuses the binding `times` times and accepts the next one.
   const auto refuse = [&](ErrorCode code, int times) {
     profiles_ = DefaultProfiles();
     Harness& h = Start();
@@ -385,7 +385,7 @@ TEST_F(BindingTest, ARefusalThatMayPassIsTriedAgainAFewTimes) {
   }
 }
 
-// It forbids reads as well, for as long as it likes.
+// An API server that is not ready forbids reads as well, without a limit.
 TEST_F(BindingTest, ReadsThatFailAreNoRefusals) {
   Harness& h = Start();
   EXPECT_EQ(h.Take(), Lines{"bind p to a"});
@@ -403,11 +403,11 @@ TEST_F(BindingTest, ReadsThatFailAreNoRefusals) {
   EXPECT_EQ(h.core.cache().assumed_count(), 1u) << "the room stays taken";
 }
 
-// ---- The answer to the binding is lost. ----
+// ---- Lost answers ----
 
 class UnknownOutcomeTest : public BindingTest {
  protected:
-  // After the binding was posted and its answer lost; its read is under way.
+  // The state after the answer to the binding was lost, with the read under way.
   Harness& StartLost(Error error = {ErrorCode::kTimeout, "no answer", true}) {
     Add("X");
     Harness& h = Start();
@@ -465,7 +465,7 @@ TEST_F(UnknownOutcomeTest, ItIsNotBoundYet) {
   h.AnswerRead(h.Object(pod_));
   EXPECT_EQ(h.Take(), Lines{"bind p to a"});
   EXPECT_TRUE(h.core.cache().IsAssumed("uid-default-p"));
-  // The first request has arrived after all: the second one is refused.
+  // The first request has arrived after all, so that the second one is refused.
   h.Answer(Error{ErrorCode::kConflict, "already assigned"});
   h.Run(1s);
   EXPECT_EQ(h.Take(), Lines{"read p"});
@@ -557,7 +557,7 @@ TEST_F(UnknownOutcomeTest, ThePodIsDeletedMeanwhile) {
   EXPECT_TRUE(h.Take().empty());
 }
 
-// ---- Nodes and pods that go or change meanwhile. ----
+// ---- Nodes and pods that are deleted or change during the cycle ----
 
 TEST_F(BindingTest, TheNodeGoesBeforeTheBindingIsPosted) {
   Add("X").permit = [](const PodInfo&) { return WaitFor(10s); };
@@ -625,7 +625,7 @@ TEST_F(BindingTest, ThePodGoesInEachPhase) {
     h.Remove(pod_);
     EXPECT_TRUE(h.IsIdle());
     EXPECT_EQ(h.core.cache().pod_count(), 0u);
-    // Late answers to what was under way mean nothing any more.
+    // Late outcomes of the ended cycle are ignored.
     h.core.Handle(WorkDone{operation, Status()}, h.now);
     h.core.Handle(WriteDone{operation, Error{ErrorCode::kNotFound, "gone"}}, h.now);
     h.Run(1min);
@@ -641,7 +641,7 @@ TEST_F(BindingTest, ThePodChangesMeanwhile) {
   h.Set(pod_.Label("new", "label"));
   h.Decide(pod_, "X", false, "no");
   h.Take();
-  // It goes back to the queue as it is now.
+  // The pod returns to the queue with its newest object.
   const auto standing = h.core.queue().Find("uid-default-p");
   EXPECT_NE(standing->pod->labels().Find("new"), nullptr);
   EXPECT_TRUE(standing->pod->node_name.empty());
@@ -680,7 +680,7 @@ TEST_F(BindingTest, FailureMakesRoomForOthers) {
   EXPECT_NE(h.core.queue().Find("uid-default-q")->place, queue::Place::kUnschedulable);
 }
 
-// As the pod's deletion would.
+// Like a pod's deletion, a failed binding wakes only pods that could use the room.
 TEST_F(BindingTest, FailureWakesNobodyWhoWouldNotFit) {
   Harness& h = Start();
   h.Take();

@@ -30,20 +30,20 @@ namespace {
 
 constexpr Duration kReadBackoffInitial = std::chrono::milliseconds(200);
 constexpr Duration kReadBackoffMax = std::chrono::seconds(10);
-// A refusal may be about an earlier try that took effect (409, 404), or pass: an API server that has just started
-// forbids what it has not read the rules for yet, and one that is overloaded puts off (429). So many times, over a few
-// seconds, the pod is read and the binding posted again; then the refusal counts, and the room is given back. Reads
-// that are refused themselves do not count: they say that the API server is not ready.
+// Some refusals may concern an earlier post that took effect (409, 404). Others may pass: an API server that has just
+// started forbids what it has no rules for yet, and an overloaded one answers 429. Up to this many times, over a few
+// seconds, the pod is read and the binding posted again. Then the refusal counts, and the room is given back. Refused
+// reads do not count: they show that the API server is not ready.
 constexpr int kRefusalsMax = 5;
-// Of one namespace. More are no use: what keeps these from being answered, a webhook of that namespace most likely,
-// keeps the next ones as well, and each holds room on a node. Where others take effect meanwhile, answers are merely
-// lost now and then: one more for each so many.
+// Limits on unsettled cycles of one namespace. Further bindings would most likely hang for the same reason, such as a
+// webhook of that namespace, and each holds room on a node. Bindings that take effect in the meantime show that answers
+// are only lost now and then: the limit grows by one for each kBoundForOneMore of them.
 constexpr std::size_t kUnsettledMin = 16;
 constexpr std::size_t kUnsettledMax = 256;
 constexpr std::size_t kBoundForOneMore = 4;
 constexpr std::size_t kLetGoAtOnce = 2;
-// When those that wait for them are told: later where bindings take effect meanwhile, as then the API server is slow,
-// and has enough to do.
+// After how long a waiting pod's condition says that it is held back. It is longer if bindings take effect in the
+// meantime: then the API server is slow, and should be spared writes.
 constexpr Duration kToldAfter = std::chrono::seconds(3);
 constexpr Duration kToldAfterWhereSlow = std::chrono::seconds(30);
 
@@ -52,7 +52,7 @@ constexpr framework::ClusterEvent kAssignedPodDeleted{framework::EventResource::
 
 framework::BindWrite PlainBinding(const PodInfo& assumed) { return {RefOf(assumed), assumed.node_name}; }
 
-// Whether the write is the binding that can be told from the pod itself.
+// Whether the write is the binding that PlainBinding() makes.
 bool IsPlain(const framework::ApiWrite& write, const PodInfo& assumed) {
   const auto* bind = std::get_if<framework::BindWrite>(&write);
   return bind != nullptr && bind->node_name == assumed.node_name && bind->pod.uid == assumed.uid &&
@@ -72,22 +72,22 @@ bool IsRefusalThatMayPass(ErrorCode code) {
   }
 }
 
-// These say nothing certain about the binding: it may have taken effect now or at an earlier try, or the API server
-// could not be reached. Giving the room away now could fill the node twice.
+// Whether the error leaves open if the pod is bound: this post or an earlier one may have taken effect, or the API
+// server could not be reached. If the room were given away now, the node could be filled twice.
 bool IsUnknownOutcome(const Error& error, const BindingCycle& cycle) {
   if (error.outcome_unknown) return true;
   switch (error.code) {
     case ErrorCode::kUnavailable:
     case ErrorCode::kTimeout: return true;
-    // It was not sent, but an earlier one was, and may be on its way still. A group keeps its room, too: others of it
-    // may be bound already.
+    // This post was not sent, but an earlier one was and may still arrive. A pod of a group keeps its room in any case,
+    // because other members may be bound already.
     case ErrorCode::kCancelled: return cycle.read_count > 0 || !cycle.assumed->pod_group_name.empty();
     default: return IsRefusalThatMayPass(error.code) && cycle.refused_count < kRefusalsMax;
   }
 }
 
-// Whether an unknown outcome is worth telling: not an API server that is away or not ready yet, which is everybody's,
-// nor an answer after which the pod mostly turns out to be bound, or gone.
+// Whether an unknown outcome deserves an event. An API server that is away or not ready concerns all pods, and after
+// the other errors the pod usually turns out to be bound or gone.
 bool SaysMuch(const Error& unknown) {
   return unknown.outcome_unknown || unknown.code == ErrorCode::kTimeout || unknown.code == ErrorCode::kCancelled;
 }
@@ -105,7 +105,8 @@ void BindingCycles::StartBinding(Profile& profile, queue::QueuedPodInfo&& queued
   for (const PermitWait& wait : cycle.permits) table_.AddDeadline(wait.deadline, cycle);
   if (!FindPreBindPlugins(cycle)) return;
   if (!cycle.permits.empty()) cycle.wait_began = state_.stopwatch.latest();
-  // What takes long is announced, so that others leave the room alone (NominatedNodeNameForExpectation).
+  // Waits may be long, so the chosen node is written as the nomination: other schedulers then leave the room alone
+  // (NominatedNodeNameForExpectation).
   if ((!cycle.permits.empty() || !cycle.pre_bind.empty()) && assumed->nominated_node_name != assumed->node_name) {
     framework::PodStatusWrite write;
     write.pod = RefOf(*assumed);
@@ -117,7 +118,7 @@ void BindingCycles::StartBinding(Profile& profile, queue::QueuedPodInfo&& queued
   if (cycle.permits.empty()) Continue(cycle);
 }
 
-// False when a plugin failed over it: the cycle is gone.
+// Returns false when a plugin failed; the cycle is then destroyed.
 bool BindingCycles::FindPreBindPlugins(BindingCycle& cycle) {
   PointTiming timing(state_, *cycle.profile);
   for (framework::PreBindPlugin* plugin : cycle.profile->plugins->pre_bind) {
@@ -136,7 +137,7 @@ bool BindingCycles::FindPreBindPlugins(BindingCycle& cycle) {
   return true;
 }
 
-// Runs plugins until one has to be waited for, or the cycle ends. `cycle` may be gone afterwards.
+// Runs plugins until one has to be waited for, or the cycle ends. `cycle` may be destroyed afterwards.
 void BindingCycles::Continue(BindingCycle& cycle) {
   if (cycle.phase == BindingPhase::kPermit) {
     state_.queue.Done(cycle.queued);
@@ -163,9 +164,9 @@ void BindingCycles::Continue(BindingCycle& cycle) {
   StartBind(cycle);
 }
 
-// The next extender or bind plugin that has not been asked binds the pod.
+// Asks the next extender or bind plugin to bind the pod.
 void BindingCycles::StartBind(BindingCycle& cycle) {
-  // The node may have gone while plugins were waited for; a binding to it would strand the pod.
+  // The node may have been deleted during PreBind; a binding to it would strand the pod.
   if (!HasItsNode(cycle)) {
     FailForLostNode(cycle);
     return;
@@ -186,7 +187,7 @@ void BindingCycles::StartBind(BindingCycle& cycle) {
   Fail(cycle, Status::Error("no bind plugin took the pod"), {}, {});
 }
 
-// Whether an extender was asked to bind the pod: one that is interested does it instead of the bind plugins.
+// Returns whether an extender was asked to bind the pod. An interested extender replaces the bind plugins.
 bool BindingCycles::AskExtenderToBind(BindingCycle& cycle) {
   const std::vector<config::Extender>& extenders = state_.options.extenders;
   while (cycle.next_extender < extenders.size()) {
@@ -200,7 +201,7 @@ bool BindingCycles::AskExtenderToBind(BindingCycle& cycle) {
   return false;
 }
 
-// Asks a plugin for an operation of this cycle, which it cannot cancel by its handle meanwhile.
+// Asks a plugin for an operation. During the call the plugin cannot cancel this cycle through its handle.
 template <typename Call>
 Operation BindingCycles::CallPlugin(BindingCycle& cycle, Call&& call) {
   cycle.is_calling_plugin = true;
@@ -220,7 +221,7 @@ void BindingCycles::RunOperation(BindingCycle& cycle, Operation&& operation) {
   state_.operations.Begin(cycle.step, std::move(operation), NewOperation(cycle, is_wait), state_.now);
 }
 
-// A step of the cycle's operation has ended: the operation goes on or ends with it.
+// A step of the cycle's operation has ended; the operation continues or ends.
 void BindingCycles::EndStep(BindingCycle& cycle, const framework::StepResult& result) {
   if (cycle.step.HasNextWrite(result)) {
     ++cycle.step.next_write;
@@ -238,7 +239,7 @@ void BindingCycles::EndOperation(BindingCycle& cycle, const Status& status) {
   const bool is_bind = cycle.phase == BindingPhase::kBind;
   ObserveCall(cycle, status.code());
   if (!status.IsSuccess()) {
-    // An extender's failure is told in its own words.
+    // An extender's error message is passed on unchanged.
     const std::string_view point = cycle.plugin.empty() ? "" : is_bind ? "Bind" : "PreBind";
     Fail(cycle, status, point, cycle.plugin);
   } else if (is_bind) {
@@ -254,7 +255,7 @@ std::uint64_t BindingCycles::NewOperation(BindingCycle& cycle, bool is_wait) {
 
 // --- Inputs ---
 
-// The watch may be faster than the answer to the binding, or the only one of the two to arrive.
+// The watch may be faster than the response to the binding, or only one of the two may arrive.
 void BindingCycles::PodAssigned(const PodInfoPtr& pod) {
   BindingCycle* const cycle = table_.Find(pod->uid);
   if (cycle == nullptr) return;
@@ -265,7 +266,7 @@ void BindingCycles::PodAssigned(const PodInfoPtr& pod) {
   }
 }
 
-// A watch that lags behind a binding of ours shows the pod without its node for a while.
+// A watch that lags behind our binding shows the pod without its node for a while.
 void BindingCycles::PodStillPending(const PodInfoPtr& pod) {
   BindingCycle* const cycle = table_.Find(pod->uid);
   if (cycle == nullptr) return;
@@ -273,12 +274,12 @@ void BindingCycles::PodStillPending(const PodInfoPtr& pod) {
   if (!pod->deletion_time) return;
   if (cycle->phase == BindingPhase::kPermit)
     Fail(*cycle, Status::Unschedulable("pod is being deleted"), {}, cycle->permits.front().plugin);
-  // The API server binds no such pod: its room is free at once, as upstream.
+  // The API server refuses to bind a pod that is being deleted: as in upstream, its room is free at once.
   else if (cycle->phase == BindingPhase::kPreBind)
     Drop(*cycle);
 }
 
-// A pod that was confirmed is not assumed any more: Drop() leaves it in the cache.
+// A confirmed pod is not assumed any more: Drop() leaves it in the cache.
 void BindingCycles::PodDeleted(std::string_view uid) {
   if (BindingCycle* const cycle = table_.Find(uid)) Drop(*cycle);
 }
@@ -296,7 +297,7 @@ void BindingCycles::PermitDecided(const framework::PermitDecision& decision) {
 
 void BindingCycles::WriteEnded(std::uint64_t operation, framework::StepResult&& result) {
   BindingCycle* const cycle = table_.TakeByOperation(operation);
-  if (cycle == nullptr) return;  // a status patch, or a cycle that has ended since
+  if (cycle == nullptr) return;  // a status patch, or a cycle that has ended
   const OperationStep& step = cycle->step;
   if (!result.error || !std::holds_alternative<framework::BindWrite>(step.writes[step.next_write])) {
     EndStep(*cycle, result);
@@ -306,7 +307,8 @@ void BindingCycles::WriteEnded(std::uint64_t operation, framework::StepResult&& 
     if (IsRefusalThatMayPass(result.error->code)) ++cycle->refused_count;
     OutcomeIsUnknown(*cycle, result.error->message, SaysMuch(*result.error));
   } else if (cycle->read_count > 0) {
-    // The first time round a refusal is the last word. After an unknown outcome the binding may have been there before.
+    // A refusal of the first post is final. After an unknown outcome, an earlier post may have taken effect: the pod is
+    // read first.
     cycle->refusal = result.error->message;
     ReadPodLater(*cycle);
   } else {
@@ -353,10 +355,10 @@ void BindingCycles::TakeExtenderAnswer(ExtenderDone&& input) {
   if (input.answer.ok()) {
     Finish(*cycle);
   } else if (state_.options.extenders[cycle->next_extender - 1].ignorable) {
-    // If it did bind the pod, the API server refuses the next binding, and the pod is read.
+    // If the extender did bind the pod, the API server refuses the next binding, and the pod is read.
     Continue(*cycle);
   } else {
-    // It may have bound the pod before it failed, or before its answer was lost: the pod tells.
+    // The extender may have bound the pod before it failed or its response was lost: the pod is read.
     cycle->refusal = input.answer.error().message;
     OutcomeIsUnknown(*cycle, cycle->refusal, true);
   }
@@ -365,8 +367,8 @@ void BindingCycles::TakeExtenderAnswer(ExtenderDone&& input) {
 bool BindingCycles::Cancel(std::string_view uid, std::string_view plugin, std::string_view message) {
   BindingCycle* const cycle = table_.Find(uid);
   if (cycle == nullptr || cycle->is_calling_plugin) return false;
-  // An error and not a refusal, in the words of kube-scheduler: no plugin's hint has to let the pod try again. In
-  // PreBind writes may be under way; their outcomes find no cycle any more, and Unreserve gives up what they were for.
+  // kError rather than a refusal, in kube-scheduler's words: the pod may retry without a plugin's queueing hint. During
+  // PreBind, writes may be under way; their outcomes are then dropped, and Unreserve gives up what they were for.
   if (cycle->phase == BindingPhase::kPermit) {
     Fail(*cycle, Status::Error("waiting on permit for pod: " + std::string(message)), {}, {});
     return true;
@@ -382,7 +384,7 @@ bool BindingCycles::Cancel(std::string_view uid, std::string_view plugin, std::s
 
 void BindingCycles::OutcomeIsUnknown(BindingCycle& cycle, const std::string& why, bool says_much) {
   ++state_.counts.bindings_unknown;
-  // The first time says little: answers are lost now and then, and the pod tells.
+  // No event the first time: responses are lost now and then, and reading the pod clears it up.
   if (cycle.read_count > 0 || cycle.is_unsettled) {
     table_.SetUnsettled(cycle);
     if (says_much)
@@ -394,7 +396,7 @@ void BindingCycles::OutcomeIsUnknown(BindingCycle& cycle, const std::string& why
   ReadPodLater(cycle);
 }
 
-// By an event. A condition could come behind the binding, and say of a bound pod that it is not.
+// Reports by an event. A condition could arrive after the binding, and say of a bound pod that it is not scheduled.
 void BindingCycles::TellTrouble(BindingCycle& cycle, std::string message) {
   if (cycle.trouble_told == message) return;
   cycle.trouble_told = message;
@@ -410,8 +412,8 @@ std::size_t BindingCycles::RoomForUnsettled(std::string_view namespace_name) con
   return unsettled.cycles < most ? most - unsettled.cycles : 0;
 }
 
-// A binding of the namespace has ended: who was held back may go on where there is room again. Few for each, or they
-// would take the others' turn while their namespace's bindings are slow still; these let go of others when they end.
+// A binding of the namespace has ended: activates held-back pods if there is room for them. At most kLetGoAtOnce, so
+// that pods of a slow namespace do not take the turn of others; each of these activates more when it ends.
 void BindingCycles::LetGo(const std::string& namespace_name) {
   if (held_back_.empty()) return;
   const auto held = held_back_.find(namespace_name);
@@ -434,12 +436,12 @@ std::optional<HeldBack> BindingCycles::HoldBack(const PodInfo& pod) {
       is_answered ? kToldAfterWhereSlow : kToldAfter};
 }
 
-// Reads the pod to learn what became of its binding; the assumption stays until it is known. The first time at once,
-// then with growing delays.
+// Reads the pod to learn whether its binding took effect; the pod stays assumed until that is known. The first read is
+// immediate; later ones are delayed exponentially.
 void BindingCycles::ReadPodLater(BindingCycle& cycle) {
   const int reads = cycle.read_count++;
   const Duration delay = reads == 0 ? Duration{0} : Doubled(kReadBackoffInitial, kReadBackoffMax, reads - 1);
-  // Until it is read again no operation is under way, and the binding may take effect all the same.
+  // No operation is under way until the next read, yet the binding may still take effect.
   if (reads > 0) table_.SetUnsettled(cycle);
   cycle.phase = BindingPhase::kRead;
   cycle.is_waiting_to_read = true;
@@ -447,8 +449,8 @@ void BindingCycles::ReadPodLater(BindingCycle& cycle) {
   table_.AddDeadline(cycle.read_at, cycle);
 }
 
-// Not bound, but the lost request may still be on its way. The same binding again has the same effect whichever comes
-// first, so the room stays taken and nobody is promised it twice.
+// The pod is not bound, but the lost request may still arrive. Posting the same binding again is idempotent: the room
+// stays taken, whichever request arrives first.
 void BindingCycles::PostBindingAgain(BindingCycle& cycle) {
   if (!HasItsNode(cycle)) {
     FailForLostNode(cycle);
@@ -466,7 +468,7 @@ void BindingCycles::PostBindingAgain(BindingCycle& cycle) {
 
 void BindingCycles::Tick() {
   while (BindingCycle* const late = table_.TakeLate(state_.now)) {
-    // What has no writes in the last two phases is an extender that binds, or a read.
+    // In the last two phases a step without writes is a binding extender or a read.
     const bool may_take_effect = !late->step.writes.empty() || late->phase >= BindingPhase::kBind;
     if (may_take_effect) table_.SetUnsettled(*late);
   }
@@ -500,7 +502,7 @@ void BindingCycles::EndPermitTimeouts(BindingCycle& cycle) {
 
 // --- The end of a cycle ---
 
-// The plugin's operation has ended.
+// The plugin's operation has ended: observes its duration in a sampled attempt.
 void BindingCycles::ObserveCall(BindingCycle& cycle, framework::Code code) {
   if (cycle.call_began == Time{}) return;
   const Duration took = state_.stopwatch.Read() - std::exchange(cycle.call_began, {});
@@ -525,7 +527,7 @@ void BindingCycles::ObserveSuccess(const BindingCycle& cycle) {
   instruments::CycleCells& cycles = state_.metrics.cycles;
   const queue::QueuedPodInfo& queued = cycle.queued;
   const Time now = state_.stopwatch.Read();
-  // An extender that binds is no plugin.
+  // The Bind point is for plugins; an extender's binding is not observed.
   if (!cycle.plugin.empty()) metrics.ObservePoint(Point::kBind, framework::Code::kSuccess, now - cycle.point_began);
   metrics.ObserveAttempt(instruments::AttemptResult::kScheduled, now - queued.attempt_began);
   cycles.ObserveBound(queued.attempts, now - queued.initial_attempt_timestamp.value_or(now));
@@ -535,7 +537,8 @@ void BindingCycles::ObserveSuccess(const BindingCycle& cycle) {
   }
 }
 
-// Some change made the pod schedulable, and none of the events that its refusers had registered for said so.
+// The pod was woken by the flush and fits: a change made it schedulable, but no event that its refusing plugins had
+// registered for woke it.
 void BindingCycles::ObserveRescue(const queue::QueuedPodInfo& queued) {
   ++state_.counts.rescued_by_flush;
   const std::string refusers = state_.queue.TellRescue(queued, state_.now);
@@ -558,7 +561,8 @@ void BindingCycles::Finish(BindingCycle& cycle) {
   note.append(" to ").append(pod->node_name);
   state_.outputs.AddEvent(profile.scheduler_name(), *pod, false, "Scheduled", "Binding", std::move(note));
   if (!HasItsNode(cycle)) {
-    // The API server does not check that a node exists: without a word the pod would stay where nothing runs it.
+    // The API server does not check that a node exists. Without this event nobody would learn that the pod runs
+    // nowhere.
     state_.outputs.AddEvent(
         profile.scheduler_name(), *pod, true, "NodeNotFound", "Binding",
         "node \"" + pod->node_name +
@@ -570,7 +574,7 @@ void BindingCycles::Finish(BindingCycle& cycle) {
   LetGo(pod->namespace_name());
   PointTiming timing(state_, profile);
   for (framework::PostBindPlugin* plugin : profile.plugins->post_bind) {
-    // Informational: nothing waits for it and a failure changes nothing.
+    // PostBind is informational: nothing waits for it, and a failure changes nothing.
     const CallTiming call(state_, is_sampled);
     Operation operation = GuardedOperation([&] { return plugin->PostBind(*pod); });
     call.End(Point::kPostBind, plugin->Name(), framework::Code::kSuccess);
@@ -580,8 +584,8 @@ void BindingCycles::Finish(BindingCycle& cycle) {
   timing.End(Point::kPostBind, profile.plugins->post_bind);
 }
 
-// The cycle ends and the pod goes back into the queue: one that waited at Permit was in flight until now, and is held
-// against the events since its Pop. Without `point` the status is not a plugin's own failure.
+// Ends the cycle and puts the pod back into the queue. A pod that waited at Permit was in flight until now, so that the
+// events since its Pop are checked against it. An empty `point` means that the status is not a plugin's own failure.
 void BindingCycles::Fail(BindingCycle& cycle, const Status& status, std::string_view point, std::string_view plugin) {
   const std::unique_ptr<BindingCycle> taken = table_.Take(cycle);
   const Profile& profile = *cycle.profile;
@@ -600,7 +604,7 @@ void BindingCycles::Fail(BindingCycle& cycle, const Status& status, std::string_
         point.empty() || status.IsRejected() ? status.Message() : RunningPlugin(point, plugin, status.Message());
   }
   const queue::EventSource source{.old_pod = assumed};
-  // Others may use the room now. A pod that was rejected must not be woken by its own leaving.
+  // Other pods may use the room now. A refused pod must not be woken by its own removal.
   if (!failure.is_refusal) state_.queue.Move(kAssignedPodDeleted, source, state_.now);
   const bool is_refusal = failure.is_refusal;
   HandleSchedulingFailure(state_, profile, std::move(cycle.queued), std::move(failure));
@@ -613,7 +617,7 @@ void BindingCycles::FailForLostNode(BindingCycle& cycle) {
        {});
 }
 
-// The pod is gone, or not ours to bind any more.
+// The pod is gone, or no longer ours to bind.
 void BindingCycles::Drop(BindingCycle& cycle) {
   const PodInfoPtr pod = cycle.assumed;
   const Profile& profile = *cycle.profile;
@@ -624,7 +628,7 @@ void BindingCycles::Drop(BindingCycle& cycle) {
   LetGo(pod->namespace_name());
 }
 
-// Whether the chosen node is still there: in the row that it had, mostly.
+// Whether the chosen node still exists. It usually still has its row.
 bool BindingCycles::HasItsNode(const BindingCycle& cycle) const {
   const cache::ColumnNodeTable& nodes = state_.cache.nodes();
   const std::string& name = cycle.assumed->node_name;

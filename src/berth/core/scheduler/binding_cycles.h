@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// BindingCycles: carries the binding cycle of each assumed pod on: Permit, PreBind, Bind, and the read that follows an
-// unknown outcome (the phases are drawn in binding_cycle.h). Within turns only. It waits for nothing: what plugins
-// want done goes out as operations, and their outcomes resume the cycle.
+// BindingCycles: runs the binding cycle of each assumed pod: Permit, PreBind, Bind, and the read that follows an
+// unknown outcome (binding_cycle.h has a diagram of the phases). Within turns only. It never blocks: the work of
+// plugins goes out as operations, and their outcomes resume the cycle.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ namespace berth::scheduler {
 
 class BindingCycles final : public BindingStarter, public BindingCycleInputs {
  public:
-  // PostBind's operations run in `background`. Both must outlive it.
+  // PostBind's operations run in `background`. Both arguments must outlive it.
   BindingCycles(CoreState& state, BackgroundOperations& background)
       : state_(state),
         background_(background),
@@ -46,14 +46,15 @@ class BindingCycles final : public BindingStarter, public BindingCycleInputs {
   // framework::Handle::CancelBinding.
   bool Cancel(std::string_view uid, std::string_view plugin, std::string_view message);
 
-  // So many of the namespace's bindings have no answer, or no known outcome, that its other pods should wait; why.
+  // Returns the reason for which the pod must wait when too many bindings of its namespace are without an answer or
+  // have an unknown outcome.
   std::optional<HeldBack> HoldBack(const framework::PodInfo& pod) override;
 
   void AllowPermitted(const std::string& uid, const std::string& plugin) override {
     PermitDecided({uid, plugin, true, {}});
   }
 
-  // Ends the Permit waits that have timed out, posts the reads that are due, and tells of what has had no answer.
+  // Ends the Permit waits that have timed out, posts the reads that are due, and reports writes without an answer.
   void Tick();
   std::optional<Time> NextWake() const { return table_.NextDeadline(); }
 
@@ -96,7 +97,7 @@ class BindingCycles final : public BindingStarter, public BindingCycleInputs {
   CoreState& state_;
   BackgroundOperations& background_;
   BindingTable table_;
-  StringHashMap<std::set<std::string>> held_back_;  // uids of pods by namespace; some may be gone
+  StringHashMap<std::set<std::string>> held_back_;  // uids of waiting pods, by namespace; some of the pods may be gone
 };
 
 }  // namespace berth::scheduler

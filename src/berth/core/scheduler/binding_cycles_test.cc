@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// BindingCycles by itself: pods are assumed by hand, answers are given by hand, and no scheduling cycle runs. What
-// plugins, users and the queue see of a whole core is in binding_cycle_test.cc.
+// Tests BindingCycles without a scheduling cycle: the tests assume pods and give answers. binding_cycle_test.cc tests a
+// whole core as plugins, users and the queue see it.
 #include "berth/core/scheduler/binding_cycles.h"
 
 #include <functional>
@@ -22,7 +22,7 @@ using testing::MakePod;
 
 class BindingCyclesTest : public CoreStateTest {
  protected:
-  // The pod p is assumed on node a, and `permits` wait.
+  // Assumes the pod p on node a, with these Permit waits.
   void Start(std::vector<PermitWait> permits = {}) {
     SetNode("a");
     queue::QueuedPodInfo queued = Pop(MakePod("p"));
@@ -39,7 +39,7 @@ class BindingCyclesTest : public CoreStateTest {
     }
     return *bindings_;
   }
-  // The binding of a pod of that name to the node, which has been set.
+  // Assumes a pod of this name on the node, which must exist.
   void StartOn(const std::string& node, const std::string& name) {
     queue::QueuedPodInfo queued = Pop(MakePod(name));
     const PodInfoPtr assumed = Info(MakePod(name).Node(node));
@@ -50,7 +50,7 @@ class BindingCyclesTest : public CoreStateTest {
   void EndWrite(std::optional<Error> error = std::nullopt) {
     bindings().WriteEnded(operation_, {std::move(error), Status(), {}, state().now});
   }
-  // The pod is read, bound to this node.
+  // Answers the read: the pod is bound to this node.
   PodInfoPtr Read(const std::string& node) {
     return bindings().PodWasRead({operation_, Object(MakePod("p").Node(node)), std::nullopt});
   }
@@ -86,7 +86,7 @@ TEST_F(BindingCyclesTest, PostsABindingAndIsDoneWithItsAnswer) {
 TEST_F(BindingCyclesTest, WaitsForAllPermits) {
   Start({Wait("X", 10s), Wait("Y", 10s)});
   EXPECT_EQ(Take(), Lines{"status p nominates a"}) << "what takes long is announced";
-  bindings().PermitDecided({"uid-default-p", "Z", true, ""});  // has nothing to say
+  bindings().PermitDecided({"uid-default-p", "Z", true, ""});  // Z does not wait for this pod
   bindings().PermitDecided({"uid-default-p", "X", true, ""});
   EXPECT_TRUE(Take().empty());
   EXPECT_EQ(bindings().NextWake(), state().now + 10s) << "of Y";
@@ -95,7 +95,7 @@ TEST_F(BindingCyclesTest, WaitsForAllPermits) {
   EXPECT_EQ(bindings().NextWake(), state().now + state().options.binding_late_after);
 }
 
-// Each takes its time-out, but only those that are answered take the others' places.
+// Every unanswered binding waits until its time-out, but the pods of other namespaces go on.
 TEST_F(BindingCyclesTest, WhatIsNotAnsweredIsNotBusyAndHoldsItsNamespaceBackOnly) {
   SetNode("a");
   for (int i = 0; i < 16; ++i) StartOn("a", "p" + std::to_string(i));
@@ -114,11 +114,11 @@ TEST_F(BindingCyclesTest, WhatIsNotAnsweredIsNotBusyAndHoldsItsNamespaceBackOnly
             "Warning FailedScheduling p0: binding to node \"a\": no answer for 10s; the pod keeps its place there");
   Pass(100s);
   EXPECT_TRUE(Take().empty()) << "once";
-  EndWrite();  // the last one's
+  EndWrite();  // ends the last pod's write
   EXPECT_FALSE(bindings().HoldBack(*Info(MakePod("next"))));
 }
 
-// As soon as its namespace's bindings are answered.
+// Held-back pods are activated when bindings of their namespace are answered.
 TEST_F(BindingCyclesTest, WhoIsHeldBackIsLetGoWhenThereIsRoom) {
   SetNode("a");
   for (int i = 0; i < 16; ++i) StartOn("a", "p" + std::to_string(i));
@@ -142,7 +142,7 @@ TEST_F(BindingCyclesTest, WhoIsHeldBackIsLetGoWhenThereIsRoom) {
   EXPECT_EQ(PlaceOf("z"), queue::Place::kActive);
 }
 
-// Where answers are lost now and then, others of the namespace are bound all the time.
+// Bindings that take effect raise the limit on unsettled ones.
 TEST_F(BindingCyclesTest, WhatTakesEffectLetsMoreBeUnsettled) {
   SetNode("a");
   for (int i = 0; i < 16; ++i) StartOn("a", "p" + std::to_string(i));
@@ -157,7 +157,8 @@ TEST_F(BindingCyclesTest, WhatTakesEffectLetsMoreBeUnsettled) {
   EXPECT_FALSE(bindings().HoldBack(*Info(MakePod("next"))));
 }
 
-// Who ends the process asks: all that may take effect is unsettled once it is no longer busy.
+// The shell reads the unsettled count before the process ends: every cycle whose write may take effect must be in it
+// once it is no longer busy.
 TEST_F(BindingCyclesTest, WhatMayTakeEffectIsUnsettledHoweverItGoesOn) {
   Start();
   Take();
@@ -200,7 +201,7 @@ TEST_F(BindingCyclesTest, ABindingThatIsTriedAgainAndAgainSaysWhy) {
   const std::string why =
       "binding to node \"a\": etcd is away; it may have taken effect all the same, so the pod keeps "
       "its place there, and the binding is tried again";
-  // No condition: it could come behind a binding that has taken effect.
+  // An event instead of a condition, which could arrive after a binding that has taken effect.
   EXPECT_EQ(Take(), Lines{"Warning FailedScheduling p: " + why});
   Pass(10s);
   EXPECT_EQ(Take(), Lines{"read p"});
@@ -240,7 +241,7 @@ TEST_F(BindingCyclesTest, WhatAFailedWriteSaysAboutTheBinding) {
   struct Case {
     const char* name;
     Error error;
-    bool is_unknown;  // the pod is read; otherwise the pod goes back into the queue
+    bool is_unknown;  // the pod is read; otherwise it goes back into the queue
   };
   const std::vector<Case> cases = {
       {"the answer was lost", {ErrorCode::kInternal, "reset", true}, true},
@@ -325,7 +326,7 @@ TEST_F(BindingCyclesTest, APodThatRunsElsewhereIsDropped) {
   bindings().PodAssigned(Info(MakePod("p").Node("b")));
   EXPECT_TRUE(bindings().empty());
   EXPECT_EQ(calls_.back(), "X.Unreserve a");
-  EndWrite();  // too late
+  EndWrite();  // an answer that comes too late
   EXPECT_TRUE(Take().empty());
 }
 

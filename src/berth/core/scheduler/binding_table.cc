@@ -87,7 +87,7 @@ bool BindingTable::EndPermitWait(BindingCycle& cycle, std::string_view plugin) {
   if (wait == cycle.permits.end()) return false;
   const Time deadline = wait->deadline;
   cycle.permits.erase(wait);
-  // Another plugin may wait until the same moment.
+  // Two Permit plugins may have the same deadline.
   if (std::none_of(cycle.permits.begin(), cycle.permits.end(),
                    [deadline](const PermitWait& other) { return other.deadline == deadline; }))
     deadlines_.erase({deadline, cycle.assumed->uid});

@@ -27,48 +27,49 @@ namespace berth::scheduler {
 
 class BindingTable {
  public:
-  // After `late_after` an operation is late, after `very_late_after` very late.
+  // An operation is late `late_after` after it began, and very late `very_late_after` after it began.
   BindingTable(Duration late_after, Duration very_late_after)
       : late_after_(late_after), very_late_after_(very_late_after) {}
 
-  // No other cycle of that pod is under way. The reference is valid until the cycle is taken out.
+  // The pod must not have a cycle yet. The reference is valid until Take().
   BindingCycle& Add(Profile& profile, queue::QueuedPodInfo&& queued, const framework::PodInfoPtr& assumed);
-  // Null: the pod is not being bound.
+  // Null: the pod has no binding cycle.
   BindingCycle* Find(std::string_view uid);
-  // Nothing finds it any more: no pod, no operation and no deadline.
+  // Takes the cycle out of the table, with its operation and its deadlines.
   std::unique_ptr<BindingCycle> Take(BindingCycle& cycle);
-  // What Take() returned, so that its memory is used again.
+  // Frees a cycle that Take() returned; its memory is reused.
   void Recycle(std::unique_ptr<BindingCycle> taken);
 
   std::size_t size() const { return by_uid_.size(); }
   bool empty() const { return by_uid_.empty(); }
   std::vector<framework::PodInfoPtr> AssumedPods() const;
 
-  // From now on the cycle waits for this operation, and for no earlier one. `is_wait`: for time to pass, nothing else.
+  // The cycle now waits for this operation instead of any earlier one. `is_wait`: the operation only waits for time to
+  // pass.
   std::uint64_t SetOperation(BindingCycle& cycle, std::uint64_t operation, Time now, bool is_wait = false);
-  // The cycle that waited for this operation; it waits no longer. Null: there is none.
+  // Returns the cycle that waited for this operation, which it no longer does. Null: none did.
   BindingCycle* TakeByOperation(std::uint64_t operation);
 
-  // TakeDue() names the cycle when the time has come.
+  // TakeDue() returns the cycle from this time on.
   void AddDeadline(Time time, const BindingCycle& cycle) { deadlines_.emplace(time, cycle.assumed->uid); }
-  // The first of the cycle's Permit waits for `plugin` ends; false: there is none.
+  // Ends the cycle's first Permit wait for `plugin`. Returns false when there is none.
   bool EndPermitWait(BindingCycle& cycle, std::string_view plugin);
-  // The cycle whose deadline is the longest past; it has this deadline no longer. Null: none is due.
+  // Removes the deadline that is longest past and returns its cycle. Null: no deadline is due.
   BindingCycle* TakeDue(Time now);
   std::optional<Time> NextDeadline() const;
 
-  // The cycles with an operation that is not late and does not only wait for time: what bounds
-  // how many pods are decided. Those that hang or wait do not count, or they would hold up all others.
+  // The number of cycles with an operation that is not late and does not only wait for time. It limits how many pods
+  // are decided; operations that hang or wait are left out, because they would hold up all other pods.
   std::size_t busy_count() const { return busy_count_; }
-  // A cycle whose operation is late, and which is not busy from now on; or, later, very late. Each once. Null: there is
-  // none.
+  // Returns a cycle whose operation has become late, and which is no longer busy; or very late. Each operation is
+  // returned once by each function. Null: there is none.
   BindingCycle* TakeLate(Time now);
   BindingCycle* TakeVeryLate(Time now);
-  // A write of the cycle has had no answer for long, or an outcome that is not known.
+  // Marks a cycle with a write that has been without an answer for long, or whose outcome stayed unknown.
   void SetUnsettled(BindingCycle& cycle);
-  // The cycle's binding has taken effect, which speaks for its namespace.
+  // Counts a binding that took effect, which shows that the API server answers for this namespace.
   void RecordBound(const BindingCycle& cycle);
-  // What is unsettled of one namespace, and what has taken effect there since something was.
+  // A namespace's unsettled cycles, and the bindings that took effect there since the first of these became unsettled.
   struct Unsettled {
     std::size_t cycles = 0;
     std::size_t bound = 0;
@@ -80,7 +81,7 @@ class BindingTable {
   struct UidHash {
     std::size_t operator()(std::string_view uid) const { return HashText(uid); }
   };
-  // Recycled cycles that are kept.
+  // Size of the free list of cycles.
   static constexpr std::size_t kFreeMax = 256;
 
   void DropOperation(BindingCycle& cycle);
@@ -92,11 +93,13 @@ class BindingTable {
   // By the uid of BindingCycle::assumed. Each of these pods is in the cache as well.
   absl::flat_hash_map<std::string_view, std::unique_ptr<BindingCycle>, UidHash, std::equal_to<>> by_uid_;
   absl::flat_hash_map<std::uint64_t, BindingCycle*> by_operation_;
-  std::set<std::pair<Time, std::string>> deadlines_;  // Permit deadlines and retries, with the pod's uid
-  std::deque<std::pair<Time, std::uint64_t>> begun_;  // busy operations, by when they began, and ones that have ended
-  std::deque<std::pair<Time, std::uint64_t>> late_;   // those among them that are late, and ones that have ended
+  std::set<std::pair<Time, std::string>> deadlines_;  // Permit deadlines and times of reads, with the pod's uid
+  // Busy operations by start time; may hold operations that have ended.
+  std::deque<std::pair<Time, std::uint64_t>> begun_;
+  // Late operations by start time; may hold operations that have ended.
+  std::deque<std::pair<Time, std::uint64_t>> late_;
   std::size_t busy_count_ = 0;
-  StringHashMap<Unsettled> unsettled_;  // by namespace; of those where some cycle is
+  StringHashMap<Unsettled> unsettled_;  // by namespace; only namespaces with an unsettled cycle
   std::size_t unsettled_count_ = 0;
   std::vector<std::unique_ptr<BindingCycle>> free_;
 };

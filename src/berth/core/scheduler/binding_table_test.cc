@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// BindingTable: a cycle is found by pod, operation and deadline until it is taken out, and by nothing afterwards.
+// BindingTable: a cycle is found by pod, operation and deadline until Take(), and not afterwards.
 #include "berth/core/scheduler/binding_table.h"
 
 #include <memory>

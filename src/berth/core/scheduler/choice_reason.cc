@@ -8,7 +8,7 @@
 namespace berth::scheduler {
 namespace {
 
-// The index, in `outcome.feasible`, of the best node that is worse than the chosen one; nullopt: none is.
+// The index in `outcome.feasible` of the best node with a lower total than the chosen one; nullopt: there is none.
 std::optional<std::size_t> RunnerUp(const runtime::Outcome& outcome) {
   std::optional<std::size_t> found;
   for (std::size_t i = 0; i < outcome.totals.size(); ++i) {
@@ -18,11 +18,11 @@ std::optional<std::size_t> RunnerUp(const runtime::Outcome& outcome) {
   return found;
 }
 
-// What puts the chosen node ahead of the runner-up.
+// Names the plugin that contributes most to the chosen node's lead over the runner-up.
 std::string AheadBy(const runtime::ProfilePlugins& plugins, const framework::NodeTable& nodes,
                     const runtime::Outcome& outcome, std::size_t chosen, std::size_t runner_up) {
   std::int64_t most = 0;
-  // What plugins do not account for comes from extenders.
+  // What remains after the plugins' shares comes from extenders.
   std::int64_t rest = outcome.totals[chosen] - outcome.totals[runner_up];
   std::string text;
   const std::string other(nodes.Info(outcome.feasible[runner_up]).name());

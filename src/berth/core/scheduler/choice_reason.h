@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why the chosen node and no other: in words, for those who ask for detail (runtime::EvaluatorOptions::with_detail).
-// Without detail there is nothing to compare, and it costs nothing. Within turns only.
+// Explains why a node was chosen, when detail is asked for (runtime::EvaluatorOptions::with_detail). Without detail it
+// returns at once. Within turns only.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ namespace berth::scheduler {
 // The weight of a plugin's scores in the profile.
 std::int64_t WeightOf(const runtime::ProfilePlugins& plugins, std::string_view plugin);
 
-// "NodeResourcesFit scores 95 here, 91 on node-3": the plugin whose weighted scores differ most between the chosen node
-// and the best of those that are worse. "equal to 2 others, chosen by chance" where several are best, and then what
-// they are ahead by. Empty without detail, and for a node that alone is feasible.
+// "NodeResourcesFit scores 95 here, 91 on node-3": names the plugin whose weighted scores differ most between the
+// chosen node and the best node with a lower total. Where several nodes have the highest total, the text begins with
+// "equal to 2 others, chosen by chance". Empty without detail, and when only one node is feasible.
 std::string ChoiceReason(const runtime::ProfilePlugins& plugins, const framework::NodeTable& nodes,
                          const runtime::Outcome& outcome);
 

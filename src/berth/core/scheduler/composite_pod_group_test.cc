@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Groups of pod groups from end to end in the core: waiting for the tree, the cycle, placements, preemption,
+// Composite pod groups from end to end in the core: waiting for the tree, the cycle, placements, preemption,
 // conditions.
 #include <algorithm>
 #include <set>
@@ -21,7 +21,7 @@ constexpr const char* kNoVictims = "pod group preemption: No preemption victims 
 
 class CompositePodGroupTest : public ::testing::Test {
  protected:
-  // Nodes of 4 CPUs each.
+  // Each node has 4 CPUs.
   void AddNodes(int count) {
     for (int i = 0; i < count; ++i) h_.Set(MakeNode("n" + std::to_string(i)));
   }
@@ -39,7 +39,7 @@ class CompositePodGroupTest : public ::testing::Test {
     for (const auto& [pod, node] : written.bound) racks.insert(node.substr(0, node.find('-')));
     return racks;
   }
-  // The cluster as it was: nothing is assumed but what was bound.
+  // The cluster is unchanged: only bound pods are on nodes.
   std::size_t PodsOnNodes() { return h_.core.cache().pod_count(); }
 
   GroupHarness h_{kCompositeGates};
@@ -116,7 +116,7 @@ TEST_F(CompositePodGroupTest, AGroupThatDoesNotFitTakesTheOthersWithIt) {
   const std::string of_top = "minCount (2) cannot be satisfied: 1 scheduled, 0 remaining";
   const std::string first = "pod group is unschedulable, 0/1 placements are available, first placement status: ";
   const std::string of_b = "minCount (3) cannot be satisfied: 2 scheduled, 0 remaining";
-  // a has the verdict of top: what is added to that is there once for each of them.
+  // Group a shares top's verdict: each reason is added to it once for each of the two groups.
   EXPECT_EQ(written.conditions,
             (Strings{"a False Unschedulable: " + first + of_top + ", " + kNoVictims + ", " + kNoVictims,
                      "b False Unschedulable: " + first + of_b + ", " + kNoVictims}));
@@ -143,7 +143,7 @@ TEST_F(CompositePodGroupTest, EnoughGroupsAreEnough) {
             "a False Unschedulable: pod group is unschedulable, 0/1 placements are available, first placement status: "
             "minCount (5) cannot be satisfied: 4 scheduled, 0 remaining");
   EXPECT_EQ(written.conditions[1], "b True Scheduled: ");
-  // a comes again at once.
+  // The members of group a return to activeQ at once.
   EXPECT_EQ(h_.PodsIn(queue::Place::kActive), 5u);
   const Written again = h_.Cycle();
   EXPECT_TRUE(again.bound.empty());
@@ -209,7 +209,7 @@ TEST_F(CompositePodGroupTest, TheWholeTreeStaysInOneDomain) {
 }
 
 TEST_F(CompositePodGroupTest, ChildrenStayInDomainsWithinTheDomain) {
-  // Row u has the larger racks together, but no rack for two nodes.
+  // Row u has the largest total of racks, but no rack with two nodes.
   for (const char* rack : {"u1", "u2", "u3", "u4", "u5"}) AddRack(rack, 1, "u");
   AddRack("v1", 2, "v");
   AddRack("v2", 2, "v");
@@ -251,7 +251,8 @@ TEST_F(CompositePodGroupTest, PodsThatRunElsewhereDecideTheDomain) {
 TEST_F(CompositePodGroupTest, ADomainThatTheGroupAboveDoesNotHave) {
   AddRack("x", 1, "one");
   AddRack("y", 2, "two");
-  // Of top runs b, in row two; of a runs a-0, in rack x, which is in row one: impossible, but no reason to fail.
+  // Pod b of group top runs in row two, and a-0 of group a runs in rack x in row one. That cannot be satisfied, but is
+  // no error.
   api::CompositePodGroup top = Composite("top");
   h_.Set(top);
   api::CompositePodGroup within = Composite("within", 0, "top");
@@ -380,7 +381,7 @@ TEST_F(CompositePodGroupTest, ATreeThatIsDisruptedWholeGoesWhole) {
   EXPECT_EQ(Set(later.evicted.begin(), later.evicted.end()), (Set{"r-0", "s-0"}));
 }
 
-// Upstream takes all members for placed that fitted when the victims were gone, also those of a group that failed.
+// As upstream, all members that fitted without the victims are nominated, also those of a group that failed.
 TEST_F(CompositePodGroupTest, MembersOfAFailedGroupAreNominatedToo) {
   AddNodes(1);
   h_.Set(MakePod("x").Node("n0").Request("cpu", "3"));

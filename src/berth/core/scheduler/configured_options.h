@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a configuration says of the core itself. Pure.
+// The options that a KubeSchedulerConfiguration sets for the core. Pure.
 #pragma once
 
 #include <chrono>
@@ -9,7 +9,7 @@
 
 namespace berth::scheduler {
 
-// All else is as it is by default.
+// Fields that the configuration does not set keep their defaults.
 inline SchedulerOptions OptionsOf(const config::KubeSchedulerConfiguration& configuration) {
   SchedulerOptions options;
   options.extenders = config::InCallOrder(configuration.extenders);

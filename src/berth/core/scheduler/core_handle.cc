@@ -67,7 +67,7 @@ void CoreHandle::ClearNomination(const framework::PodInfo& pod) {
   write.has_nomination = true;
   Outputs& outputs = core_->state.outputs;
   outputs.AddWrite(outputs.NewOperation(), std::move(write));
-  // It has to look for another node: at once, or when its object says no more that it has one.
+  // The pod has to look for another node: at once, or when its object no longer shows the nomination.
   if (pod.nominated_node_name.empty()) return Activate(pod.uid);
   if (queue::StatusTold* const told = core_->state.queue.FindTold(pod.uid)) told->has_lost_nomination = true;
 }

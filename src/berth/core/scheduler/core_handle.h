@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CoreHandle: the core as its plugins see it. It is made before them, and joined by the Scheduler that owns them.
-// Decide() may be called from any thread, all else within turns only.
+// CoreHandle: the core as its plugins see it. It is made before the plugins, and joined by the Scheduler that owns
+// them. Decide() may be called from any thread; the rest within turns only.
 #pragma once
 
 #include <cstddef>
@@ -21,11 +21,12 @@ struct CoreState;
 
 class CoreHandle final : public framework::Handle {
  public:
-  // Operations and events of plugins that are just being made wait for the scheduler; more than these are dropped.
+  // Plugins may start operations and emit events before there is a Scheduler. At most this many of each are kept; the
+  // rest is dropped.
   static constexpr std::size_t kEarlyMax = 1024;
 
-  // `decide` brings a plugin's decision to the core as an input, from any thread.
-  // `metrics` must outlive it. `read_file` is asked while plugins are made; empty: they can read none.
+  // `decide` must be thread-safe: it turns a plugin's decision into an input of the core. `metrics` must outlive the
+  // handle. `read_file` is called while plugins are made; empty: they can read no files.
   explicit CoreHandle(std::function<void(framework::PermitDecision)> decide,
                       framework::Metrics& metrics = framework::Metrics::None(),
                       std::function<Expected<framework::FileText>(const std::string&)> read_file = {})
@@ -51,16 +52,16 @@ class CoreHandle final : public framework::Handle {
 
   // --- For the Scheduler ---
 
-  // What plugins reach through the handle.
+  // What plugins reach through the handle, once there is a Scheduler.
   struct Core {
     CoreState& state;
     BackgroundOperations& background;
     BindingCycles& bindings;
   };
-  // One core at a time; it must live until Leave().
+  // One core at a time. The core must live until Leave().
   void Join(const Core& core);
   void Leave() { core_.reset(); }
-  // Starts and emits what plugins asked for before there was a core.
+  // Starts and emits what plugins asked for before Join().
   void StartEarly();
   framework::Objects& mutable_objects() { return objects_; }
 

@@ -22,52 +22,52 @@
 
 namespace berth::scheduler {
 
-// Why a pod has to wait for others, and for how long before it is told.
+// Why a pod has to wait for other pods, and after how long its condition says so.
 struct HeldBack {
   std::string why;
   Duration told_after{};
 };
 
-// Takes over a pod that the scheduling cycle has assumed on the node in `row`, reserved, and asked the Permit plugins
-// about: `permits` are those that want to wait.
+// Takes over a pod that the scheduling cycle has assumed on the node in `row` and reserved. `permits` are the Permit
+// plugins that answered kWait.
 class BindingStarter {
  public:
   virtual ~BindingStarter() = default;
   virtual void StartBinding(Profile& profile, queue::QueuedPodInfo&& queued, const framework::PodInfoPtr& assumed,
                             framework::NodeIndex row, std::vector<PermitWait>&& permits) = 0;
-  // Why the pod should not be assumed now: too many others of its namespace have bindings whose outcome is not known.
-  // It is activated when there are fewer. nullopt: it may be.
+  // Returns why the pod should not be assumed now: too many bindings of its namespace have an unknown outcome. The pod
+  // is activated when there are fewer. nullopt: it may be assumed.
   virtual std::optional<HeldBack> HoldBack(const framework::PodInfo& pod) = 0;
-  // A pod that waits at Permit for the plugin waits for it no longer. Without effect on any other pod.
+  // Ends the pod's wait at Permit for the plugin. No effect on a pod that is not waiting for it.
   virtual void AllowPermitted(const std::string& uid, const std::string& plugin) = 0;
 };
 
-// What a scheduling cycle that waits for extenders is told.
+// Inputs of a scheduling cycle that waits for extenders.
 class SchedulingCycleInputs {
  public:
   virtual ~SchedulingCycleInputs() = default;
   // A pod was added or changed.
   virtual void PodChanged(const framework::PodInfoPtr& pod) = 0;
   virtual void PodDeleted(std::string_view uid) = 0;
-  // False, and nothing is taken, when the cycle does not wait for this answer.
+  // Returns false, and leaves the input alone, when the cycle does not wait for this answer.
   virtual bool TakeExtenderAnswer(ExtenderDone& input) = 0;
 };
 
-// What binding cycles are told. Outcomes of operations that none of them waits for are dropped.
+// Inputs of binding cycles. The outcome of an operation that no cycle waits for is dropped.
 class BindingCycleInputs {
  public:
   virtual ~BindingCycleInputs() = default;
-  // The API server shows a pod, assumed until now, with a node.
+  // The API server shows a node on a pod that was assumed until now.
   virtual void PodAssigned(const framework::PodInfoPtr& pod) = 0;
-  // It shows a pod without a node that is assumed or assigned here.
+  // The API server shows a pod without a node, which is assumed or assigned here.
   virtual void PodStillPending(const framework::PodInfoPtr& pod) = 0;
   virtual void PodDeleted(std::string_view uid) = 0;
   virtual void PermitDecided(const framework::PermitDecision& decision) = 0;
 
   virtual void WriteEnded(std::uint64_t operation, framework::StepResult&& result) = 0;
-  // Work, or a wait.
+  // A step that was work or a wait has ended.
   virtual void StepEnded(std::uint64_t operation, const framework::StepResult& result) = 0;
-  // Returns the pod when somebody else has bound it: it is for the caller to take in. Null otherwise.
+  // Returns the pod when somebody else has bound it; the caller then adds it to the cache. Null otherwise.
   virtual framework::PodInfoPtr PodWasRead(PodReadDone&& input) = 0;
   virtual void TakeExtenderAnswer(ExtenderDone&& input) = 0;
 };

@@ -37,7 +37,7 @@ CoreState::CoreState(SchedulerOptions given, const framework::Release& followed,
   queue.SetPodGroups(*pod_groups);
 }
 
-// Whoever asks for a pod's scheduler afterwards asks its class.
+// The scheduler's name is stored in the pod's class; later lookups read it there.
 framework::PodInfoPtr CoreState::MakePodInfo(const api::Pod& pod) {
   const std::string_view annotated = AnnotatedScheduler(options.pods, pod);
   const std::string* const named = named_groups.Find(pod.metadata.uid);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CoreState: what the parts of the core share. The Scheduler owns it; each part holds a reference. Within turns only;
-// one turn at a time.
+// CoreState: the state that the parts of the core share. The Scheduler owns it; each part holds a reference. Within
+// turns only; turns do not overlap.
 #pragma once
 
 #include <memory>
@@ -26,24 +26,24 @@
 namespace berth::scheduler {
 
 struct CoreState {
-  // `objects` must outlive it. `release` is what the profiles were made for; see ProfileSet for them.
+  // `objects` must outlive it. The profiles were made for `release`; ProfileSet says what they must satisfy.
   CoreState(SchedulerOptions options, const framework::Release& release, framework::Objects& objects,
             ProfileSet::Owned profiles);
   CoreState(const CoreState&) = delete;
   CoreState& operator=(const CoreState&) = delete;
 
-  // The pod as the core keeps it, with the scheduler and the named group that it belongs to.
+  // The pod as the core keeps it: with its scheduler and its named group.
   framework::PodInfoPtr MakePodInfo(const api::Pod& pod);
-  // The time of day, for what plugins compare with objects or write into them. All else goes by `now`.
+  // The time of day, for values that plugins compare with objects or write into them. All waits use `now`.
   Time WallNow() const { return now + wall_ahead; }
-  // A turn is at this time.
+  // Begins a turn at this time.
   void SetNow(Time of_turn) {
     now = of_turn;
     stopwatch.BeginTurn(of_turn);
   }
-  // The record of a decision about the pod, in this cycle; what comes of it is not in it yet.
+  // Adds a record of a decision about the pod to the log. The caller fills in the outcome.
   Decision& BeginDecision(const queue::QueuedPodInfo& queued);
-  // Brings the nominations by row to where nominator and node table are now.
+  // Updates the nominations by row from the nominator and the node table.
   void UpdateNominations() { nominations.Update(queue.nominator(), cache.nodes()); }
 
   const SchedulerOptions options;
@@ -51,11 +51,11 @@ struct CoreState {
     MetricRegistry registry;
     instruments::SchedulerMetrics metrics{registry};
   };
-  const std::unique_ptr<UnreadMetrics> unread_metrics;  // where the options give none
+  const std::unique_ptr<UnreadMetrics> unread_metrics;  // set when the options have no metrics
   instruments::SchedulerMetrics& metrics;
   instruments::Stopwatch stopwatch;
   framework::Objects& objects;
-  Time now{};                                               // of the turn: set when it begins
+  Time now{};                                               // of the turn
   Duration wall_ahead{0};                                   // how far the time of day is ahead of `now`
   const std::unique_ptr<cache::PodGroupStates> pod_groups;  // null: pods are scheduled one by one
   cache::NamedPodGroups named_groups;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of one part of the core share: a CoreState with a fake clock, in which pods and nodes are put by hand.
+// Base class of the tests of one part of the core: a CoreState with a fake clock, whose pods and nodes the test sets.
 // Tests only.
 #pragma once
 
@@ -20,7 +20,7 @@ namespace berth::scheduler {
 
 class CoreStateTest : public ::testing::Test {
  protected:
-  // Called before the first use of state().
+  // Must be called before the first use of state().
   Actor& AddPlugin(std::string name) {
     return Enable(*profiles_.front(), std::make_shared<Actor>(std::move(name), calls_));
   }
@@ -44,7 +44,7 @@ class CoreStateTest : public ::testing::Test {
   framework::PodInfoPtr Info(const testing::PodBuilder& pod, std::string resource_version = "1") {
     return state().MakePodInfo(*Object(pod, std::move(resource_version)));
   }
-  // Into the queue and out of it again: the pod is in flight.
+  // Adds the pod to the queue and pops it, so that it is in flight.
   queue::QueuedPodInfo Pop(const testing::PodBuilder& pod) {
     state().queue.Add(Info(pod), state().now);
     std::optional<queue::QueuedPodInfo> popped = state().queue.Pop(state().now);
@@ -57,7 +57,7 @@ class CoreStateTest : public ::testing::Test {
     return standing->place;
   }
 
-  // What came out since the last call, a line each; `operation_` is then that of the last output that is answered.
+  // The outputs since the last call, one line each; `operation_` becomes the operation of the last output that has one.
   Lines Take() {
     Lines lines;
     std::vector<Output> outputs;
@@ -74,7 +74,7 @@ class CoreStateTest : public ::testing::Test {
   }
 
   SchedulerOptions options_{.seed = 1};
-  Lines calls_;  // of plugins
+  Lines calls_;  // of the plugins
   std::uint64_t operation_ = 0;
   Profiles profiles_ = DefaultProfiles();
 

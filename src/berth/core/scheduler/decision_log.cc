@@ -66,7 +66,7 @@ void OlderDecision::Assign(const Decision& decision, std::size_t text_bytes_max)
   }};
   std::size_t size = 0;
   for (const auto& [text, end] : parts) size += text.size();
-  // A block that fits is used again.
+  // The block is reused if the texts fit and fill at least half of it.
   if (size > reason_end_ || size < reason_end_ / 2) texts_ = std::make_unique_for_overwrite<char[]>(size);
   char* at = texts_.get();
   for (const auto& [text, end] : parts) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DecisionLog: the newest decisions, for explanations. A ring, bounded in decisions and in the bytes of each;
-// single-threaded.
+// DecisionLog: a ring of the newest decisions, for explanations. The number of decisions and the bytes of each are
+// bounded. Single-threaded.
 #pragma once
 
 #include <algorithm>
@@ -22,26 +22,26 @@ namespace berth::scheduler {
 
 struct Decision {
   std::uint64_t cycle = 0;  // counts from 1
-  std::uint64_t seed = 0;   // of this cycle: breaks ties
+  std::uint64_t seed = 0;   // of the cycle; breaks ties
   Time time{};
   std::int32_t attempt = 0;
-  // Of the pod. Not its object: what tenants write may be megabytes, and would stay after it is gone.
+  // Names instead of the object, which may be megabytes large and would outlive the pod.
   std::string pod_namespace;
   std::string pod_name;
   std::string pod_uid;
   std::string node_name;   // empty: not placed
-  std::int64_t total = 0;  // of the chosen node; 0 when it was the only feasible one
+  std::int64_t total = 0;  // the chosen node's total score; 0 when only one node was feasible
   std::uint32_t node_count = 0;
   std::uint32_t feasible_count = 0;
-  // How many nodes were refused for what. The status names the plugin.
+  // How many nodes were refused for each reason. The status names the plugin.
   std::vector<std::pair<framework::Status, std::size_t>> refusals;
-  std::string message;  // why it was not placed
-  // With detail (runtime::EvaluatorOptions): why this one of the feasible nodes.
+  std::string message;  // why the pod was not placed
+  // Why this node was chosen among the feasible ones; only with detail (runtime::EvaluatorOptions).
   std::string reason;
 
-  // As a new one. It keeps the room of its texts, but for a message that was longer than that.
+  // Resets the decision. Its strings keep their capacity, except a message longer than `message_bytes_max`.
   void Clear(std::size_t message_bytes_max);
-  // About what message and refusals take.
+  // Approximate size of message and refusals.
   std::size_t TextBytes() const;
   std::string PodKey() const { return pod_namespace + "/" + pod_name; }
   // One line: "best of 3 feasible nodes, score 521; refused: 2 TaintToleration node(s) had untolerated taint(s)", with
@@ -49,10 +49,10 @@ struct Decision {
   std::string Why() const;
 };
 
-// A decision in less room: its texts are one block.
+// A decision in compact form: all its texts are in one block.
 class OlderDecision {
  public:
-  // Of a message and refusals with longer texts than that, the beginning of the message alone.
+  // If message and refusals together are longer than `text_bytes_max`, only the beginning of the message is kept.
   void Assign(const Decision& decision, std::size_t text_bytes_max);
 
   std::string_view pod_namespace() const { return {texts_.get(), namespace_end_}; }
@@ -71,7 +71,7 @@ class OlderDecision {
   std::uint64_t seed_ = 0;
   Time time_{};
   std::int64_t total_ = 0;
-  std::unique_ptr<char[]> texts_;  // namespace, name, uid, node, message and reason, one after the other
+  std::unique_ptr<char[]> texts_;  // namespace, name, uid, node, message and reason, concatenated
   std::unique_ptr<const Refusals> refusals_;
   std::int32_t attempt_ = 0;
   std::uint32_t node_count_ = 0;
@@ -86,28 +86,28 @@ class OlderDecision {
 
 class DecisionLog {
  public:
-  // A decision with longer texts, which may be megabytes, keeps the beginning of its message until it is the newest no
-  // more.
+  // Message and refusals may be megabytes long. Beyond this size only the beginning of the message is kept, from the
+  // moment a newer decision is appended.
   static constexpr std::size_t kTextBytesMax = 4096;
 
-  // At least one is kept.
+  // `count_max` 0 counts as 1.
   explicit DecisionLog(std::size_t count_max) : count_max_(std::max<std::size_t>(1, count_max)) {}
 
   // The reference is valid until the next Append().
   Decision& Append();
-  // There must be one.
+  // The log must not be empty.
   const Decision& Newest() const { return newest_; }
   // The newest decision about the pod.
   std::optional<Decision> Find(std::string_view uid) const;
-  // The newest decision about a pod of that name.
+  // The newest decision about a pod with this namespace and name.
   std::optional<Decision> FindNamed(std::string_view namespace_name, std::string_view name) const;
-  // Of the newest decision about each pod, by its uid; valid until the next Append().
+  // The message of the newest decision about each pod, by uid; valid until the next Append().
   absl::flat_hash_map<std::string_view, std::string_view> Messages() const;
   std::size_t size() const { return older_.size() + (has_newest_ ? 1 : 0); }
   std::size_t count_max() const { return count_max_; }
 
  private:
-  // The i-th newest of the older ones.
+  // The i-th newest decision of `older_`.
   const OlderDecision& Older(std::size_t i) const { return older_[(next_ + older_.size() - 1 - i) % older_.size()]; }
 
   std::size_t count_max_;

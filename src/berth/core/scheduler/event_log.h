@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kube-scheduler's lines of the log about what the API server says of pods and nodes (its eventhandlers.go), at its
-// verbosities. As attempt_log.h: nothing is told of a core that nobody measures. Within turns only.
+// kube-scheduler's log lines about watch events of pods and nodes (its eventhandlers.go), at its verbosities. A core
+// without metrics logs none, as in attempt_log.h. Within turns only.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which lines of the log --vmodule reaches by the names of kube-scheduler's sources.
+// The log lines that --vmodule enables for kube-scheduler's source names.
 #include "berth/core/scheduler/event_log.h"
 
 #include <string>
@@ -24,7 +24,7 @@ using testing::MakePod;
 
 using Modules = std::vector<std::pair<std::string, int>>;
 
-// What a core says with --vmodule while pods and nodes come and go; `is_measured`: it has metrics that are read.
+// The log of a core with this --vmodule while pods and nodes come and go; `is_measured`: it has metrics.
 std::string Said(Modules modules, bool is_measured = true) {
   MetricRegistry registry;
   instruments::SchedulerMetrics metrics(registry);

@@ -14,7 +14,7 @@ using runtime::Outcome;
 
 namespace {
 
-// Extenders score from 0 to 10, plugins up to 100.
+// Extenders score from 0 to 10, plugins from 0 to 100.
 constexpr std::int64_t kExtenderScale = 10;
 
 // Products and sums wrap, as Go's do.
@@ -36,7 +36,7 @@ const std::string& VerbOf(const config::Extender& extender, ExtenderVerb verb) {
   return extender.preempt_verb;
 }
 
-// How many nodes the filters were asked about: all, or those that PreFilter left.
+// The number of nodes that the filters looked at: all, or those that PreFilter returned.
 std::size_t SearchedCount(const Outcome& outcome, const framework::NodeTable& nodes) {
   if (!outcome.narrowed_to) return outcome.node_count;
   return static_cast<std::size_t>(
@@ -98,8 +98,9 @@ ExtenderCycle::Progress ExtenderCycle::StartFilters() {
   return StartAsking(ExtenderStage::kFilter, batches_.Take(nodes));
 }
 
-// Whether extenders are asked about no more nodes at a time than upstream would look for: where one of them gets whole
-// nodes, and that is fewer than there are. Of names alone all go out at once: they cost little.
+// Whether the number of nodes in a request is limited to what upstream would look for. This is so if an interested
+// extender gets whole nodes and the limit is below the number of nodes. Names alone are small, so that all are sent at
+// once.
 bool ExtenderCycle::LimitsNodes() const {
   const std::vector<config::Extender>& extenders = state_.options.extenders;
   const std::size_t node_count = state_.cache.nodes().node_count();
@@ -118,7 +119,7 @@ ExtenderCycle::Progress ExtenderCycle::StartAsking(ExtenderStage stage, std::vec
   return AskNextFilter();
 }
 
-// Each extender sees what the ones before it have left.
+// Each extender is asked about the nodes that the previous ones left.
 ExtenderCycle::Progress ExtenderCycle::AskNextFilter() {
   while (!node_names_.empty() && next_extender_ < state_.options.extenders.size()) {
     const std::size_t i = next_extender_++;
@@ -129,8 +130,7 @@ ExtenderCycle::Progress ExtenderCycle::AskNextFilter() {
   return stage_ == ExtenderStage::kFilterNominated ? EndFilterNominated() : EndFilters();
 }
 
-// As upstream: the node that was made free for this pod needs no score. If it will not do, all nodes are asked about,
-// that one among them.
+// As upstream, the nominated node needs no score. If it was refused, all nodes are asked about, including it.
 ExtenderCycle::Progress ExtenderCycle::EndFilterNominated() {
   if (!node_names_.empty()) {
     const Outcome& outcome = Evaluate();
@@ -158,8 +158,8 @@ ExtenderCycle::Progress ExtenderCycle::EndPrioritize() {
   answers_.skips_nominated = true;
   for (std::string& name : node_names_) answers_.passed.insert(std::move(name));
   const Outcome& outcome = Evaluate();
-  // The extenders left none, or what they left is full or gone by now. Where PreFilter refuses the pod by now, other
-  // nodes are of no use.
+  // The extenders left no node, or those they left have become full or were deleted. If PreFilter now refuses the pod,
+  // other nodes do not help.
   if (outcome.result == runtime::Result::kRefused && outcome.pre_filter_status.IsSuccess()) {
     if (std::vector<std::string> next = batches_.Take(state_.cache.nodes()); !next.empty())
       return StartAsking(ExtenderStage::kFilter, std::move(next));
@@ -173,7 +173,7 @@ ExtenderCycle::Progress ExtenderCycle::StartPreemption(const Outcome& outcome) {
   return Decide();
 }
 
-// The outcome stands, unless it is that of a pod that may preempt: then extenders have their say before anybody goes.
+// The outcome is final, except when the pod may preempt: then extenders are asked before pods are evicted.
 ExtenderCycle::Progress ExtenderCycle::Decide() {
   if (outcome_->result != runtime::Result::kRefused ||
       !ExtenderPreemption::IsWantedFor(pod(), state_.options.extenders))
@@ -204,7 +204,7 @@ ExtenderCycle::Progress ExtenderCycle::EndPreempt() {
   if (outcome.result == runtime::Result::kRefused) {
     attempt_.post_filter = attempt_.profile->evaluator.RunPostFilter(&preemption_->review());
   } else if (outcome.result == runtime::Result::kFeasible && judges_nodes_ && answers_.filters_only) {
-    // Extenders that filter have not been asked about it.
+    // Extenders that filter have not been asked about this node.
     error_ = "a node came free while extenders were asked about preemption";
     return Progress::kFailed;
   }
@@ -217,7 +217,7 @@ ExtenderCycle::Progress ExtenderCycle::TakeAnswer(ExtenderDone&& input) {
   const config::Extender& extender = state_.options.extenders[i];
   waiting_.erase(asked);
   if (stage_ == ExtenderStage::kPrioritize) {
-    // One that cannot say anything leaves it to the others.
+    // The failure of an extender that scores is ignored.
     if (input.answer.ok()) {
       AddScores(*input.answer, extender.weight);
     } else {
@@ -237,7 +237,7 @@ ExtenderCycle::Progress ExtenderCycle::TakeAnswer(ExtenderDone&& input) {
     return AskNextFilter();
   }
   if (stage_ == ExtenderStage::kFilterNominated) {
-    // As upstream: an extender that fails over the nominated node alone does not end the cycle.
+    // As upstream, a failure on the nominated node alone does not end the cycle.
     node_names_.clear();
     return EndFilterNominated();
   }
@@ -258,7 +258,7 @@ void ExtenderCycle::TakeFilterAnswer(ExtenderAnswer&& answer) {
       if (asked.contains(name) && !left.contains(name)) answers_.refused.try_emplace(name, RefusalOf(code, reason));
     }
   };
-  // What cannot be resolved goes before what can.
+  // For a node in both lists, UnschedulableAndUnresolvable wins.
   refuse(answer.failed_and_unresolvable_nodes, framework::Code::kUnschedulableAndUnresolvable);
   refuse(answer.failed_nodes, framework::Code::kUnschedulable);
   std::erase_if(names, [&](const std::string& name) { return !asked.contains(name); });

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // ExtenderCycle: a scheduling cycle that waits for HTTP extenders (docs/plugins/extenders.md). Within turns only. It
-// sends nothing and binds nothing: questions go out as outputs, answers come back as inputs, and what follows from the
-// outcome is for its owner, the SchedulingCycle.
+// sends nothing and binds nothing: requests go out as outputs, responses come back as inputs, and its owner,
+// SchedulingCycle, acts on the outcome.
 //
-// The cluster goes on meanwhile: inputs are taken in, and the last evaluation, on the node table as it is then, drops
-// the nodes that pass no more. Nodes that came meanwhile have not been asked about and do not count. One cycle waits at
-// a time; no other begins before it has ended, as upstream has it.
+// Inputs are taken in while the cycle waits. The last evaluation runs on the node table as it is then and drops nodes
+// that no longer pass. Nodes that were added in the meantime are left out, because no extender has seen them. As in
+// upstream, no other cycle begins before this one ends.
 #pragma once
 
 #include <cstddef>
@@ -46,9 +46,8 @@ namespace berth::scheduler {
 //                               the plugins filter again, and score: kDecided, or no node; but while there is a
 //                               next batch, kFilter with that instead of no node
 //
-// A batch is all nodes that pass, or, where an extender gets whole nodes, the best of them (node_batches.h). Each node
-// is in one batch, so that no more batches are asked about than there are nodes for, and "no node" is said of all of
-// them.
+// A batch is all nodes that pass or, when an extender gets whole nodes, the best of them (node_batches.h). Each node is
+// in one batch, so that the number of batches is bounded, and "no node" holds for all nodes.
 //
 //   no node, or StartPreemption() ---- no extender has a preemptVerb, or no candidate ----> kDecided: none
 //      |
@@ -64,12 +63,12 @@ enum class ExtenderStage : std::uint8_t { kFilterNominated, kFilter, kPrioritize
 class ExtenderCycle {
  public:
   enum class Progress : std::uint8_t {
-    kWaiting,  // for answers
-    kDecided,  // outcome() tells for what
-    kFailed,   // error() tells why
+    kWaiting,  // for responses of extenders
+    kDecided,  // outcome() has the result
+    kFailed,   // error() has the reason
   };
 
-  // Whether some extender has a say about the nodes for such pods.
+  // Whether an extender filters or scores nodes for this pod.
   static bool IsWantedFor(const framework::PodInfo& pod, const std::vector<config::Extender>& extenders);
 
   // `state` must outlive it.
@@ -77,17 +76,17 @@ class ExtenderCycle {
 
   // Runs the filters and asks the first extender.
   Progress Start() { return StartFilters(); }
-  // Instead of Start(), for a pod that extenders have a say about only when it preempts. `outcome` is the attempt's:
-  // kRefused.
+  // Replaces Start() for a pod about which extenders are asked only when it preempts. `outcome` is the attempt's, with
+  // result kRefused.
   Progress StartPreemption(const runtime::Outcome& outcome);
   bool IsWaitingFor(std::uint64_t operation) const { return waiting_.contains(operation); }
-  // An answer that it waits for.
+  // The cycle must be waiting for this operation.
   Progress TakeAnswer(ExtenderDone&& input);
 
   std::size_t prioritizing_count() const { return stage_ == ExtenderStage::kPrioritize ? waiting_.size() : 0; }
 
   const framework::PodInfo& pod() const { return *attempt_.queued.pod; }
-  // The cycle goes on with the pod's new object.
+  // Replaces the pod's object; the cycle goes on.
   void SetPod(const framework::PodInfoPtr& pod) { attempt_.queued.pod = pod; }
   SchedulingAttempt& attempt() { return attempt_; }
   // Valid until the next evaluation.
@@ -114,17 +113,17 @@ class ExtenderCycle {
   CoreState& state_;
   SchedulingAttempt attempt_;
   ExtenderStage stage_ = ExtenderStage::kFilter;
-  bool judges_nodes_ = true;             // extenders have a say about nodes, and not only about preemption
-  runtime::ExtenderVerdicts answers_;    // what has been said so far, for the evaluations
-  NodeBatches batches_;                  // of the nodes that passed the plugins' filters
-  std::vector<std::string> node_names_;  // that are left of the nodes that are asked about
-  std::size_t passed_count_ = 0;         // nodes that are asked about
-  std::size_t left_count_ = 0;           // as extenders count, who may name a node twice
-  std::size_t next_extender_ = 0;        // to be asked to filter
-  // Who has been asked and has not answered yet, by operation: one that filters, or all that prioritize.
+  bool judges_nodes_ = true;             // false: extenders are asked about preemption only
+  runtime::ExtenderVerdicts answers_;    // the responses so far, as evaluations use them
+  NodeBatches batches_;                  // the nodes that passed the plugins' filters
+  std::vector<std::string> node_names_;  // the nodes of the batch that no extender has refused yet
+  std::size_t passed_count_ = 0;         // size of the batch
+  std::size_t left_count_ = 0;           // nodes left in the responses, in which an extender may name a node twice
+  std::size_t next_extender_ = 0;        // the next one asked to filter
+  // Extenders that have not answered yet, by operation: one during kFilter, all during kPrioritize.
   std::map<std::uint64_t, std::size_t> waiting_;
-  // Who has failed and may: not asked the same about the batches that follow, or one that hangs would cost each of them
-  // its time limit.
+  // Ignorable extenders that have failed in this cycle. They are not asked the same about the next batches, because one
+  // that hangs would cost each batch its time limit.
   std::set<std::pair<std::size_t, ExtenderVerb>> failed_;
   const runtime::Outcome* outcome_ = nullptr;
   std::optional<ExtenderPreemption> preemption_;

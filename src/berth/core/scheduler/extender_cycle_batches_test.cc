@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cycles that ask extenders about the best nodes first, because one of them gets whole nodes. The extenders are the
-// test: it answers by hand.
+// Cycles that ask extenders about batches of nodes, because one of them gets whole nodes. The test answers for the
+// extenders.
 #include <algorithm>
 #include <iterator>
 #include <set>
@@ -45,8 +45,8 @@ config::Extender ForGpus(config::Extender extender) {
   return extender;
 }
 
-// 250 nodes n100 to n349. From n200 on half of each is taken, from n300 on three quarters: batches of 100 are those
-// hundreds, and the last one has 50.
+// 250 nodes n100 to n349. From n200 on half of each is taken, from n300 on three quarters. So the batches of 100 are
+// n100 to n199, n200 to n299 and the remaining 50.
 class BigWorld : public ExtenderWorld {
  public:
   explicit BigWorld(const std::vector<config::Extender>& extenders, std::int32_t percentage = 1, std::uint64_t seed = 1,
@@ -59,7 +59,7 @@ class BigWorld : public ExtenderWorld {
     }
   }
 
-  // The nodes of the only question that is new. `line` is it without them.
+  // The node names of the only new request, which must be `line` without them.
   Names Question(const std::string& line) {
     const Lines lines = Take();
     EXPECT_EQ(lines.size(), 1U) << line;
@@ -195,13 +195,13 @@ TEST(ExtenderBatchesTest, AfterTheLastBatchThePodIsRefused) {
       "Warning FailedScheduling p: 0/250 nodes are available: 100 too old, 130 no license. no new claims"))
       << lines[1] << ": of 20 nobody has said why";
   EXPECT_EQ(world.core.queue().Find("uid-default-p")->unschedulable_plugins, (Names{"Extender"}));
-  // The next attempt begins with the best.
+  // The next attempt begins with the best nodes again.
   world.Set(MakePod("other").Node("n349").Label("no", "matter"));
   world.Run(11s);
   EXPECT_EQ(Sorted(world.Question("ask 0 filter p:")), NodeNames(0, 100));
 }
 
-// What refused the pod is all that refused some node, in whichever batch.
+// The pod's refusing plugins include those that refused nodes of earlier batches.
 TEST(ExtenderBatchesTest, ARefusalInAnEarlierBatchIsRemembered) {
   BigWorld world({Filter("x")});
   world.Set(MakePod("p").Request("cpu", "1"));
@@ -234,7 +234,7 @@ TEST(ExtenderBatchesTest, NoMoreQuestionsAboutAPodThatPreFilterRefusesByThen) {
   EXPECT_TRUE(lines.front().starts_with("status p Unschedulable: 0/250 nodes are available: ")) << lines.front();
 }
 
-// Nobody has looked at most nodes when the cycle ends with an error.
+// The cycle ends with an error before most nodes have been asked about.
 TEST(ExtenderBatchesTest, AnExtenderThatFailsInALaterBatchFailsThePod) {
   BigWorld world({Filter("x")});
   world.Set(MakePod("p"));
@@ -285,7 +285,7 @@ TEST(ExtenderBatchesTest, TheNominatedNodeGoesFirstAndAlone) {
   EXPECT_EQ(Sorted(world.Question("ask 0 filter p:")), NodeNames(0, 100));
 }
 
-// An extender that may fail and hangs costs its time limit once a cycle.
+// An ignorable extender that hangs costs its time limit once per cycle.
 TEST(ExtenderBatchesTest, WhoFailedIsNotAskedAboutLaterBatches) {
   BigWorld world({Ignorable(Filter("x")), Ignorable(Filter("y")), Prioritizer("z", 1)});
   world.Set(MakePod("p").Request("cpu", "1"));
@@ -329,7 +329,7 @@ TEST(ExtenderBatchesTest, TheSeedDecidesAmongEquals) {
   EXPECT_GT(seen.size(), 245U) << "each has its chance";
 }
 
-// As upstream: what counts is how many nodes PreFilter leaves.
+// As upstream, the limit is computed from the number of nodes that PreFilter leaves.
 TEST(ExtenderBatchesTest, OfANarrowedSearchThePercentageIsOfWhatIsLeft) {
   std::vector<api::NodeSelectorTerm> terms(150);
   for (int i = 0; i < 150; ++i)

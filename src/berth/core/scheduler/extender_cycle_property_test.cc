@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Long random lives with extenders that answer late, wrongly or not at all, while pods and nodes come and go: no pod is
-// bound twice or forgotten. In one life of four there are more nodes than are asked about at a time, and those that do
-// in the end are the worst by their scores. A failure prints the seed that replays it.
+// Long random runs with extenders that answer late, wrongly or not at all, while pods and nodes come and go: no pod may
+// be bound twice or forgotten. One run in four has more nodes than a batch; the ones that fit have the worst scores. A
+// failure prints the seed that replays it.
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -38,7 +38,7 @@ class ALife : public ::testing::TestWithParam<std::uint64_t> {
     profiles.front()->percentage_of_nodes_to_score = 1;
     return profiles;
   }
-  // Of many nodes few will do, and then those that came last.
+  // In a large cluster few nodes pass, and in the end only those that were added last.
   bool IsRefused(const std::string& node) {
     if (is_calm_) return is_large_ && !node.starts_with("roomy-");
     return is_large_ ? !OneIn(60) : OneIn(4);
@@ -66,7 +66,7 @@ class ALife : public ::testing::TestWithParam<std::uint64_t> {
     return options;
   }
 
-  // The API server's side of a pod.
+  // A pod as the API server knows it.
   struct Known {
     PodBuilder pod;
     std::string node;
@@ -103,8 +103,8 @@ class ALife : public ::testing::TestWithParam<std::uint64_t> {
     }
   }
 
-  // No question is about more nodes than a batch has; one who filters is asked about no node twice in a cycle, but for
-  // a nominated one, which goes first and alone.
+  // No request is about more nodes than a batch has. An extender that filters sees each node once per cycle, except for
+  // a nominated node, which is asked about first and alone.
   void CheckBatch(const AskExtender& ask) {
     ASSERT_LE(ask.node_names.size(), kBatchMax) << GetParam();
     if (ask.verb != ExtenderVerb::kFilter || ask.node_names.size() < 2) return;
@@ -117,7 +117,7 @@ class ALife : public ::testing::TestWithParam<std::uint64_t> {
       ASSERT_TRUE(names.insert(name).second) << name << " twice; replay with seed " << GetParam();
   }
 
-  // Takes what came out: status writes and events need no answer.
+  // Takes the outputs; status writes and events need no answer.
   void Collect() {
     std::vector<Output> outputs;
     world_.core.TakeOutputs(outputs);
@@ -131,7 +131,7 @@ class ALife : public ::testing::TestWithParam<std::uint64_t> {
     }
   }
 
-  // As an API server: a pod is bound once.
+  // Binds as an API server does: each pod once.
   std::optional<Error> Bind(const std::string& name, const std::string& uid, const std::string& node) {
     const auto found = pods_.find(name);
     if (found == pods_.end() || found->second.pod.Build().metadata.uid != uid)
@@ -201,7 +201,7 @@ class ALife : public ::testing::TestWithParam<std::uint64_t> {
     world_.core.Handle(ExtenderDone{ask.operation, AnswerTo(ask)}, world_.now);
   }
 
-  // The watch tells what is bound, late and not always.
+  // The watch shows a binding late or not at all.
   void Watch() {
     if (pods_.empty()) return;
     Known& known = AnyPod();
@@ -248,7 +248,7 @@ class ALife : public ::testing::TestWithParam<std::uint64_t> {
   const bool is_large_ = GetParam() % 4 == 0;
   bool is_calm_ = false;
   int next_pod_ = 0;
-  // By extender: the nodes that it has been asked about in this cycle.
+  // By extender: the nodes that it was asked about in this cycle.
   std::map<std::size_t, std::set<std::string>> asked_names_;
   std::uint64_t asked_cycle_ = 0;
   int next_batch_count_ = 0;
@@ -256,7 +256,7 @@ class ALife : public ::testing::TestWithParam<std::uint64_t> {
 
 TEST_P(ALife, EndsWithEveryPodWhereItBelongs) {
   for (int i = 0; i < 250 && !HasFatalFailure(); ++i) Step();
-  // From now on all is well, and there is room for all.
+  // From now on nothing fails and there is room for all pods.
   is_calm_ = true;
   for (int i = 0; i < 40; ++i) {
     const std::string name = "roomy-" + std::to_string(i);
@@ -286,7 +286,7 @@ TEST_P(ALife, EndsWithEveryPodWhereItBelongs) {
   EXPECT_EQ(next_batch_count_ > 0, is_large_) << GetParam();
 }
 
-// A life in which somebody asks "what if" all the time, also while a cycle waits for extenders.
+// A run in which "what if" questions are asked all the time, also while a cycle waits for extenders.
 class AnAskedLife final : public ALife {
  public:
   void Ask() {
@@ -317,7 +317,7 @@ class AnAskedLife final : public ALife {
     return std::next(pods.begin(), static_cast<std::ptrdiff_t>(dice_.Below(pods.size())))->second;
   }
 
-  Random dice_{GetParam() + 1000};  // of its own: all else is the same in both lives
+  Random dice_{GetParam() + 1000};  // separate, so that the other random choices are the same in both runs
 };
 
 TEST_P(ALife, QuestionsBetweenTheTurnsChangeNoDecision) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cycles that ask HTTP extenders. The extenders are the test: it answers by hand.
+// Cycles that ask HTTP extenders. The test answers for the extenders.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -134,7 +134,7 @@ TEST(ExtenderCycleTest, AnIgnorableExtenderThatFailsIsSkipped) {
 }
 
 TEST(ExtenderCycleTest, ScoresAreAddedTimesWeightTimesTen) {
-  // Both have room for all; a is emptier by 50 % of one resource, which is 25 of NodeResourcesFit's score.
+  // Both nodes have room for all pods. a has 50 % more of one resource free, which is 25 of NodeResourcesFit's score.
   World world({Prioritizer("x", 2), Prioritizer("y", 1)});
   world.Set(MakeNode("a"));
   world.Set(MakeNode("b"));
@@ -210,13 +210,13 @@ TEST(ExtenderCycleTest, WithNothingLeftThePodIsRefusedForWhatIsTrueNow) {
   EXPECT_EQ(world.Take(), (Lines{"ask 0 filter p: d"}));
 }
 
-// The end of a cycle whose pod is no longer there to be decided: by case, what happens to the pod meanwhile.
+// The pod changes during its cycle; each case says how.
 TEST(ExtenderCycleTest, ThePodChangesMeanwhile) {
   const PodBuilder pod = MakePod("p");
   const struct {
     const char* name;
     std::function<void(World&)> change;
-    Lines after_change;  // and after the answer
+    Lines after_change;  // outputs after the change and the answer
   } cases[] = {
       {"deleted", [&](World& world) { world.Remove(pod); }, {}},
       {"being deleted",
@@ -238,7 +238,7 @@ TEST(ExtenderCycleTest, ThePodChangesMeanwhile) {
     world.Run();
     EXPECT_EQ(world.Take(), c.after_change) << c.name;
     EXPECT_FALSE(world.core.IsWaitingForExtenders()) << c.name;
-    // The next pod has its turn.
+    // The next pod is scheduled.
     world.Set(MakePod("next"));
     world.Run();
     EXPECT_EQ(world.Take(), (Lines{"ask 0 filter next: a b c"})) << c.name;
@@ -296,10 +296,10 @@ TEST(ExtenderCycleTest, ANominatedNodeThatWillNotDo) {
   }
 }
 
-// Somebody changes the pod's nomination in the API. Updates of a pod in flight leave the nominator alone; the end of
-// the cycle takes over what the object says by then.
+// Somebody changes the pod's nomination in the API. Updates of a pod in flight do not reach the nominator; the end of
+// the cycle uses the object's nomination at that time.
 TEST(ExtenderCycleTest, ANominationThatIsWithdrawnMeanwhileEndsWithTheCycle) {
-  // As it may not preempt, PostFilter has no opinion about its nomination.
+  // The pod may not preempt, so that PostFilter leaves its nomination alone.
   const PodBuilder pod = MakePod("p").Priority(10).NeverPreempts().Request("cpu", "4");
   for (const std::string& now : {std::string(), std::string("b"), std::string("a")}) {
     SCOPED_TRACE(now);
@@ -410,7 +410,8 @@ TEST(ExtenderCycleTest, AnswersThatNobodyWaitsFor) {
   EXPECT_EQ(world.Take(), (Lines{"bind p to a"}));
 }
 
-// What nobody asked about, named twice or left out, in any order: the pod ends on a node that each extender named.
+// Nodes that were not asked about, named twice or left out, in any order: the pod is bound to a node that every
+// extender named.
 TEST(ExtenderCycleTest, StrangeAnswers) {
   const struct {
     const char* name;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of cycles that ask HTTP extenders share. The extenders are the test: it answers by hand. Tests only.
+// Helpers for tests of cycles that ask HTTP extenders. The test answers for the extenders. Tests only.
 #pragma once
 
 #include <string>
@@ -48,7 +48,7 @@ class ExtenderWorld : public Harness {
                          Profiles profiles = DefaultProfiles())
       : Harness(std::move(profiles), OptionsOf(extenders, seed)) {}
 
-  // The next answers: by default to the oldest question.
+  // Each of these answers the oldest request.
   void Reply(ExtenderAnswer answer) { Finish(std::move(answer)); }
   void Left(std::vector<std::string> names) { Finish(ExtenderAnswer{.node_names = std::move(names)}); }
   void Scores(std::vector<std::pair<std::string, std::int64_t>> scores) {

@@ -13,7 +13,7 @@ using framework::NodeIndex;
 using framework::NodeTable;
 using framework::PodInfoPtr;
 
-// Null when no such pod is on the node.
+// Null when no pod with this uid is on the node.
 PodInfoPtr FindOnNode(const NodeTable& nodes, NodeIndex row, const std::string& uid) {
   const auto& pods = nodes.Info(row).pods();
   const auto found = std::find_if(pods.begin(), pods.end(), [&](const PodInfoPtr& pod) { return pod->uid == uid; });
@@ -41,16 +41,16 @@ void ExtenderPreemption::Begin(const NodeTable& nodes) {
   }
 }
 
-// As upstream: the whole answer counts, or nothing of it.
+// As upstream, a response is accepted as a whole or not at all.
 Expected<void> ExtenderPreemption::Check(const config::Extender& extender, std::vector<VictimsOnNode>& victims,
                                          const NodeTable& nodes) const {
   for (const VictimsOnNode& each : victims) {
     const NodeIndex row = nodes.Find(each.node_name);
-    // What it was asked about may be gone by now.
+    // A node of the request may have been deleted meanwhile.
     const auto offered = offered_.find(each.node_name);
     if (row == framework::kNoNode && offered == offered_.end())
       return InvalidError("nodeinfo not found for node name \"" + each.node_name + "\"");
-    if (row == framework::kNoNode) continue;  // with all that ran there
+    if (row == framework::kNoNode) continue;  // deleted, with all its pods
     for (const std::string& uid : each.pod_uids) {
       if (offered != offered_.end() && offered->second.contains(uid)) continue;
       if (FindOnNode(nodes, row, uid) != nullptr) continue;
@@ -78,7 +78,7 @@ bool ExtenderPreemption::Take(const config::Extender& extender, Expected<Extende
   return true;
 }
 
-// Null when it is gone. The pods of a group that goes as a whole may run on other nodes.
+// Null when the victim is gone. Pods of a group that is evicted as a whole may run on other nodes.
 PodInfoPtr ExtenderPreemption::FindVictim(const NodeTable& nodes, NodeIndex row, const std::string& uid) const {
   if (PodInfoPtr victim = FindOnNode(nodes, row, uid); victim != nullptr) return victim;
   const auto offered = offered_.find(nodes.Info(row).name());
@@ -101,7 +101,7 @@ void ExtenderPreemption::End(const NodeTable& nodes) {
       PodInfoPtr victim = FindVictim(nodes, row, uid);
       if (victim != nullptr && named.insert(uid).second) candidate.victims.push_back(std::move(victim));
     }
-    // All of them have gone by themselves: the pod is tried again when they are seen to go.
+    // If all victims have gone by themselves, their deletion wakes the pod.
     if (!candidate.victims.empty()) review_.candidates.push_back(std::move(candidate));
   }
 }

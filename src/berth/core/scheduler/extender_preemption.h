@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ExtenderPreemption: what extenders with a `preemptVerb` have left of the candidates of one preemption (upstream:
-// Evaluator.callExtenders, HTTPExtender.ProcessPreemption). Between the questions the candidates are names and uids, as
-// the cluster goes on meanwhile. Within turns only.
+// ExtenderPreemption: the candidates of one preemption, as the extenders with a `preemptVerb` narrow them down
+// (upstream: Evaluator.callExtenders, HTTPExtender.ProcessPreemption). Between requests it holds names and uids,
+// because the cluster changes meanwhile. Within turns only.
 #pragma once
 
 #include <span>
@@ -19,20 +19,20 @@ namespace berth::scheduler {
 
 class ExtenderPreemption {
  public:
-  // Whether some extender has a say about preemptions for such pods.
+  // Whether an extender with a `preemptVerb` manages resources of this pod.
   static bool IsWantedFor(const framework::PodInfo& pod, std::span<const config::Extender> extenders);
 
-  // For PostFilter.
+  // The review that PostFilter reads and writes.
   framework::PreemptionReview& review() { return review_; }
 
-  // The candidates that PostFilter has left in review() become the question to the first extender.
+  // Turns the candidates that PostFilter left in review() into the request to the first extender.
   void Begin(const framework::NodeTable& nodes);
-  // What the next extender is asked about; empty: nobody is left to ask about.
+  // The candidates for the next extender; empty: no request is needed.
   const std::vector<VictimsOnNode>& candidates() const { return candidates_; }
-  // An answer takes the place of the candidates, or is skipped where the extender is ignorable. False: an extender has
-  // failed that is not.
+  // The response replaces the candidates; the failure of an ignorable extender is skipped. Returns false when an
+  // extender that is not ignorable has failed.
   bool Take(const config::Extender& extender, Expected<ExtenderAnswer>&& answer, const framework::NodeTable& nodes);
-  // Puts the candidates that are still there into review(), or why there are none: PostFilter's second run.
+  // Writes the candidates that still exist into review(), or why there are none, for PostFilter's second run.
   void End(const framework::NodeTable& nodes);
 
  private:
@@ -43,7 +43,7 @@ class ExtenderPreemption {
 
   framework::PreemptionReview review_;
   std::vector<VictimsOnNode> candidates_;
-  // What the first extender was asked about: by node, the uids of victims and the nodes that they run on.
+  // The request to the first extender: by node, the uids of the victims and the nodes that they run on.
   StringHashMap<StringHashMap<std::string>> offered_;
 };
 

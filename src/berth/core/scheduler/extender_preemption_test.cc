@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Preemptions that HTTP extenders have a say about. The extenders are the test: it answers by hand.
+// Preemptions about which HTTP extenders are asked. The test answers for the extenders.
 #include <algorithm>
 #include <functional>
 #include <string>
@@ -22,7 +22,8 @@ config::Extender Preempting(std::string url) {
   return extender;
 }
 
-// Nodes a, b and c are full of a pod of 3 CPUs and one of 1, which is less important on a. The pod p needs 3.
+// Nodes a, b and c are each filled by a pod of 3 CPUs and one of 1 CPU, which is less important on a. The pod p needs 3
+// CPUs.
 class World : public Harness {
  public:
   explicit World(const std::vector<config::Extender>& extenders, Profiles profiles = DefaultProfiles())
@@ -64,7 +65,7 @@ class World : public Harness {
   }
 };
 
-// The candidates may come in any order.
+// Sorts the candidates in a request, whose order is arbitrary.
 std::string Sorted(const std::string& question) {
   const std::size_t colon = question.find(": ");
   std::vector<std::string> parts;
@@ -169,7 +170,7 @@ TEST(ExtenderPreemptionTest, TheClusterChangesMeanwhile) {
       {"the node goes", [](World& world) { world.RemoveNode("a"); },
        "status p Unschedulable: 0/2 nodes are available: 2 Insufficient cpu." + kNoCandidate},
       {"the victim goes", [](World& world) { world.Remove(World::Large("a")); }, "bind p to a"},
-      // Nothing tells it from a pod that never was there.
+      // A deleted pod cannot be told from one that never existed.
       {"a victim of the extender's own goes", [](World& world) { world.Remove(MakePod("small-a").Node("a")); },
        "status p Unschedulable: " + std::string(kRefused) +
            " preemption: extender: x claims to preempt pod (UID: uid-default-small-a) on node: a, but the pod is not "
@@ -190,7 +191,7 @@ TEST(ExtenderPreemptionTest, TheClusterChangesMeanwhile) {
   }
 }
 
-// kube-scheduler looks for all victims on the candidate's node, and refuses them.
+// kube-scheduler looks for all victims on the candidate's node, and rejects these.
 TEST(ExtenderPreemptionTest, PodsOfAGroupMayRunOnOtherNodes) {
   World world({Preempting("x")}, GroupProfiles());
   api::PodGroup group = Gang("g", 1);
@@ -218,7 +219,7 @@ TEST(ExtenderPreemptionTest, FollowsAnExtenderThatFilters) {
   const Lines lines = world.Take();
   ASSERT_EQ(lines.size(), 1U);
   EXPECT_EQ(Sorted(lines[0]), kAsked);
-  // It has not been asked about this one.
+  // The extender has not been asked about node e.
   world.Set(MakeNode("e"));
   world.Left({{"b", {World::Uid("large-b")}}});
   EXPECT_TRUE(world.Take()[0].ends_with("nominates b"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Extension points up to PostFilter, each by a small plugin: what it brings about, in which order the profile's plugins
-// are asked, and what comes of one that fails. What follows is in late_extension_points_test.cc.
+// Extension points up to PostFilter, each with a small plugin: its effect, the order in which the profile's plugins are
+// called, and what happens after a failure. late_extension_points_test.cc has the points from PreScore on.
 #include <algorithm>
 #include <map>
 
@@ -30,7 +30,7 @@ namespace action = framework::action;
 
 // --- PreEnqueue ---
 
-// Holds back pods that have the label `hold`, until it is gone.
+// Gates pods while they have the label `hold`.
 class Hold final : public framework::PreEnqueuePlugin, public framework::EnqueueExtensions {
  public:
   Hold(const char* name, Handle&, Lines* calls) : name_(name), calls_(*calls) {}
@@ -102,7 +102,6 @@ TEST_F(PreEnqueueTest, OneThatFailsHoldsThePodAndNoOther) {
 
 // --- QueueSort ---
 
-// Short names first.
 class ShortNamesFirst final : public framework::QueueSortPlugin {
  public:
   ShortNamesFirst(const char* name, Handle&) : name_(name) {}
@@ -120,7 +119,7 @@ class ShortNamesFirst final : public framework::QueueSortPlugin {
 class QueueSortTest : public ExtensionPointTest {
  protected:
   QueueSortTest() { sort_ = Register<ShortNamesFirst>("ShortNamesFirst"); }
-  // The pods in the order in which they are bound.
+  // The names of the pods in the order in which they are bound.
   std::string Order() {
     Nodes({"a"});
     int priority = 0;
@@ -138,7 +137,7 @@ TEST_F(QueueSortTest, DecidesWhichPodComesFirst) {
 }
 
 TEST_F(QueueSortTest, ThereIsExactlyOne) {
-  const std::string error = StartError({"ShortNamesFirst"});  // beside PrioritySort
+  const std::string error = StartError({"ShortNamesFirst"});  // in addition to PrioritySort
   EXPECT_NE(error.find("only one queue sort plugin required"), std::string::npos) << error;
 }
 
@@ -177,8 +176,8 @@ struct Allowed final : framework::StateData {
   std::string team;
 };
 
-// A pod with the label `team` goes to nodes of that label. PreFilter reads the pod once; what Filter needs is in the
-// cycle state. The label `only` names nodes, separated by dots, and narrows the search to them.
+// A pod with the label `team` needs a node with the same label. PreFilter reads the pod once and writes what Filter
+// needs into the cycle state. The label `only` names nodes, separated by dots, and restricts the search to them.
 class Team final : public framework::PreFilterPlugin,
                    public framework::FilterPlugin,
                    public framework::EnqueueExtensions {
@@ -215,7 +214,7 @@ class Team final : public framework::PreFilterPlugin,
                                                                 : Status::Unschedulable("another team's node");
   }
 
-  // A node helps when it is given to the pod's team.
+  // A node helps if it has got the pod's team label.
   std::vector<ClusterEventWithHint> EventsToRegister() const override {
     const auto hint_fn = [this](const PodInfo& pod, const EventObjects& event) {
       if (hint) return hint();
@@ -341,7 +340,7 @@ TEST_F(TeamTest, FilterRefusesNodes) {
 TEST_F(TeamTest, TheFirstFilterThatRefusesANodeIsTheLastOneAskedAboutIt) {
   for (const bool is_turned : {false, true}) {
     SCOPED_TRACE(is_turned);
-    // What a point lists by itself goes before multiPoint.
+    // Plugins listed at a point come before those of multiPoint.
     StartWith({"Team", "Other"}, is_turned ? "filter: {enabled: [{name: Other}, {name: Team}]}" : "");
     (*team_)->filter = [](const NodeInfo& node) {
       return node.name() == "a" ? Status::Unschedulable("Team") : Status();
@@ -400,10 +399,10 @@ TEST_F(TeamTest, AHintThatThrowsStrandsNoPod) {
 
 struct CountsByNode final : framework::StateData {
   std::unique_ptr<StateData> Clone() const override { return std::make_unique<CountsByNode>(*this); }
-  std::map<std::string, int> pods;  // by node
+  std::map<std::string, int> pods;  // number of pods, by node
 };
 
-// One pod a node. It counts them in PreFilter and keeps count while preemption tries what would be without some.
+// Allows one pod per node. PreFilter counts the pods, and AddPod and RemovePod update the counts during preemption.
 class Loners final : public framework::PreFilterPlugin, public framework::FilterPlugin {
  public:
   Loners(const char* name, Handle&, Lines* calls) : name_(name), calls_(*calls) {}
@@ -489,7 +488,7 @@ TEST_F(LonersTest, OneThatFailsOverAPodEndsThatTrial) {
 
 // --- PostFilter ---
 
-// Finds another way for a pod that fits nowhere: it asks for the node of the pod's label `plan-b`.
+// For a pod that fits nowhere, nominates the node named by the pod's label `plan-b`.
 class PlanB final : public framework::PostFilterPlugin {
  public:
   PlanB(const char* name, Handle&, Lines* calls) : name_(name), calls_(*calls) {}
@@ -510,7 +509,7 @@ class PlanB final : public framework::PostFilterPlugin {
   Lines& calls_;
 };
 
-// An author's own preemption: makes room on the first node.
+// A preemption plugin of an author's own: makes room on the first node.
 class Evictor final : public framework::PostFilterPlugin {
  public:
   Evictor(const char* name, Handle&, Lines* calls) : name_(name), calls_(*calls) {}
@@ -602,7 +601,7 @@ TEST_F(PostFilterTest, IsNotAskedAboutAPodThatFits) {
 }
 
 TEST_F(PostFilterTest, OneThatFailsEndsThePointAndNotMore) {
-  // As in kube-scheduler the pod stays one that was refused, and a plugin's own words stand alone.
+  // As in kube-scheduler the pod counts as refused, and the plugin's message stands alone.
   const auto text = [](const Broken& test) {
     return test.message == "oops" ? test.message : "running PostFilter plugin \"First\": " + test.message;
   };

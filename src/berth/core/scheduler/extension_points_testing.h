@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of extension points share: a core whose profile has plugins of the test's own, by name and in the
-// order of a configuration, as a user's would. Tests only.
+// Base class of the tests of extension points: a core whose profile has the test's own plugins, registered by name and
+// ordered by a configuration. Tests only.
 #pragma once
 
 #include <functional>
@@ -21,14 +21,15 @@ class ExtensionPointTest : public ::testing::Test {
  protected:
   using Make = std::function<std::unique_ptr<framework::Plugin>(framework::Handle&)>;
 
-  // Called before Start; of two of a name the later one counts. What `make` returns calls itself `name`.
+  // Must be called before Start. Replaces an earlier plugin of the same name. The plugin that `make` returns must have
+  // the name `name`.
   void Register(const char* name, Make make) {
     std::erase_if(registry_, [name](const auto& other) { return other.name == name; });
     registry_.push_back({name,
                          [make = std::move(make)](const auto&, framework::Handle& handle)
                              -> Expected<std::unique_ptr<framework::Plugin>> { return make(handle); }});
   }
-  // The same for T(handle, arguments...); returns where its address will be.
+  // The same for T(handle, arguments...). The returned pointer is set when the plugin is made.
   template <typename T, typename... Args>
   std::shared_ptr<T*> Register(const char* name, Args... args) {
     auto at = std::make_shared<T*>(nullptr);
@@ -40,8 +41,8 @@ class ExtensionPointTest : public ::testing::Test {
     return at;
   }
 
-  // A profile of these plugins and no others, in this order, at all their points: PrioritySort and DefaultBinder come
-  // first where the list has no "-" in front. "X*3": with that weight. `points`: more of `plugins`, in YAML.
+  // Starts a core with these plugins and no others, in this order, at all their points. PrioritySort and DefaultBinder
+  // come first unless the list begins with "-". "X*3" has weight 3. `points`: more of `plugins`, in YAML.
   Harness& Start(const std::vector<std::string>& names, const std::string& points = "") {
     harness_.reset();
     auto made = MakeProfiles(names, points);
@@ -59,17 +60,17 @@ class ExtensionPointTest : public ::testing::Test {
   void Nodes(const std::vector<std::string>& names) {
     for (const std::string& name : names) h().Set(testing::MakeNode(name));
   }
-  // Schedules the pods that are ready, and returns what came out.
+  // Schedules the pods that are ready, and returns the outputs.
   Lines RunAndTake(Duration after = Duration{0}) {
     h().Run(after);
     return h().Take();
   }
-  // What a plugin said by Handle::Decide since the last call reaches the core.
+  // Passes the decisions that plugins made by Handle::Decide since the last call to the core.
   void DeliverDecisions() {
     for (framework::PermitDecision& decision : std::exchange(decisions_, {}))
       h().core.Handle(std::move(decision), h().now);
   }
-  // The condition and event of a failed attempt.
+  // The condition and the event of a failed attempt.
   static Lines Failed(const std::string& pod, const std::string& reason, const std::string& message) {
     return {"status " + pod + " " + reason + ": " + message, "Warning FailedScheduling " + pod + ": " + message};
   }
@@ -109,11 +110,11 @@ class ExtensionPointTest : public ::testing::Test {
   std::unique_ptr<Harness> harness_;
 };
 
-// What a broken plugin does instead of its work, for the tables of errors.
+// A way in which a plugin can fail, for the tables of errors.
 struct Broken {
   const char* name;
-  std::function<framework::Status()> says;  // throws, or a status that the point does not know
-  std::string message;                      // what comes out of it
+  std::function<framework::Status()> says;  // throws, or returns a status that the point does not allow
+  std::string message;                      // the resulting message
 };
 inline std::vector<Broken> BrokenInEveryWay() {
   using framework::Status;

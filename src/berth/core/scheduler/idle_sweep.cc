@@ -8,7 +8,7 @@ void IdleSweep::Tick() {
   for (const auto& [name, profile] : state_.profiles.by_name()) profile->evaluator.DropIdle();
   state_.classes.Sweep();
   due_at_.reset();
-  // Once more without a cycle in between, and nothing is left.
+  // After a period without a cycle this sweep drops everything, so that no timer is needed.
   if (has_cycled_) due_at_ = state_.now + kPeriod;
   if (short_periods_left_ > 0) {
     ++state_.counts.sweeps_of_large_pods;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// IdleSweep: what is kept goes when no pod has used it for a whole period, and then no timer is left.
+// IdleSweep: data that no pod has used for a whole period is dropped, and then no timer is left.
 #include "berth/core/scheduler/idle_sweep.h"
 
 #include "berth/core/scheduler/core_state_testing.h"

@@ -28,7 +28,7 @@ namespace {
 
 constexpr ClusterEvent kAssignedPodUpdate{EventResource::kAssignedPod, action::kUpdate};
 
-// The resource under which plugins register for events of a kind; nullopt for kinds that no event tells of.
+// The resource of the events for this kind; nullopt: there are no events for it.
 std::optional<EventResource> EventResourceOf(framework::ObjectKind kind) {
   using enum framework::ObjectKind;
   switch (kind) {
@@ -40,7 +40,7 @@ std::optional<EventResource> EventResourceOf(framework::ObjectKind kind) {
     case kCsiStorageCapacity: return EventResource::kCsiStorageCapacity;
     case kVolumeAttachment: return EventResource::kVolumeAttachment;
     case kResourceSlice:
-    // The devices that a rule selects are changed by it, as if their slices had been.
+    // A rule changes the devices that it selects, so plugins see it as a change of their slices.
     case kDeviceTaintRule: return EventResource::kResourceSlice;
     case kDeviceClass: return EventResource::kDeviceClass;
     case kResourceClaim: return EventResource::kResourceClaim;
@@ -56,7 +56,7 @@ std::optional<EventResource> EventResourceOf(framework::ObjectKind kind) {
   return std::nullopt;
 }
 
-// A rule's status tells of evictions, which others carry out.
+// The status of a rule only counts evictions, which other components carry out.
 bool ChangesNothing(const framework::AnyObject& before, const framework::AnyObject& after) {
   const auto* const from = std::get_if<std::shared_ptr<const api::DeviceTaintRule>>(&before);
   const auto* const to = std::get_if<std::shared_ptr<const api::DeviceTaintRule>>(&after);
@@ -64,7 +64,7 @@ bool ChangesNothing(const framework::AnyObject& before, const framework::AnyObje
          (*from)->selector == (*to)->selector && (*from)->taint == (*to)->taint;
 }
 
-// What a change of the object is as an event: that of a rule is one of slices that are there.
+// The event for a change of an object. Any change of a device taint rule is an update of existing slices.
 framework::ActionType ActionOf(framework::ObjectKind kind, framework::ActionType of_object) {
   return kind == framework::ObjectKind::kDeviceTaintRule ? action::kUpdate : of_object;
 }
@@ -76,12 +76,13 @@ void InputIntake::Take(Input&& input) {
   std::visit([this](auto&& value) { On(std::move(value)); }, std::move(input));
 }
 
-// For the metrics: all that the event means has been done.
+// Called when an event has been handled completely, for the metrics.
 void InputIntake::Handled(const ClusterEvent& event) {
   state_.metrics.ObserveEvent(event, state_.stopwatch.Read() - began_);
 }
 
-// What begins meanwhile is for the next time: an operation that goes on and on must not hold up all others.
+// Operations that begin during this call have to wait for the next one, so that an operation that continues forever
+// cannot block the rest.
 void InputIntake::TakeTime() {
   const std::uint64_t end = state_.outputs.next_operation();
   while (const std::optional<std::uint64_t> operation = state_.operations.TakeDue(state_.now, end)) {
@@ -91,7 +92,7 @@ void InputIntake::TakeTime() {
   TellUnclaimed();
 }
 
-// --- Pods (behaviour inventory 3.7, "Watch event") ---
+// --- Pods ---
 
 void InputIntake::On(PodSet&& input) {
   PodInfoPtr pod = state_.MakePodInfo(*input.pod);
@@ -101,7 +102,7 @@ void InputIntake::On(PodSet&& input) {
   }
   const Expected<PodGroupIntake::Naming> naming = groups_.Name(*input.pod, *pod);
   if (!naming.ok()) {
-    // One that runs counts for itself.
+    // A pod that already runs still counts on its node.
     if (pod->node_name.empty() && state_.options.pods.Serves(pod->namespace_name())) {
       TellUnusable(*pod, naming.error().message);
       return;
@@ -137,7 +138,7 @@ void InputIntake::SetAssignedPod(const PodInfoPtr& pod) {
                  {{"pod", pod->Key()}, {"assumed", old->node_name}, {"node", pod->node_name}});
     state_.queue.Move({EventResource::kAssignedPod, action::kDelete}, {.old_pod = old}, state_.now);
   }
-  // An assumed pod is in no queue: it was taken out to be decided, and is put back only when the assumption ends.
+  // An assumed pod is not in the queue. It was popped, and goes back only when the assumption ends.
   EndNomination(state_, *pod);
   if (change != PodChange::kConfirmed) state_.queue.Delete(pod->uid, state_.now);
   constexpr ClusterEvent kAdded{EventResource::kAssignedPod, action::kAdd};
@@ -201,7 +202,8 @@ void InputIntake::TellSetAside(const framework::PodInfo& pod) {
   }
 }
 
-// A pod that does not come into the queue. It is told once, as long as its condition says so; true: now.
+// For a pod that cannot go into the queue: writes a condition and an event, unless the condition is there already.
+// Returns whether it wrote them.
 bool InputIntake::TellUnusable(const framework::PodInfo& pod, const std::string& why) {
   if (!WriteSchedulerError(state_, pod, why)) return false;
   state_.outputs.AddEvent(state_.profiles.Find(pod)->scheduler_name(), pod, true, "FailedScheduling", "Scheduling",
@@ -217,7 +219,7 @@ void InputIntake::TellUnclaimed() {
 
 void InputIntake::On(PodGone&& input) { RemovePod(input.uid); }
 
-// What a pod has changed about the group that its profile's plugin names for it.
+// Applies a pod's change to the named group of its pod group namer.
 void InputIntake::TakeNamed(const std::optional<cache::NamedPodGroups::Change>& change) {
   if (!change) return;
   if (change->object) {
@@ -232,7 +234,7 @@ void InputIntake::RemovePod(std::string_view uid) {
   TakeNamed(state_.named_groups.Forget(uid));
 }
 
-// Deleted, or ended.
+// The pod was deleted or has ended.
 void InputIntake::TakePodOut(std::string_view uid) {
   unclaimed_.Forget(uid);
   scheduling_.PodDeleted(uid);
@@ -248,7 +250,7 @@ void InputIntake::TakePodOut(std::string_view uid) {
     Handled(kDeleted);
     return;
   }
-  // It may be in no queue any more: one that is being deleted is dropped when its turn comes.
+  // The pod may be in no queue: one that is being deleted is dropped when it is popped.
   const PodInfoPtr nominated = state_.queue.nominator().FindPod(uid);
   const std::string nominated_node(state_.queue.nominator().NominatedNode(uid));
   if (const PodInfoPtr* waiting = state_.queue.FindWaiting(uid)) {
@@ -294,7 +296,7 @@ void InputIntake::On(NodeGone&& input) {
   state_.cache.RemoveNode(input.name);
   constexpr ClusterEvent kDeleted{EventResource::kNode, action::kDelete};
   state_.queue.Move(kDeleted, source, state_.now);
-  // Who was to have room there has to look for another node, and no event would say so.
+  // Pods nominated to the deleted node have to look for another one. No event would wake them.
   std::vector<std::string> homeless;
   for (const PodInfoPtr& pod : state_.queue.nominator().PodsForNode(input.name)) homeless.push_back(pod->uid);
   state_.queue.Activate(homeless, state_.now);
@@ -330,7 +332,7 @@ void InputIntake::On(ObjectGone&& input) {
   Handled(event);
 }
 
-// --- Outcomes, each to whoever waits for it ---
+// --- Outcomes ---
 
 void InputIntake::On(WriteDone&& input) {
   framework::StepResult result{std::move(input.error), framework::Status(), std::move(input.body), state_.now,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// InputIntake: takes in what the outside world says. The API server's objects go into cache, queue and stores; the
-// outcomes of operations go to whoever waits for them; the waiting pods that an input may help are woken. Within turns
-// only. It decides about no pod.
+// InputIntake: applies inputs to the core. Objects of the API server go into cache, queue and stores; outcomes of
+// operations go to the part that waits for them; waiting pods that an input may help are woken. Within turns only. It
+// makes no decisions.
 //
 // A new kind of input is a struct in io.h and an On() here.
 #pragma once
@@ -25,7 +25,7 @@ namespace berth::scheduler {
 
 class InputIntake {
  public:
-  // All must outlive it.
+  // All arguments must outlive it.
   InputIntake(CoreState& state, SchedulingCycleInputs& scheduling, BindingCycleInputs& bindings,
               BackgroundOperations& background, IdleSweep& idle_sweep)
       : state_(state),
@@ -38,7 +38,7 @@ class InputIntake {
         unclaimed_(state.profiles.Names()) {}
 
   void Take(Input&& input);
-  // Time is an input, too: ends the operations that have waited for it.
+  // Time is an input, too: ends the operations whose wait is over.
   void TakeTime();
   std::optional<Time> NextWake() const { return unclaimed_.NextWake(); }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// InputIntake by itself: both cycles are fakes that write down what they are told.
+// Tests InputIntake with fakes for both cycles, which record the calls.
 #include "berth/core/scheduler/input_intake.h"
 
 #include <optional>
@@ -60,7 +60,7 @@ class FakeBindings final : public BindingCycleInputs {
 
 class InputIntakeTest : public CoreStateTest {
  protected:
-  // What the cycles were told of this input.
+  // The calls to both cycles for this input.
   Lines Told(Input input) {
     told_.clear();
     intake().Take(std::move(input));
@@ -159,7 +159,7 @@ TEST_F(InputIntakeTest, NodesComeChangeAndGo) {
   Told(SetOf("a"));
   EXPECT_NE(state().cache.nodes().Find("a"), framework::kNoNode);
   Told(NodeGone{"a"});
-  Told(NodeGone{"a"});  // twice: harmless
+  Told(NodeGone{"a"});  // a second deletion is harmless
   EXPECT_EQ(state().cache.nodes().Find("a"), framework::kNoNode);
   EXPECT_TRUE(told_.empty());
 }
@@ -221,12 +221,11 @@ TEST_F(InputIntakeTest, OtherObjectsGoIntoTheirStores) {
   EXPECT_EQ(state().objects.Of<api::StorageClass>().Find("fast"), nullptr);
 }
 
-// Pods that wait for devices hear of it as of a change of the slices; the status, which others write, is no change.
+// For pods that wait for devices a device taint rule is a change of slices. A change of its status is ignored.
 TEST_F(InputIntakeTest, ADeviceTaintRuleIsAnUpdateOfSlices) {
   const auto update_count = [this] {
     return state()
-        .metrics.registry
-        .AddHistogram(instruments::DescriptionOf("scheduler_event_handling_duration_seconds"))
+        .metrics.registry.AddHistogram(instruments::DescriptionOf("scheduler_event_handling_duration_seconds"))
         .With({"resource.k8s.io/ResourceSliceUpdate"})
         .count();
   };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes into the core and what comes out of it, as values. Inputs can be recorded and replayed.
+// The core's inputs and outputs, as values. Inputs can be recorded and replayed.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ struct NodeSet {
 struct NodeGone {
   std::string name;
 };
-// An object of a kind that the plugins read (Scheduler::ObjectsRead) was added or changed, or is gone.
+// Add, update or delete of an object of a kind that the plugins read (Scheduler::ObjectsRead).
 struct ObjectSet {
   framework::AnyObject object;
 };
@@ -46,11 +46,11 @@ struct ObjectGone {
   framework::ObjectKind kind;
   std::string key;  // framework::ObjectStore::Key
 };
-// The outcome of a Write. Error::outcome_unknown: it may have taken effect.
+// The outcome of a Write. With Error::outcome_unknown it may have taken effect.
 struct WriteDone {
   std::uint64_t operation = 0;
   std::optional<Error> error;
-  std::string body{};  // the API server's answer, of writes and reads of objects
+  std::string body{};  // the API server's response to writes and reads of objects
 };
 // The outcome of a Write that holds a PodRead: null when the pod is gone.
 struct PodReadDone {
@@ -63,7 +63,7 @@ struct WorkDone {
   framework::Status status;
 };
 
-// A request to a source of data from outside has ended.
+// A request to a source of outside data has ended.
 struct OutsideDone {
   std::size_t source = 0;  // index into Scheduler::outside_sources()
   Expected<std::shared_ptr<const framework::OutsideData>> data;
@@ -71,26 +71,26 @@ struct OutsideDone {
 
 enum class ExtenderVerb : std::uint8_t { kFilter, kPrioritize, kBind, kPreempt };
 
-// A candidate of a preemption, as extenders see it: the pods that would have to leave a node.
+// A candidate of a preemption as extenders see it: a node and the pods that would be evicted from it.
 struct VictimsOnNode {
   std::string node_name;
   std::vector<std::string> pod_uids{};  // most important first
   std::int64_t pdb_violations = 0;
 };
 
-// What an extender said; of kBind nothing but that it did.
+// An extender's response; for kBind all members are empty.
 struct ExtenderAnswer {
-  // kFilter: the nodes that are left, in its order, and why others are not. They are among those it was asked about.
+  // kFilter: the nodes that are left, in the extender's order, and why others are not. All are nodes of the request.
   std::vector<std::string> node_names{};
   std::vector<std::pair<std::string, std::string>> failed_nodes{};
   std::vector<std::pair<std::string, std::string>> failed_and_unresolvable_nodes{};
-  // kPrioritize: its own scores, not weighed.
+  // kPrioritize: the extender's own scores, before its weight.
   std::vector<std::pair<std::string, std::int64_t>> scores{};
-  // kPreempt: the candidates that are left, each node once, with the victims that it wants.
+  // kPreempt: the candidates that are left, each node once, with the victims that the extender chose.
   std::vector<VictimsOnNode> victims{};
 };
 
-// An AskExtender has ended. The error's message is what the pod is told.
+// An AskExtender has ended. The pod's condition shows the error's message.
 struct ExtenderDone {
   std::uint64_t operation = 0;
   Expected<ExtenderAnswer> answer;
@@ -104,7 +104,7 @@ using Input = std::variant<PodSet, PodGone, NodeSet, NodeGone, ObjectSet, Object
 struct Write {
   std::uint64_t operation = 0;
   framework::ApiWrite write;
-  bool is_sequel = false;  // it goes on with what an earlier write began, and should not wait for what begins anew
+  bool is_sequel = false;  // continues what an earlier write began, and goes before writes that begin something new
 };
 struct Work {
   std::uint64_t operation = 0;
@@ -112,14 +112,14 @@ struct Work {
 };
 using EmitEvent = framework::PodEvent;
 
-// A question to an extender about a pod and these nodes; of kBind the one that it is to be bound to, of kPreempt none.
+// A request to an extender about a pod and these nodes: for kBind the one node to bind to, for kPreempt none.
 struct AskExtender {
   std::uint64_t operation = 0;
   std::size_t extender = 0;  // index into SchedulerOptions::extenders
   ExtenderVerb verb = ExtenderVerb::kFilter;
   framework::PodRef pod;
   std::vector<std::string> node_names{};
-  std::vector<VictimsOnNode> victims{};  // of kPreempt
+  std::vector<VictimsOnNode> victims{};  // kPreempt only
 };
 
 using Output = std::variant<Write, Work, EmitEvent, AskExtender>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults that schedulers written to show how it is done are known for, each absent here. What needs a real control
-// plane (pods lost when a watch breaks) is in tests/e2e/walkthroughs_test.go.
+// Faults known from schedulers written as teaching examples; none may occur here. Faults that need a real control plane
+// (pods lost when a watch breaks) are tested in tests/e2e/walkthroughs_test.go.
 #include <fstream>
 #include <memory>
 #include <sstream>
@@ -21,7 +21,7 @@ namespace {
 
 constexpr const char* kPrice = "berth.dev/price";
 
-// The ready profile of deploy/config, as `berth run --config` takes it.
+// A ready profile from deploy/config, as `berth run --config` reads it.
 Profiles ReadyProfile(const std::string& name) {
   std::ifstream file(testing::SourcePath("deploy/config/" + std::string(name) + ".yaml"));
   std::stringstream text;
@@ -85,7 +85,7 @@ TEST(KnownFaultsTest, NodesWithoutAPriceAreUsedWhenTheOthersAreFull) {
   EXPECT_EQ(h.Take(), (Lines{"bind p to priced", "bind q to without"}));
 }
 
-// Text as the API server sends it: each of these is two and a half CPUs, or one of them.
+// CPU quantities in every unit, as the API server sends them: each request is 2.5 CPUs, and the node has room for two.
 TEST(KnownFaultsTest, EveryUnitOfCpuIsCounted) {
   const auto pod = [](const std::string& name, const std::string& cpu) {
     auto decoded =
@@ -114,7 +114,7 @@ TEST(KnownFaultsTest, EveryUnitOfCpuIsCounted) {
   }
 }
 
-// The second pod comes before the first one's binding has been answered, or has failed.
+// The second pod arrives before the first one's binding is answered, or fails.
 TEST(KnownFaultsTest, TwoPodsNeverGetTheSameSlot) {
   Harness h;
   h.Set(testing::MakeNode("a").Allocatable("cpu", "1"));
@@ -125,7 +125,7 @@ TEST(KnownFaultsTest, TwoPodsNeverGetTheSameSlot) {
   ASSERT_GE(lines.size(), 2U);
   EXPECT_EQ(lines[0], "bind p to a");
   EXPECT_TRUE(lines[1].starts_with("status q Unschedulable: 0/1 nodes are available: 1 Insufficient cpu.")) << lines[1];
-  h.LoseAnswer();  // It may have taken effect: the room stays taken.
+  h.LoseAnswer();  // the binding may have taken effect, so that the room stays taken
   h.Run(30s);
   for (const std::string& line : h.Take()) EXPECT_FALSE(line.starts_with("bind q")) << line;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Extension points from PreScore on, each by a small plugin: what it brings about, in which order the profile's plugins
-// are asked, and what comes of one that fails. The earlier ones are in extension_points_test.cc.
+// Extension points from PreScore on, each with a small plugin: its effect, the order in which the profile's plugins are
+// called, and what happens after a failure. extension_points_test.cc has the earlier ones.
 #include <algorithm>
 #include <set>
 
@@ -30,7 +30,7 @@ struct Crowd final : framework::StateData {
   std::int64_t most = 0;
 };
 
-// Prefers nodes with few pods. PreScore looks at all feasible nodes once, Score at one, NormalizeScore at all scores.
+// Prefers nodes with few pods. PreScore sees all feasible nodes, Score one node, NormalizeScore all scores.
 class FewPods final : public framework::PreScorePlugin, public framework::ScorePlugin {
  public:
   FewPods(const char* name, Handle&, Lines* calls) : name_(name), calls_(*calls) {}
@@ -104,7 +104,7 @@ TEST_F(ScoreTest, WeightsDecideBetweenPlugins) {
     (*other_)->score = [](const NodeInfo& info, Status&) -> std::int64_t { return info.name() == "a" ? 100 : 0; };
     h().Set(MakePod("p"));
     EXPECT_EQ(RunAndTake(), Lines{test.want});
-    // Each plugin scores all nodes before the next one does, in the profile's order.
+    // Each plugin scores all nodes before the next plugin does, in the profile's order.
     EXPECT_EQ(calls_[0], "FewPods.PreScore of 3");
     EXPECT_EQ(calls_[1], "Other.PreScore of 3");
     EXPECT_EQ(calls_[2], "FewPods.Score a");
@@ -185,9 +185,9 @@ TEST_F(ScoreTest, OneThatFails) {
 
 // --- Reserve, Permit, PreBind, Bind, PostBind: a rehearsal room ---
 
-// Bands rehearse in a room, a node, together. Reserve takes a chair of the room's three; Permit lets a band begin when
-// as many of its pods as its label `members` says have a chair; PreBind writes down who is there, Bind takes pods of
-// the label `by-courier`, PostBind sends a postcard.
+// The example of these tests: bands rehearse together in a room, which is a node. Reserve takes one of the room's three
+// chairs. Permit lets a band begin once the number of its pods in its label `members` have a chair. PreBind writes down
+// who is there. Bind handles pods with the label `by-courier`. PostBind sends a postcard.
 class Rehearsal final : public framework::ReservePlugin,
                         public framework::PermitPlugin,
                         public framework::PreBindPlugin,
@@ -265,11 +265,11 @@ class RehearsalTest : public ExtensionPointTest {
   RehearsalTest() {
     room_ = Register<Rehearsal>("Room", &calls_);
     second_ = Register<Rehearsal>("Second", &calls_);
-    // What else has these points would have its say in the profile's order, too.
+    // Other plugins with these points would run as well, in the profile's order.
     Begin();
   }
   void Begin() {
-    // DefaultBinder takes every pod it is asked about: who wants to be asked is before it.
+    // DefaultBinder binds every pod it is asked about, so that other Bind plugins must come before it.
     Start({"-", "PrioritySort", "Room", "Second", "DefaultBinder"});
     Nodes({"a"});
     calls_.clear();
@@ -281,7 +281,7 @@ class RehearsalTest : public ExtensionPointTest {
 TEST_F(RehearsalTest, AllPointsInTheirOrder) {
   h().Set(MakePod("p").Label("on-the-list", "yes"));
   EXPECT_EQ(RunAndTake(), (Lines{"status p nominates a", "patch list"}));
-  h().Answer();  // of Room's list
+  h().Answer();  // to Room's PreBind write
   EXPECT_EQ(RunAndTake(), Lines{"patch list"});
   h().Answer();
   EXPECT_EQ(RunAndTake(), Lines{"bind p to a"});
@@ -292,7 +292,7 @@ TEST_F(RehearsalTest, AllPointsInTheirOrder) {
                    "Second.PreBind p", "Room.Bind p", "Second.Bind p", "Room.PostBind p", "Second.PostBind p"}));
 }
 
-// Has PreBind, and says nothing of when it is needed.
+// Has PreBind, but no PreBindPreFlight.
 class OnlyPreBind final : public framework::PreBindPlugin {
  public:
   OnlyPreBind(const char*, Handle&, Lines* calls) : calls_(*calls) {}
@@ -329,7 +329,8 @@ TEST_F(RehearsalTest, UnreserveGoesBackwardsThroughAllOfThem) {
     SCOPED_TRACE(test.name);
     Begin();
     (*room_)->reserve = test.says;
-    // Also in the plugin that failed, and in one that was not reached; what Unreserve throws hinders nobody.
+    // Unreserve is called for the plugin that failed and for one that was not reached; an exception in Unreserve is
+    // harmless.
     (*second_)->unreserve = [] { throw std::runtime_error("no matter"); };
     h().Set(MakePod("p"));
     EXPECT_EQ(RunAndTake(), Failed("p", "SchedulerError", "running Reserve plugin \"Room\": " + test.message));
@@ -348,7 +349,7 @@ TEST_F(RehearsalTest, PermitWaitsUntilAllAreThere) {
   DeliverDecisions();
   Lines lines = h().Take();
   std::sort(lines.begin(), lines.end());
-  // The second instance knows the same rule: who came first waits for its word as well, and has it.
+  // The second instance has the same rule: the pods that came first wait for its permission too, and get it.
   EXPECT_EQ(lines, (Lines{"bind p1 to a", "bind p2 to a", "bind p3 to a"}));
 }
 
@@ -456,7 +457,7 @@ TEST_F(RehearsalTest, AnEmptyOperationIsDone) {
 }
 
 TEST_F(RehearsalTest, APreBindThatNeverEndsHoldsUpNobody) {
-  // It asks again and again without waiting for anything.
+  // Continues forever without waiting.
   struct Again {
     static Operation Do() {
       return Operation::After(Duration{-1}, [](const StepResult&) { return Do(); });

@@ -75,7 +75,7 @@ TEST_F(NamedPodGroupTest, TheLargestCountOfMembersHolds) {
   h_.Set(Member("a", "2"));
   h_.Set(Member("b", "3"));
   EXPECT_FALSE((h_.Cycle(), h_.is_ready));
-  // The one that wanted three has changed its mind: two are there.
+  // The member that wanted three now wants two, and two are there.
   h_.Set(Member("b", "2"));
   EXPECT_EQ(h_.Cycle().bound.size(), 2u);
 }
@@ -133,7 +133,7 @@ TEST_F(NamedPodGroupTest, AGroupGoesWithItsLastPod) {
   EXPECT_EQ(h_.Cycle().bound, (Map{{"c", "n0"}})) << "nobody says any more that it takes two";
 }
 
-// The gate is off: berth knows no PodGroups of the API, and what a pod says of one counts for nothing.
+// The gate is off: berth ignores PodGroups of the API, and the pod group that a pod names.
 TEST_F(NamedPodGroupTest, PodGroupsOfTheApiStayOff) {
   h_.Set(MakePod("a").InGroup("no-such").Request("cpu", "1"));
   EXPECT_EQ(h_.Cycle().bound, (Map{{"a", "n0"}}));

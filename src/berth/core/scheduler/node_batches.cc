@@ -12,9 +12,9 @@ namespace berth::scheduler {
 
 namespace {
 
-constexpr std::size_t kPercentageMin = 5;      // that follows from the number of nodes
-constexpr std::size_t kPercentageMax = 50;     // the same
-constexpr std::size_t kNodesPerPercent = 125;  // one per cent less for each so many nodes
+constexpr std::size_t kPercentageMin = 5;      // lower bound of the adaptive percentage
+constexpr std::size_t kPercentageMax = 50;     // upper bound of the adaptive percentage
+constexpr std::size_t kNodesPerPercent = 125;  // the adaptive percentage falls by one for each of these steps
 
 }  // namespace
 
@@ -35,7 +35,7 @@ void NodeBatches::Begin(std::span<const framework::NodeIndex> feasible, std::spa
   std::iota(order.begin(), order.end(), std::size_t{0});
   if (feasible.size() > batch_size) {
     BERTH_CHECK(totals.size() == feasible.size(), totals.size(), feasible.size());
-    // Not the numbers by which the cycle chooses its node in the end.
+    // A different random sequence than the one that breaks the cycle's ties.
     Random random(~seed);
     for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.Below(i)]);
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return totals[a] > totals[b]; });

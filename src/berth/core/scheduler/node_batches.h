@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NodeBatches: the feasible nodes of a cycle in the batches in which extenders are asked about them, the best ones
-// first (docs/plugins/extenders.md). A plain value; within turns only.
+// NodeBatches: splits the feasible nodes of a cycle into the batches about which extenders are asked, best nodes first
+// (docs/plugins/extenders.md). A plain value; within turns only.
 #pragma once
 
 #include <cstddef>
@@ -13,26 +13,27 @@
 
 namespace berth::scheduler {
 
-// No batch is smaller, unless there are fewer feasible nodes.
+// Smallest batch, unless fewer nodes are feasible.
 inline constexpr std::size_t kNodeBatchMin = 100;
 
-// How many feasible nodes are looked for among so many: upstream's numFeasibleNodesToFind (pkg/scheduler/
-// schedule_one.go, v1.36.3). `percentage` is percentageOfNodesToScore: 0 to 100, and 0 stands for 50 less one for each
-// 125 nodes, and 5 at least.
+// The number of feasible nodes to look for in a cluster of this size: upstream's numFeasibleNodesToFind
+// (pkg/scheduler/schedule_one.go, v1.36.3). `percentage` is percentageOfNodesToScore, 0 to 100. 0 stands for 50 minus
+// one for each 125 nodes, but at least 5.
 std::size_t FeasibleNodesToFind(std::size_t node_count, std::int32_t percentage);
 
 class NodeBatches {
  public:
-  // The nodes are those of `feasible`, a batch has so many. Where they are more than that, `totals` has the score of
-  // each, and the best go first; `seed` decides among equals. Else they are in the order of `feasible`.
+  // Splits the nodes `feasible` into batches of `batch_size`. If there is more than one batch, `totals` has the score
+  // of each node, batches begin with the best, and `seed` breaks ties. If there is one, it keeps the order of
+  // `feasible`.
   void Begin(std::span<const framework::NodeIndex> feasible, std::span<const std::int64_t> totals,
              const framework::NodeTable& nodes, std::size_t batch_size, std::uint64_t seed);
 
-  // The names of the next batch, without nodes that have gone since; empty when there are none left.
+  // The names of the next batch, without nodes that were deleted since Begin(). Empty: no nodes are left.
   std::vector<std::string> Take(const framework::NodeTable& nodes);
 
  private:
-  std::vector<std::string> names_;  // in the order in which they are asked about
+  std::vector<std::string> names_;  // in batch order
   std::size_t taken_count_ = 0;
   std::size_t batch_size_ = 0;
 };

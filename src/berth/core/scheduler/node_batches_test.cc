@@ -15,7 +15,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-// What numFeasibleNodesToFind of kube-scheduler 1.36.3 answers.
+// Results of numFeasibleNodesToFind in kube-scheduler 1.36.3.
 TEST(FeasibleNodesToFindTest, Table) {
   const struct {
     std::size_t node_count;

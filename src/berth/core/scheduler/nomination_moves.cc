@@ -8,7 +8,8 @@
 namespace berth::scheduler {
 
 void MoveForNomination(CoreState& state, const framework::PodInfo& pod, std::string_view node_name) {
-  // Plugins' hints read the nomination from the object, which may not have it: the API server is told later, if at all.
+  // Plugins' hints read the nomination from the pod object, which may lack it: the API server learns of it later, if at
+  // all.
   auto nominated = std::make_shared<framework::PodInfo>(pod);
   nominated->node_name.clear();
   nominated->nominated_node_name = node_name;

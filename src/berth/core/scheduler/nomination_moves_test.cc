@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Through the whole core: the API server never tells of the nominations here, as if their writes were still under way.
+// Nomination moves through a whole core. The API server never shows the nominations here, as if their writes were still
+// under way.
 #include "berth/core/scheduler/nomination_moves.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +18,7 @@ using testing::MakePod;
 
 const testing::PodBuilder kVictim = MakePod("v").Request("cpu", "3").Node("a");
 const testing::PodBuilder kPreemptor = MakePod("p").Request("cpu", "4").Priority(10);
-// Fits on "a" beside the victim, but for the room that is kept for the preemptor.
+// Fits on "a" beside the victim, except for the room kept for the preemptor.
 const testing::PodBuilder kOther = MakePod("other").Request("cpu", "1").Request("memory", "1Gi");
 
 bool IsBound(const Lines& lines) { return std::find(lines.begin(), lines.end(), "bind other to a") != lines.end(); }
@@ -40,7 +41,8 @@ TEST(NominationMoves, PodsThatWaitForTheRoomTryAgainWhenTheNominationEnds) {
          h.Set(testing::PodBuilder(kPreemptor).Node("b"));
        }},
       {"it is deleted", [](Harness& h) { h.Remove(kPreemptor); }},
-      // It backs off for longer than the other pod, which therefore tries first, and finds the room still kept.
+      // The preemptor backs off for longer than the other pod, which therefore tries first and finds the room still
+      // kept.
       {"nobody is left that it may preempt",
        [](Harness& h) {
          h.Remove(kVictim);

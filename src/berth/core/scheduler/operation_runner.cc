@@ -9,7 +9,7 @@ namespace berth::scheduler {
 
 namespace {
 
-// What a plugin asks for beside this is a slip: a delay that time cannot be added to, or that ends before it begins.
+// Longer delays are cut, because adding them to a time could overflow; negative ones become 0.
 constexpr Duration kDelayMax = std::chrono::hours(24);
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations of several steps, in a binding cycle and beside it; what plugins do through their handle; the objects they
-// read.
+// Operations of several steps, in a binding cycle and in the background; what plugins do through their handle; the
+// objects that they read.
 #include <gtest/gtest.h>
 
 #include "berth/core/scheduler/scheduler_testing.h"
@@ -29,7 +29,7 @@ class OperationsTest : public ::testing::Test {
     harness_->Run();
     return *harness_;
   }
-  // PreBind does this.
+  // Adds a plugin X whose PreBind returns this operation.
   void PreBind(std::function<Operation()> make) {
     Enable(*profiles_.front(), std::make_shared<Actor>("X", calls_)).pre_bind =
         [make = std::move(make)](const PodInfo&) { return make(); };
@@ -65,7 +65,7 @@ TEST_F(OperationsTest, TheFirstFailureEndsTheWritesOfAStep) {
   h.Answer();
   EXPECT_EQ(h.Take(), Lines{"patch two"});
   h.Answer(Error{ErrorCode::kConflict, "changed"});
-  // What follows decides what the failure means.
+  // The continuation decides what the failure means.
   EXPECT_EQ(seen_, Lines{"changed"});
   EXPECT_EQ(h.Take(), Lines{"bind p to a"});
 }
@@ -155,9 +155,9 @@ TEST_F(OperationsTest, BindingsAreCancelledBeforeTheyArePosted) {
   EXPECT_EQ(h.core.cache().assumed_count(), 0u);
   EXPECT_EQ(h.Take().back(),
             "Warning FailedScheduling p: running PreBind plugin \"X\": preempted by DefaultPreemption");
-  h.Answer();  // too late
+  h.Answer();  // an answer that comes too late
   EXPECT_TRUE(seen_.empty());
-  h.Run(2s);  // it was not refused: nothing has to happen before it is tried again
+  h.Run(2s);  // a pod that met an error needs no event to be tried again
   EXPECT_EQ(h.core.binding_count(), 1u);
 }
 
@@ -191,7 +191,7 @@ TEST_F(OperationsTest, NominationsAreSeenAndCleared) {
   EXPECT_TRUE(h.handle->NominatedPods("a").empty());
 }
 
-// Refuses every pod until an object of one name is there, and wants to hear of its kind.
+// Refuses every pod until an object of this name exists, and registers for events of its kind.
 class WantsClass final : public framework::FilterPlugin,
                          public framework::EnqueueExtensions,
                          public framework::ObjectReader {
@@ -239,7 +239,7 @@ TEST_F(OperationsTest, ObjectsReachPluginsAndWakePods) {
   EXPECT_NE(place(), queue::Place::kUnschedulable);
   h.core.Handle(ObjectGone{framework::ObjectKind::kStorageClass, "fast"}, h.now);
   EXPECT_EQ(h.handle->objects().Of<api::StorageClass>().size(), 1u);
-  h.core.Handle(ObjectGone{framework::ObjectKind::kStorageClass, "fast"}, h.now);  // twice: harmless
+  h.core.Handle(ObjectGone{framework::ObjectKind::kStorageClass, "fast"}, h.now);  // a second deletion is harmless
 }
 
 }  // namespace

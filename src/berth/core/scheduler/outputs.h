@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Outputs: what is to be done outside, in the order in which it was decided, and the numbers of the operations. An
-// outcome comes back under the number of its operation. Within turns only; carries nothing out.
+// Outputs: the outputs of this turn in order of decision, and the source of operation numbers. An outcome comes back
+// under the number of its operation. Within turns only; it carries nothing out.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@ class Outputs {
  public:
   // Numbers ascend and are never used twice.
   std::uint64_t NewOperation() { return next_operation_++; }
-  // What NewOperation() returns next.
+  // The number that NewOperation() returns next.
   std::uint64_t next_operation() const { return next_operation_; }
 
   template <typename ApiWrite>
   void AddWrite(std::uint64_t operation, ApiWrite&& write) {
     outputs_.emplace_back(std::in_place_type<Write>, operation, std::forward<ApiWrite>(write), adds_sequels_);
   }
-  // Writes that are added from now on are sequels, or are not.
+  // Sets whether writes added from now on are sequels (Write::is_sequel).
   void SetAddsSequels(bool adds_sequels) { adds_sequels_ = adds_sequels; }
   void AddWork(std::uint64_t operation, framework::Operation::Work&& work) {
     outputs_.emplace_back(std::in_place_type<Work>, operation, std::move(work));
@@ -34,7 +34,7 @@ class Outputs {
                 std::string action, std::string note);
   void AddQuestion(AskExtender&& question) { outputs_.emplace_back(std::move(question)); }
 
-  // Hands all over; `outputs` gives its memory in return.
+  // Swaps the outputs into `outputs`, whose memory is reused.
   void TakeInto(std::vector<Output>& outputs) {
     outputs.clear();
     outputs.swap(outputs_);
@@ -46,7 +46,7 @@ class Outputs {
   bool adds_sequels_ = false;
 };
 
-// The pod as a write or a question names it.
+// Identifies the pod in a write or a request.
 inline framework::PodRef RefOf(const framework::PodInfo& pod) {
   return {pod.namespace_name(), pod.name, pod.uid, pod.resource_version};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// OutsideRequest: a source of data from outside that a plugin wants to be told of. A plain value.
+// OutsideRequest: a source of outside data that a plugin reads. A plain value.
 #pragma once
 
 #include <string>

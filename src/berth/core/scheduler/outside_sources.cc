@@ -34,7 +34,7 @@ framework::OutsideChange OutsideSources::TellPlugin(const OutsideDone& input) {
   const framework::Status told =
       runtime::GuardedCall([&] { change = reader.plugin->OnOutsideData(reader.source, input.data, state_.WallNow()); });
   if (!told.IsSuccess()) {
-    // What it threw over may have changed its mind about any node.
+    // The plugin threw, so that its verdict about any node may have changed.
     change.all_nodes = true;
     log::Warning("scheduler", "A plugin fails over data from outside",
                  {{"plugin", requests_[input.source].plugin}, {"error", told.Message()}});

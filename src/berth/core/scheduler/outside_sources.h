@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// OutsideSources: which plugins want to be told what from outside the cluster's objects, and what an answer changes.
-// Within turns only. It asks nobody: the shell polls the sources and brings each answer as an OutsideDone.
+// OutsideSources: which plugins read which sources of outside data, and what an answer changes. Within turns only. It
+// sends no requests: the shell polls the sources and brings each answer as an OutsideDone.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +18,9 @@ class OutsideSources {
   // Asks all plugins for their sources. `state` must outlive it.
   explicit OutsideSources(CoreState& state);
 
-  // The answer to the request i is OutsideDone{i, ...}.
+  // OutsideDone::source is an index into these.
   const std::vector<OutsideRequest>& requests() const { return requests_; }
-  // Each source has answered, or has failed, once.
+  // Whether each source has answered, or has failed, at least once.
   bool HaveAllAnswered() const { return unanswered_count_ == 0; }
 
   void TakeAnswer(OutsideDone&& input);
@@ -28,7 +28,7 @@ class OutsideSources {
  private:
   struct Reader {
     framework::OutsideDataReader* plugin = nullptr;
-    std::size_t source = 0;  // which of the plugin's own
+    std::size_t source = 0;  // index into the plugin's own sources
     bool has_answer = false;
   };
   framework::OutsideChange TellPlugin(const OutsideDone& input);

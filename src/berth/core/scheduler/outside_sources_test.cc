@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data from outside: a plugin's sources, what an answer makes of kept verdicts, and who is tried again.
+// Outside data: a plugin's sources, the effect of an answer on kept verdicts, and which pods are tried again.
 #include <map>
 #include <memory>
 #include <string>
@@ -18,10 +18,10 @@ using framework::PodInfo;
 using framework::Status;
 
 struct Closed final : framework::OutsideData {
-  std::string node;  // the only closed one
+  std::string node;  // the only refused node
 };
 
-// Refuses one node, named from outside, and counts how often it is asked about which.
+// Refuses one node, which outside data names, and counts the calls per node.
 class Gate final : public framework::FilterPlugin,
                    public framework::OutsideDataReader,
                    public framework::EnqueueExtensions,
@@ -92,7 +92,7 @@ class OutsideTest : public ::testing::Test {
   std::unique_ptr<Harness> harness;
 };
 
-// What they compare with times that others wrote is the time of day; what waits in the core does not go by it.
+// Plugins compare times written by others with the time of day. Waits in the core do not depend on it.
 TEST_F(OutsideTest, PluginsAreToldTheTimeOfDay) {
   const Duration ahead = -std::chrono::hours(1);
   harness->core.SetWallAhead(ahead);
@@ -125,7 +125,7 @@ TEST_F(OutsideTest, AnAnswerDropsTheVerdictsOfItsNodesAndNoOthers) {
   for (const char* name : {"a", "b", "c"}) harness->Set(testing::MakeNode(name));
   harness->Set(testing::MakePod("p1"));
   harness->Set(testing::MakePod("p2"));
-  harness->Run();  // the second pod of the class: verdicts are kept
+  harness->Run();  // the second pod of the class: its verdicts are kept
   gate->asked.clear();
   Say("b");
   harness->Set(testing::MakePod("p3"));
@@ -133,7 +133,7 @@ TEST_F(OutsideTest, AnAnswerDropsTheVerdictsOfItsNodesAndNoOthers) {
   EXPECT_GE(gate->asked["b"], 1);
   harness->Set(testing::MakePod("p4"));
   gate->asked.clear();
-  Say("b");  // nothing new
+  Say("b");  // the same answer again
   harness->Run();
   EXPECT_EQ(gate->asked["b"], 0);
 }

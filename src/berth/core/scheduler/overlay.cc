@@ -18,7 +18,7 @@ using framework::Status;
 
 namespace {
 
-// Their members are counted outside of the store.
+// The members of pod groups are counted outside of the object store.
 bool IsGroup(framework::ObjectKind kind) {
   return kind == framework::ObjectKind::kPodGroup || kind == framework::ObjectKind::kCompositePodGroup;
 }

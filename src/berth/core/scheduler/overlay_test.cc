@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions of the form "what if": what is asked on an overlay is answered as a core would that is really like that,
-// and nothing of it is left when it is taken back.
+// "What if" questions: an overlay answers as a core with these changes would, and undoing the changes leaves nothing
+// behind.
 #include "berth/core/scheduler/overlay.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ using testing::MakeNode;
 using testing::MakePod;
 using Detail = Overlay::Detail;
 
-// What is said of each node, and the best ones.
+// The verdict of each node, and the best nodes.
 std::string Said(Overlay& overlay, const testing::PodBuilder& pod) {
   const framework::PodInfoPtr info = overlay.MakePod(pod.Build());
   const auto [evaluator, outcome] = overlay.Evaluate(info, Detail::kAll);
@@ -151,8 +151,8 @@ TEST(OverlayTest, PreemptionIsReportedAndNobodyEvicted) {
   EXPECT_EQ(h.Take(), Lines{});
 }
 
-// Equal nodes are chosen among by chance, and in an order that is kept from pod to pod: it must not show that somebody
-// has asked.
+// The choice among equal nodes depends on chance and on an order kept from pod to pod: questions must not change
+// either.
 TEST(OverlayTest, WhichOfEqualNodesAPodGetsDoesNotFollowFromQuestions) {
   const auto nodes_of_pods = [](bool is_asked) {
     Harness h;
@@ -167,7 +167,7 @@ TEST(OverlayTest, WhichOfEqualNodesAPodGetsDoesNotFollowFromQuestions) {
         (void)overlay->Evaluate(overlay->MakePod(MakePod("asked").Request("cpu", "10m").Build()), Detail::kAll);
         overlay->UndoTo(0);
       }
-      // In an order that is not that of the rows.
+      // Pods in an order that is not that of the rows.
       for (const char* name : {"e", "b", "f", "a", "d", "c"})
         h.Set(MakePod(name + suffix).Request("cpu", "10m").Node(name));
       h.Set(MakePod("ours" + suffix).Request("cpu", "10m"));
@@ -180,7 +180,7 @@ TEST(OverlayTest, WhichOfEqualNodesAPodGetsDoesNotFollowFromQuestions) {
   EXPECT_EQ(nodes_of_pods(false), nodes_of_pods(true));
 }
 
-// Makes room at once, as an author's plugin may.
+// Makes room at once, which an author's plugin may do.
 class Meddler final : public framework::PostFilterPlugin {
  public:
   explicit Meddler(Lines& calls) : calls_(calls) {}
@@ -217,8 +217,8 @@ TEST(OverlayTest, APluginThatWouldActAtOnceIsNotAsked) {
 
 class OverlayProperty : public ::testing::TestWithParam<std::uint64_t> {};
 
-// Random changes on an overlay over a random cluster: each time it says what a core says to which the same happened,
-// and what it said at first when they are taken back.
+// Random changes on an overlay over a random cluster. Each answer must be that of a core with the same changes, and
+// after undoing them the first answer must return.
 TEST_P(OverlayProperty, SaysWhatARealClusterWould) {
   Dice dice(GetParam());
   Harness h;

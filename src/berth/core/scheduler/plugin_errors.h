@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the failure of a plugin is told: in kube-scheduler's words to whoever reads the pod, in the log where nobody
-// waits for it. Pure but for the log.
+// Words for the failure of a plugin: kube-scheduler's where the pod shows it, a log line where nobody waits for it.
+// Pure except for the log.
 #pragma once
 
 #include <string>
@@ -17,20 +17,21 @@ namespace berth::scheduler {
 // Go's wrapping of a plugin's failure: `running PreBind plugin "X": ...`.
 std::string RunningPlugin(std::string_view point, std::string_view plugin, std::string_view message);
 
-// A refusal with the plugin's name, an error with the place where it happened.
+// Adds the plugin's name to a refusal, and plugin and extension point to an error.
 framework::Status NamedFailure(std::string_view point, std::string_view plugin, const framework::Status& status);
 
-// In kube-scheduler's words, which leave out "plugin" here. A refusal is none of what the point allows.
+// For PreBindPreFlight, in kube-scheduler's words, which leave out "plugin" here. The point does not allow refusals, so
+// that one becomes an error.
 framework::Status PreFlightFailure(std::string_view plugin, const framework::Status& status);
 
-// Of a point whose failure changes nothing for the pod.
+// Logs a failure at a point whose failures change nothing for the pod.
 void LogFailure(std::string_view point, std::string_view plugin, const framework::PodInfo& pod,
                 const framework::Status& failed);
 
 void LogSetUpFailure(std::string_view plugin, std::string_view what, const framework::Status& failed);
 
-// Asks a plugin, while the scheduler is made, for what stays the same. One that throws has none of it, and that is
-// logged.
+// Calls a plugin once while the scheduler is made. If it throws, the exception is logged and the plugin counts as
+// having no answer.
 template <typename Call>
 void AskOnce(const framework::Plugin& plugin, std::string_view what, Call&& call) {
   const framework::Status failed = framework::GuardedCall(std::forward<Call>(call));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PodChoice: which pods are a scheduler's own, beside spec.schedulerName. Pure functions on values.
+// PodChoice: which pods belong to this scheduler, beside spec.schedulerName. Pure functions on values.
 #pragma once
 
 #include <functional>
@@ -15,14 +15,15 @@ namespace berth::scheduler {
 inline constexpr std::string_view kSchedulerNameAnnotation = "scheduler.alpha.kubernetes.io/name";
 
 struct PodChoice {
-  // A pod whose spec names no scheduler, or the default one, belongs to the scheduler that its annotation names. API
-  // servers of today fill in the default one where a pod names none, so that the two cannot be told apart.
+  // Whether a pod whose spec names no scheduler, or the default one, belongs to the scheduler named by its annotation.
+  // The two cannot be told apart, because the API server fills in the default name.
   bool by_annotation = false;
-  // Pending pods of other namespaces are left alone; empty: every namespace is served. Pods that are on nodes count
-  // wherever they come from.
+  // Pending pods of other namespaces are ignored; empty: all namespaces are served. Pods on nodes count whatever their
+  // namespace.
   std::set<std::string, std::less<>> namespaces;
 
-  // Uids of pods that an earlier failure of ours is laid to: they are not scheduled, and told so.
+  // Uids of pods that were being decided when an earlier process failed a check. They are not scheduled, and their
+  // condition says so.
   std::set<std::string, std::less<>> set_aside{};
 
   bool Serves(std::string_view namespace_name) const {
@@ -30,7 +31,7 @@ struct PodChoice {
   }
 };
 
-// The scheduler that the pod's annotation names, where that is what counts for it; empty: spec.schedulerName counts.
+// The scheduler named by the pod's annotation, if the annotation applies; empty: spec.schedulerName applies.
 std::string_view AnnotatedScheduler(const PodChoice& choice, const api::Pod& pod);
 
 }  // namespace berth::scheduler

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which pods a scheduler takes as its own, and what is left of them when it has nothing more to do.
+// Which pods a scheduler takes as its own, and which of them are unbound when it is idle.
 #include <memory>
 #include <optional>
 #include <string>
@@ -88,7 +88,7 @@ TEST(PodChoiceTest, EveryNamespaceIsServedUnlessSomeAreListed) {
   EXPECT_EQ(bound({.by_annotation = false, .namespaces = {"team-a", "team-c"}}), (Lines{"bind p-team-a to a"}));
 }
 
-// After a failure that was laid to it.
+// The pod was being decided when an earlier process failed a check.
 TEST(PodChoiceTest, APodThatIsSetAsideIsToldSoOnceAndHoldsUpNobody) {
   Harness h(DefaultProfiles(), With({.by_annotation = false, .namespaces = {}, .set_aside = {"uid-p"}}));
   h.Set(testing::MakeNode("a"));

@@ -25,7 +25,7 @@ bool MayPass(const Error& error) {
     case ErrorCode::kUnavailable:
     case ErrorCode::kTimeout:
     case ErrorCode::kConflict:
-    // An API server that has just started forbids what it has not read the rules for yet.
+    // An API server that has just started forbids requests until it has read its rules.
     case ErrorCode::kForbidden:
     case ErrorCode::kUnauthorized:
     case ErrorCode::kTooManyRequests: return true;
@@ -37,7 +37,7 @@ bool MayPass(const Error& error) {
 
 void PodGroupConditions::Set(const PodGroupKey& group, bool is_scheduled, const std::string& reason,
                              const std::string& message) {
-  // The API server has no object for it: its pods' conditions say the same.
+  // A named group has no API object; the conditions of its pods have the same message.
   if (framework::IsNamedPodGroup(group.name)) return;
   const api::PodGroup* const object = state_.pod_groups->FindPodGroup(group);
   if (object == nullptr) return;
@@ -58,10 +58,10 @@ void PodGroupConditions::Set(const PodGroupKey& group, bool is_scheduled, const 
                                 {"observedGeneration", object->metadata.generation},
                                 {"reason", reason},
                                 {"message", message}};
-  // Merged by type: without a time, the one that is there stays.
+  // Strategic merge by type keeps the old transition time if none is given.
   if (old == nullptr || old->status != status) condition["lastTransitionTime"] = FormatRfc3339(state_.WallNow());
   codec::json::object body{{"status", codec::json::object{{"conditions", codec::json::array{std::move(condition)}}}}};
-  // The uid keeps the write from a later group of the same name.
+  // The uid protects a later group of the same name from this write.
   if (!object->metadata.uid.empty()) body["metadata"] = codec::json::object{{"uid", object->metadata.uid}};
   if (!told.under_way.empty()) {
     told.next = said;

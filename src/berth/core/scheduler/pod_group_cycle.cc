@@ -47,12 +47,12 @@ instruments::GroupResult ResultOf(const GroupVerdict& verdict, bool is_waiting) 
   return kError;
 }
 
-// While it lives, the members of a group are nominated for no node: those of one cycle keep no room free from each
-// other. Upstream knows no more than the name of a nominated pod that is in flight, and so neither its priority nor
-// what it asks for.
+// While this object lives, the group's members are not nominated, so that members of one cycle do not keep room from
+// each other. Upstream has the same effect: of a nominated pod that is in flight it knows only the name, not the
+// priority or the requests.
 class WithoutNominations {
  public:
-  // Both must outlive it.
+  // `nominator` and `members` must outlive it.
   WithoutNominations(queue::Nominator& nominator, std::span<GroupMember> members)
       : nominator_(nominator), members_(members) {
     for (GroupMember& member : members) {
@@ -60,7 +60,7 @@ class WithoutNominations {
       nominator.DeleteNominated(member.queued.pod->uid);
     }
   }
-  // Those of placed members as well: whoever ends them tells the pods that wait for the room.
+  // Restores the nominations, including those of placed members: EndNomination() wakes the pods that wait for the room.
   ~WithoutNominations() {
     for (const GroupMember& member : members_) {
       if (!member.nominated_before.empty()) nominator_.AddNominatedPod(member.queued.pod, member.nominated_before);
@@ -74,7 +74,7 @@ class WithoutNominations {
   const std::span<GroupMember> members_;
 };
 
-// Members of one PodGroup together, in the order that they have.
+// Groups the members by PodGroup and keeps their order within each.
 void SortByLeaves(const std::vector<PodGroupKey>& leaves, std::vector<GroupMember>& members) {
   if (leaves.size() <= 1) return;
   std::map<PodGroupKey, std::size_t> ranks;
@@ -139,7 +139,7 @@ void PodGroupCycle::Run(Random& random) {
   state_.queue.EndGroup(is_tried_soon ? queue::PodGroupEnd::kRefusedForNow : end, state_.now);
 }
 
-// Asks the PodGroupPostFilter plugins about a group that was refused, and adds what they say to the verdicts.
+// Asks the PodGroupPostFilter plugins to make room for a refused group, and adds their reasons to the verdicts.
 PodGroupCycle::Room PodGroupCycle::MakeRoom(Profile& profile, Random& random, const queue::QueuedPodGroup& group,
                                             std::span<GroupMember> members, PodGroupVerdicts& verdicts) {
   if (verdicts.root().result != GroupVerdict::Result::kRefused) return {};
@@ -149,13 +149,14 @@ PodGroupCycle::Room PodGroupCycle::MakeRoom(Profile& profile, Random& random, co
   return room;
 }
 
-// The code is that which the extension point ends with.
+// The returned code is that of the extension point, for the metrics.
 PodGroupCycle::Room PodGroupCycle::AskForRoom(Profile& profile, Random& random, const queue::QueuedPodGroup& group,
                                               std::span<GroupMember> members, PodGroupVerdicts& verdicts) {
   using framework::Code;
   Room room;
   std::vector<std::string> reasons;
-  bool is_open = true;  // for the next plugin; those of last resort are behind all others
+  // Whether the next plugin is asked; plugins of last resort come last and have a rule of their own.
+  bool is_open = true;
   for (const framework::PodGroupPostFilterPlugin* plugin : profile.plugins->pod_group_post_filter) {
     if (plugin->IsLastResort() ? room.code == Code::kSuccess : !is_open) continue;
     const framework::PodGroupPostFilterResult result = Ask(*plugin, profile, random, group, members);
@@ -168,7 +169,7 @@ PodGroupCycle::Room PodGroupCycle::AskForRoom(Profile& profile, Random& random, 
       return {Code::kError};
     }
     is_open = room.code == Code::kUnschedulable;
-    // Whoever says the last word says it alone.
+    // A plugin with a final answer replaces the reasons of the others.
     if (!is_open) reasons.clear();
     if (has_helped && !result.message.empty()) reasons.push_back(result.message);
     for (const std::string& reason : result.status.reasons()) reasons.push_back(reason);
@@ -179,7 +180,7 @@ PodGroupCycle::Room PodGroupCycle::AskForRoom(Profile& profile, Random& random, 
   return room;
 }
 
-// Its answer; the members get the nominations that are in it.
+// Returns the plugin's answer after applying the nominations in it to the members.
 framework::PodGroupPostFilterResult PodGroupCycle::Ask(const framework::PodGroupPostFilterPlugin& plugin,
                                                        Profile& profile, Random& random,
                                                        const queue::QueuedPodGroup& group,
@@ -216,7 +217,7 @@ void PodGroupCycle::ObservePreemption(const PodGroupKey& root, const framework::
   if (result.toll) metrics.ObserveGroupToll(root.is_composite ? "compositepodgroup" : "podgroup", *result.toll);
 }
 
-// Why no cycle can be right for these pods: some of the group contradict each other, or the group. Empty: one can.
+// Why no cycle can succeed for these pods: members contradict each other, or their group. Empty: one can.
 std::string PodGroupCycle::WhyInvalid(const PodGroupKey& root, std::span<const GroupMember> members) const {
   const PodInfo& first = *members.front().queued.pod;
   const std::int32_t priority = framework::PriorityOf(*state_.pod_groups, root);
@@ -255,8 +256,8 @@ std::string PodGroupCycle::WhyInvalid(const PodGroupKey& root, std::span<const G
   return "";
 }
 
-// Why not now; empty: now. An extender's answer would have to be waited for, once for each member in turn, while the
-// rest of the group holds its room.
+// Why the group has to wait; empty: it does not. With extenders, each member would have to wait for a response in turn,
+// while the rest of the group holds its room.
 std::string PodGroupCycle::WhyLater(std::span<const GroupMember> members) {
   for (const GroupMember& member : members) {
     const PodInfo& pod = *member.queued.pod;
@@ -285,7 +286,7 @@ void PodGroupCycle::FailAll(std::vector<GroupMember>&& members, const std::strin
   }
 }
 
-// Members that there is nothing to decide about any more.
+// Drops members that need no decision any more.
 void PodGroupCycle::DropStale(const Profile& profile, std::vector<GroupMember>& members) {
   std::erase_if(members, [&](const GroupMember& member) {
     const PodInfo& pod = *member.queued.pod;
@@ -301,7 +302,7 @@ void PodGroupCycle::DropStale(const Profile& profile, std::vector<GroupMember>& 
   });
 }
 
-// `is_waiting`: for what came of making room.
+// `is_waiting`: the pod waits for the result of making room.
 void PodGroupCycle::Submit(Profile& profile, const PodGroupVerdicts& verdicts, bool is_waiting, GroupMember&& member) {
   using Result = GroupMember::Result;
   const PodGroupKey leaf = framework::GroupOf(*member.queued.pod);
@@ -329,14 +330,14 @@ void PodGroupCycle::Submit(Profile& profile, const PodGroupVerdicts& verdicts, b
   HandleSchedulingFailure(state_, profile, std::move(member.queued), std::move(failure));
 }
 
-// The member is assumed and reserved. Others of its group that wait at Permit may go on with it.
+// The member is assumed and reserved. Members of its group that wait at Permit may proceed with it.
 void PodGroupCycle::Bind(Profile& profile, GroupMember&& member) {
   const PodInfoPtr& assumed = member.assumed;
   EndNomination(state_, *assumed);
   state_.pod_groups->SetScheduled(assumed);
   const framework::Cycle cycle(state_.cache.nodes(), member.state, member.seed, state_.WallNow());
   PermitAnswers answers = RunPermit(state_, profile, cycle, *assumed, member.queued.is_sampled);
-  // Whatever the plugins behind the one that let them go say about this member.
+  // The group's waiting members proceed even if a later Permit plugin refuses this member.
   for (const auto& [uid, plugin] : state_.pod_groups->TakeAllowed()) bindings_.AllowPermitted(uid, plugin);
   if (!answers.refusal.IsSuccess()) {
     Unreserve(state_, profile, *assumed);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PodGroupCycle: one scheduling cycle of a pod group that the queue has handed out: all its waiting members are tried,
-// and bound, or none is. Of a composite group, those of each PodGroup within it. Within turns only.
+// PodGroupCycle: one scheduling cycle of a pod group that the queue has handed out. All its waiting members are tried;
+// all are bound, or none is. In a composite group this holds for each PodGroup within it. Within turns only.
 //
 //   TakePoppedGroup --> valid? --> members that are deleted or assumed are dropped --> PodGroupTrial
 //                         | no                                                           |
@@ -25,7 +25,7 @@ namespace berth::scheduler {
 
 class PodGroupCycle {
  public:
-  // All must outlive it.
+  // All arguments must outlive it.
   PodGroupCycle(CoreState& state, BindingStarter& bindings, PodGroupConditions& conditions)
       : state_(state), bindings_(bindings), conditions_(conditions) {}
 
@@ -37,7 +37,7 @@ class PodGroupCycle {
   std::string WhyLater(std::span<const GroupMember> members);
   void FailAll(std::vector<GroupMember>&& members, const std::string& why);
   void DropStale(const Profile& profile, std::vector<GroupMember>& members);
-  // What the PodGroupPostFilter plugins came to.
+  // The outcome of the PodGroupPostFilter plugins.
   struct Room {
     framework::Code code = framework::Code::kUnschedulable;  // kSuccess: the group waits for what a plugin has begun
     bool is_tried_soon = false;

@@ -14,11 +14,11 @@ using Strings = std::vector<std::string>;
 
 class PodGroupCycleTest : public ::testing::Test {
  protected:
-  // Nodes of 4 CPUs each.
+  // Each node has 4 CPUs.
   void AddNodes(int count) {
     for (int i = 0; i < count; ++i) h_.Set(MakeNode("n" + std::to_string(i)));
   }
-  // A gang of five that one node has no room for; the write of its condition stays unanswered.
+  // A gang of five that does not fit on one node. The write of its condition stays unanswered.
   void RefuseGangAndHoldItsCondition() {
     AddNodes(1);
     h_.Set(Gang("g", 5));
@@ -40,7 +40,7 @@ TEST_F(PodGroupCycleTest, AGangIsBoundWhole) {
   const Written written = h_.Cycle();
   EXPECT_EQ(written.bound, (Map{{"g-0", "n0"}, {"g-1", "n0"}, {"g-2", "n0"}}));
   EXPECT_EQ(written.conditions, (Strings{"g True Scheduled: "}));
-  // The first two waited at Permit for the third, and said where.
+  // The first two waited at Permit for the third, and announced their node.
   EXPECT_EQ(written.nominated, (Map{{"g-0", "n0"}, {"g-1", "n0"}}));
   EXPECT_TRUE(h_.IsIdle() || h_.core.cache().assumed_count() == 3);
   EXPECT_EQ(h_.core.queue().Dump().size(), 0u);
@@ -50,7 +50,7 @@ TEST_F(PodGroupCycleTest, MembersThatWaitForOthersAreToldNothing) {
   AddNodes(1);
   h_.Set(Gang("g", 3));
   h_.AddMembers("g", 2);
-  h_.AddMembers("none", 1);  // there is no such group
+  h_.AddMembers("none", 1);  // no PodGroup of this name exists
   h_.core.Tick(h_.now);
   EXPECT_FALSE(h_.core.ScheduleOne(h_.now));
   EXPECT_EQ(h_.PodsIn(queue::Place::kGated), 3u);
@@ -70,7 +70,7 @@ TEST_F(PodGroupCycleTest, AGangThatDoesNotFitIsNotBoundInPart) {
   ASSERT_EQ(written.conditions.size(), 1u);
   EXPECT_EQ(written.conditions[0].find("g False Unschedulable: " + of_group), 0u);
   EXPECT_EQ(h_.core.cache().pod_count(), 0u) << "everything was taken back";
-  // It waits for its back-off, and not for an event; Pop does not take it before.
+  // The group waits for its back-off rather than an event, and Pop does not take it earlier.
   EXPECT_EQ(h_.PodsIn(queue::Place::kErrorBackoff), 5u);
   EXPECT_FALSE((h_.Cycle(), h_.is_ready));
   EXPECT_TRUE(h_.core.IsIdle()) << "it comes back only because something may have changed";
@@ -88,7 +88,7 @@ TEST_F(PodGroupCycleTest, MoreThanTheMinimumMayWait) {
   EXPECT_EQ(first.bound.size(), 4u);
   EXPECT_EQ(first.failed.size(), 1u);
   EXPECT_EQ(first.conditions, (Strings{"g True Scheduled: "}));
-  // What is left comes at once, and does not take the condition back.
+  // The remaining member is tried at once, and does not change the condition.
   EXPECT_EQ(h_.PodsIn(queue::Place::kActive), 1u);
   const Written second = h_.Cycle();
   EXPECT_TRUE(second.conditions.empty());
@@ -181,10 +181,10 @@ TEST_F(PodGroupCycleTest, TooFewPodsToEverFitAreNotTried) {
   AddNodes(1);
   h_.Set(Gang("g", 2));
   h_.AddMembers("g", 2);
-  h_.Remove(h_.Member("g", 0));  // after the gate was passed
+  h_.Remove(h_.Member("g", 0));  // after the gang had reached its size
   const Written written = h_.Cycle();
   EXPECT_TRUE(written.bound.empty());
-  // Upstream's DynamicResources does not find then what its PreFilter writes.
+  // As in upstream, DynamicResources does not find what its PreFilter writes.
   const std::string text = "error in \"DynamicResources\" PodGroupPostFilter plugins: not found";
   EXPECT_EQ(written.failed, (Map{{"g-1", "SchedulerError: " + text}}));
   ASSERT_EQ(written.conditions.size(), 1u);
@@ -237,7 +237,7 @@ TEST_F(PodGroupCycleTest, ALargeGroupWaitsLonger) {
     h_.now += 60s;
   }
   EXPECT_TRUE((h_.Cycle(), h_.is_ready));
-  // A single pod would come back after 10 seconds.
+  // A single pod would return after 10 seconds.
   h_.now += 15s;
   EXPECT_FALSE((h_.Cycle(), h_.is_ready));
   h_.now += 30s;
@@ -267,7 +267,7 @@ TEST_F(PodGroupCycleTest, AConditionIsNotWrittenAgainWhileItIsUnderWay) {
   EXPECT_TRUE((h_.Cycle().conditions.empty() && h_.is_ready));
 }
 
-// The API server could get the older one last.
+// The API server could receive the older condition last.
 TEST_F(PodGroupCycleTest, OneConditionOfAGroupIsUnderWayAtATime) {
   RefuseGangAndHoldItsCondition();
   AddNodes(2);
@@ -301,7 +301,7 @@ TEST(PodGroupPermit, WhomTheGangLetsGoDoesNotWaitForPluginsBehindIt) {
   EXPECT_EQ(written.failed.count("g-2"), 1U);
 }
 
-// Others of the gang may be bound already, and another gang could take the room.
+// Other members may be bound already, and another gang could take the room.
 TEST_F(PodGroupCycleTest, AGangKeepsItsRoomWhileTheAPIServerIsAway) {
   AddNodes(1);
   h_.Set(Gang("g", 2));

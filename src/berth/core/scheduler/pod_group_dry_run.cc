@@ -23,7 +23,7 @@ PodGroupTrialRun::PodGroupTrialRun(CoreState& state, Profile& profile, Random& r
       members_(members),
       groups_(state.pod_groups.get()) {}
 
-// In the order of uids, so that nodes list their pods in the same order each time.
+// Restores pods in the order of their uids, so that the order of pods on a node is deterministic.
 PodGroupTrialRun::~PodGroupTrialRun() {
   std::vector<Removed> left;
   for (auto& [uid, removed] : removed_) left.push_back(std::move(removed));
@@ -44,7 +44,7 @@ void PodGroupTrialRun::RestorePod(const PodInfoPtr& pod) {
   if (found == removed_.end()) return;
   Restore(found->second);
   restored_on_.push_back(found->second.pod->node_name);
-  // Other pods' anti-affinity reaches further than their node.
+  // Other pods' anti-affinity reaches beyond their own node.
   has_restored_repellent_ |= !found->second.pod->spec().pod_anti_affinity.required.empty();
   removed_.erase(found);
 }
@@ -69,7 +69,8 @@ Status PodGroupTrialRun::TryGroup() {
   assignments_.clear();
   assigned_nodes_.clear();
   restored_on_.clear();
-  // Those that fitted count in any case, as upstream. They were not there when others were tried.
+  // As upstream, members that fitted count even if their PodGroup failed. They were not on their nodes when others were
+  // tried.
   const auto is_free = [](const GroupMember& member) {
     return member.result == GroupMember::Result::kPlaced && !member.is_held;
   };
@@ -85,7 +86,7 @@ Status PodGroupTrialRun::TryGroup() {
   return {};
 }
 
-// Where each rests on its node alone, those on nodes without a change fit as they did.
+// If every assignment depends on its node alone, those on unchanged nodes still fit.
 bool PodGroupTrialRun::DoAssignmentsFit() {
   const std::vector<std::string> restored_on = std::exchange(restored_on_, {});
   const auto is_assigned = [this](const std::string& node_name) { return assigned_nodes_.contains(node_name); };
@@ -105,7 +106,7 @@ bool PodGroupTrialRun::DoAssignmentsFit() {
     if (!do_fit) break;
     placed.push_back(WithNode(*assignment.pod, assignment.node_name));
     state_.cache.AssumePod(placed.back(), row);
-    // As upstream, whatever the plugins say.
+    // As upstream, the plugins' answers are ignored.
     static_cast<void>(RunReserve(state_, profile_, profile_.evaluator.cycle(), *placed.back(), false));
   }
   for (auto pod = placed.rbegin(); pod != placed.rend(); ++pod) Unreserve(state_, profile_, **pod);

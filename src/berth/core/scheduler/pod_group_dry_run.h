@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PodGroupTrialRun: the trial that plugins of PodGroupPostFilter run, on the live cache. Its destructor puts everything
-// back. Within turns only; nothing else may use the cache while it lives.
+// PodGroupTrialRun: the dry run that PodGroupPostFilter plugins use; it changes the live cache. Its destructor restores
+// everything. Within turns only; nothing else may use the cache while it lives.
 #pragma once
 
 #include <span>
@@ -19,7 +19,7 @@ namespace berth::scheduler {
 
 class PodGroupTrialRun final : public framework::PodGroupDryRun {
  public:
-  // All must outlive it. `members` are those of the cycle, none of which is placed.
+  // All arguments must outlive it. `members` are the cycle's members; none of them is placed.
   PodGroupTrialRun(CoreState& state, Profile& profile, Random& random, const queue::QueuedPodGroup& group,
                    std::span<const GroupMember> members);
   ~PodGroupTrialRun() override;
@@ -54,9 +54,10 @@ class PodGroupTrialRun final : public framework::PodGroupDryRun {
   absl::flat_hash_map<std::string, Removed> removed_;  // by uid
   std::vector<framework::PodGroupAssignment> assignments_;
   absl::flat_hash_set<std::string> assigned_nodes_;
-  bool are_filters_local_ = false;        // each assignment rests on its node alone
-  bool has_restored_repellent_ = false;   // one of the pods below has anti-affinity
-  std::vector<std::string> restored_on_;  // nodes of pods that came back since the last DoAssignmentsFit()
+  // The filters looked at single nodes only, so that an assignment depends on nothing but its node.
+  bool are_filters_local_ = false;
+  bool has_restored_repellent_ = false;   // a restored pod has required anti-affinity
+  std::vector<std::string> restored_on_;  // nodes of the pods restored since the last DoAssignmentsFit()
 };
 
 }  // namespace berth::scheduler

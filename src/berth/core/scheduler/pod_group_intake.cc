@@ -14,7 +14,7 @@ using framework::PodGroupKey;
 
 namespace {
 
-// What there is to know of an object that is a group.
+// The parent and the identity of a group's object.
 using GroupView = cache::PodGroupStates::GroupView;
 
 template <typename Group>
@@ -46,7 +46,7 @@ Expected<PodGroupIntake::Naming> PodGroupIntake::Name(const api::Pod& object, co
   const framework::Status thrown =
       framework::GuardedCall([&] { named = profile->plugins->pod_group_namer->NameGroup(object); });
   if (!thrown.IsSuccess()) named = InvalidError(thrown.Message());
-  // What a member says wrongly later on changes nothing.
+  // An invalid name given later does not change the group of a pod.
   if (!naming.is_new && (!named.ok() || !*named)) return naming;
   if (!named.ok()) return named.error();
   if (!*named) return Naming();
@@ -58,7 +58,7 @@ void PodGroupIntake::PodPending(const framework::PodInfoPtr& pod) {
   if (state_.pod_groups != nullptr && !pod->pod_group_name.empty()) state_.pod_groups->SetUnscheduled(pod);
 }
 
-// Its group may have enough pods now.
+// With a new pod, its group may have enough members.
 void PodGroupIntake::PodAdded(const framework::PodInfoPtr& pod) {
   if (state_.pod_groups == nullptr) return;
   constexpr framework::ClusterEvent kAdded{framework::EventResource::kUnschedulablePod, framework::action::kAdd};
@@ -81,7 +81,7 @@ void PodGroupIntake::AfterObject(const AnyObject& before, const AnyObject& after
   if (!now) return;
   const auto then = ViewOf(before);
   state_.pod_groups->RecordGroup(then ? &*then : nullptr, &*now);
-  // One of the same name that is another group, whose deletion was missed.
+  // Handles a deletion that was missed: the object is another group of the same name.
   if (then && then->parent_name != now->parent_name && old_root_) state_.queue.PodGroupGone(*old_root_, state_.now);
   if (!then || then->parent_name != now->parent_name) state_.queue.PodGroupAdded(now->key, state_.now);
 }

@@ -25,7 +25,7 @@ class PodGroupMetricsTest : public ::testing::Test {
   double Gauge(std::string_view name, Labels labels) {
     return registry_.AddGauge(instruments::DescriptionOf(name)).With(labels).value();
   }
-  // Observations, and their sum.
+  // The number of observations, and their sum.
   std::uint64_t Count(std::string_view name, Labels labels) {
     return registry_.AddHistogram(instruments::DescriptionOf(name)).With(labels).count();
   }
@@ -48,7 +48,7 @@ class PodGroupMetricsTest : public ::testing::Test {
     BringUpToDate();
     return Gauge("scheduler_queued_entities", {queue, "podgroup"});
   }
-  // Sizes may be a second old.
+  // Size metrics may be up to a second old.
   void BringUpToDate() {
     h_->now += 2s;
     h_->core.Tick(h_->now);
@@ -64,7 +64,7 @@ class PodGroupMetricsTest : public ::testing::Test {
     options.metrics = metrics_.get();
     h_ = std::make_unique<GroupHarness>(gates, std::move(options));
   }
-  // A gang of that many members of 4 CPUs, which is a node.
+  // A gang of `size` members, each of which fills a node of 4 CPUs.
   void AddGang(int size) {
     api::PodGroup group = Gang("g", size);
     group.priority = 10;

@@ -93,8 +93,8 @@ TEST_F(PodGroupPlacementTest, MorePodsAreBetterThanFewer) {
   EXPECT_EQ(Racks(h_.Cycle()), (std::set<std::string>{"b"}));
 }
 
-// On rack a, one small node, a member fills what there is; on b both members run, and much stays free.
-// Of so many members on so many placements not all is kept.
+// Rack a has one small node, which a single member fills; on b both members run and much stays free. With so many
+// members and placements, not all results are kept.
 TEST_F(PodGroupPlacementTest, TheBestOfManyPlacementsOfALargeGroup) {
   for (const char* rack : {"a", "b", "c"}) AddRack(rack, 1);
   AddRack("d", 2);

@@ -18,7 +18,7 @@ const char* const kClaims = "deallocation and deletion of ResourceClaims complet
 
 class PodGroupPreemptionTest : public ::testing::Test {
  protected:
-  // Nodes of 4 CPUs each.
+  // Each node has 4 CPUs.
   void AddNodes(int count) {
     for (int i = 0; i < count; ++i) h_.Set(MakeNode("n" + std::to_string(i)));
   }
@@ -26,7 +26,7 @@ class PodGroupPreemptionTest : public ::testing::Test {
                               std::int32_t priority = 0) {
     return MakePod(name).Node(node).Request("cpu", cpu).Priority(priority);
   }
-  // A gang of that many members, each of which needs a node of its own.
+  // A gang of `size` members, each of which needs a node of its own.
   void AddGang(int size, std::int32_t priority = 10) {
     api::PodGroup group = Gang("g", size);
     group.priority = priority;
@@ -34,7 +34,7 @@ class PodGroupPreemptionTest : public ::testing::Test {
     h_.priority = priority;
     h_.AddMembers("g", size, "4");
   }
-  // A group some of whose pods run.
+  // A group with running pods.
   void SetGroup(const std::string& name, std::int32_t priority) {
     api::PodGroup group = Gang(name, 1);
     group.priority = priority;
@@ -66,7 +66,7 @@ TEST_F(PodGroupPreemptionTest, MakesRoomForTheWholeGroup) {
 }
 
 TEST_F(PodGroupPreemptionTest, SparesWhoNeedNotGo) {
-  // Empty, the two large nodes are the best.
+  // If they were empty, the two large nodes would be the best.
   for (const char* node : {"n0", "n2"}) h_.Set(MakeNode(node).Allocatable("cpu", "8"));
   h_.Set(MakeNode("n1"));
   h_.Set(Running("a", "n0", "3"));
@@ -118,7 +118,7 @@ TEST_F(PodGroupPreemptionTest, AGroupThatIsDisruptedWholeGoesWhole) {
   EXPECT_EQ(Evicted(h_.Cycle()), (std::set<std::string>{"r-0", "r-1"}));
 }
 
-// The node with the one pod of the group that is needed costs less than the one with the important pod.
+// Evicting the group's pod on one node costs less than evicting the important pod on the other.
 TEST_F(PodGroupPreemptionTest, ASinglePodTakesAGroupWhole) {
   AddNodes(3);
   api::PodGroup running = Gang("r", 1);
@@ -156,7 +156,7 @@ TEST_F(PodGroupPreemptionTest, ASinglePodSparesAGroupOfItsPriority) {
   EXPECT_NE(h_.Cycle().failed.at("single").find("No preemption victims found for incoming pod"), std::string::npos);
 }
 
-// Anti-affinity of a running pod reaches the whole zone: putting the pod back on its own node would refuse the group.
+// A running pod's anti-affinity covers the whole zone: putting it back on its own node would refuse the group.
 TEST_F(PodGroupPreemptionTest, APodThatRepelsTheGroupFromAfarHasToGo) {
   for (const char* node : {"n0", "n1"}) h_.Set(MakeNode(node).Label("zone", "a"));
   api::PodAffinityTerm term;
@@ -213,8 +213,7 @@ TEST_F(PodGroupPreemptionTest, TheGroupIsHeldBackMeanwhile) {
             "waiting for the preemption for this pod group to be finished");
 }
 
-// The API server has not answered the nominations when something wakes the group: it waits for its victims all the
-// same.
+// An event wakes the group before the API server has answered the nominations: the group still waits for its victims.
 TEST_F(PodGroupPreemptionTest, WhatItIsNominatedForCountsBeforeItsObjectsSayIt) {
   AddNodes(4);
   for (const int i : {0, 1, 2, 3}) h_.Set(Running("r" + std::to_string(i), "n" + std::to_string(i), "3"));

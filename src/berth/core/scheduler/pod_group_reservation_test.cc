@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PodGroupReservation through the whole core: who gets room kept, from whom, and that no gang waits for ever.
+// PodGroupReservation through a whole core: which group gets reserved room, from which pods, and that no gang waits
+// forever.
 #include <algorithm>
 #include <set>
 
@@ -24,7 +25,7 @@ Profiles ReservingProfiles(const std::string& args) {
 
 class PodGroupReservationTest : public ::testing::Test {
  protected:
-  // Two nodes of 4 CPUs; n0 has four pods of one CPU, and n1 two.
+  // Two nodes of 4 CPUs; n0 has four pods of one CPU, n1 has two.
   PodGroupReservationTest() : h_(ReservingProfiles(R"({"after": "10s"})")) {
     for (const char* node : {"n0", "n1"}) h_.Set(MakeNode(node));
     for (int i = 0; i < 6; ++i) h_.Set(Running(i));
@@ -33,7 +34,7 @@ class PodGroupReservationTest : public ::testing::Test {
   static PodBuilder Running(int i) {
     return MakePod("run-" + std::to_string(i)).Request("cpu", "1").Node(i < 4 ? "n0" : "n1");
   }
-  // Attempts at everything that is ready, for so many seconds.
+  // Runs cycles for everything that is ready, for this number of seconds.
   Written Spend(int seconds) {
     Written all;
     for (int second = 0; second < seconds; ++second) {
@@ -62,7 +63,7 @@ TEST_F(PodGroupReservationTest, RoomIsKeptOnceTheGangHasWaited) {
   ASSERT_FALSE(after.conditions.empty());
   const std::string why = "pod group reservation: room on 2 nodes is kept until the pods there have ended";
   EXPECT_NE(after.conditions.back().find(why), std::string::npos) << after.conditions.back();
-  // Two CPUs of n1 are free; of these the gang needs one more.
+  // Two CPUs of n1 are free; the gang needs one of these.
   h_.Set(MakePod("small").Request("cpu", "2"));
   EXPECT_TRUE(Spend(2).bound.empty());
   for (int i = 0; i < 3; ++i) h_.Remove(Running(i));
@@ -89,7 +90,7 @@ TEST_F(PodGroupReservationTest, OneGroupAtATimeTheOldestFirst) {
   const Written written = Spend(60);
   EXPECT_EQ(written.nominated.count("g-0"), 1u);
   EXPECT_EQ(written.nominated.count("later-0"), 0u);
-  // The turn is the other one's when the first is there.
+  // Once the first gang is placed, it is the other one's turn.
   for (int i = 0; i < 6; ++i) h_.Remove(Running(i));
   EXPECT_EQ(Spend(5).bound.size(), 2u);
   EXPECT_EQ(Spend(60).nominated.count("later-0"), 1u);
@@ -121,23 +122,23 @@ TEST_F(PodGroupReservationTest, AGroupThatGoesGivesItsTurnAndItsRoomBack) {
   EXPECT_EQ(Spend(2).bound, (Map{{"small", "n1"}}));
 }
 
-// Small gangs keep coming, and take whatever becomes free, for as long as the large one waits.
+// Small gangs keep coming and take all room that becomes free while the large one waits.
 class BoundedWaiting : public ::testing::TestWithParam<int> {
  protected:
   static constexpr int kNodes = 6;
-  static constexpr int kLongest = 40;  // seconds that a small gang runs at most
+  static constexpr int kLongest = 40;  // longest run time of a small gang, in seconds
 
   struct Waited {
-    int first = 0;   // seconds after which no older gang waited any more
-    int placed = 0;  // seconds after which it was bound; `limit`: not until then
+    int first = 0;   // seconds until no older gang waited
+    int placed = 0;  // seconds until it was bound; `limit`: it was not
   };
   static Waited WaitOfTheLargeOne(const std::string& args, std::uint64_t seed, int limit) {
     GroupHarness h(ReservingProfiles(args));
     Random random(seed);
     for (int i = 0; i < kNodes; ++i) h.Set(MakeNode("n" + std::to_string(i)));
-    std::map<std::string, std::pair<int, PodBuilder>> running;  // by pod: when it ends
+    std::map<std::string, std::pair<int, PodBuilder>> running;  // by pod: end time, pod
     std::map<std::string, PodBuilder> waiting;
-    std::set<std::string> older;  // pods that wait, and came before the large gang
+    std::set<std::string> older;  // waiting pods that came before the large gang
     Waited waited;
     int gangs = 0;
     constexpr int kLargeAt = 60;
@@ -151,7 +152,7 @@ class BoundedWaiting : public ::testing::TestWithParam<int> {
         h.Remove(pod->second.second);
         pod = running.erase(pod);
       }
-      // As many as fill the cluster, and never so many that the queue grows for ever.
+      // Enough gangs to fill the cluster, but a bounded number in the queue.
       while (waiting.size() < 24) {
         const std::string name = "s" + std::to_string(gangs++);
         const int size = 1 + static_cast<int>(random.Below(3));
@@ -192,7 +193,7 @@ class BoundedWaiting : public ::testing::TestWithParam<int> {
 TEST_P(BoundedWaiting, TheLargeGangComesWithinItsPatienceAndTheLongestPod) {
   const auto seed = static_cast<std::uint64_t>(GetParam());
   const Waited with = WaitOfTheLargeOne(R"({"after": "10s"})", seed, 300);
-  // A group of six backs off for 25 s at most: by then it has room kept for it. When the pods there have ended, it is
+  // A group of six backs off for at most 25 s; by then it has reserved room. When the pods there have ended, it is
   // tried within three seconds.
   EXPECT_LE(with.placed, std::max(with.first, 10) + 25 + kLongest + 3);
   EXPECT_LT(with.placed, 300);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A core with pod groups, and what it wrote, told by pod. Tests only.
+// A core with pod groups, and its writes by pod. Tests only.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@
 
 namespace berth::scheduler {
 
-// `sets`: what the profile says of its plugins, beside the defaults; `args`: their arguments.
+// `sets`: the profile's plugins, in addition to the defaults; `args`: their arguments.
 inline Profiles ProfilesOf(const config::FeatureGateSettings& gates, config::Plugins sets = {},
                            std::vector<config::PluginConfig> args = {}) {
   const auto parsed = config::FeatureGates::Parse(gates);
@@ -51,10 +51,9 @@ inline api::PodGroup Basic(const std::string& name) {
   return group;
 }
 
-// Gates with which there are groups of groups.
 inline const std::vector<std::string> kCompositeGates = {"TopologyAwareWorkloadScheduling=true",
                                                          "CompositePodGroup=true"};
-// A gang of groups; of none at all, a basic group of groups.
+// A composite gang, or with min_group_count 0 a composite group without a minimum.
 inline api::CompositePodGroup Composite(const std::string& name, std::int32_t min_group_count = 0,
                                         const std::string& parent = "") {
   api::CompositePodGroup group;
@@ -70,13 +69,13 @@ inline api::PodGroup Within(const std::string& parent, api::PodGroup group) {
   return group;
 }
 
-// What came out of a core.
+// What a core wrote.
 struct Written {
   std::map<std::string, std::string> bound;      // pod -> node
   std::map<std::string, std::string> failed;     // pod -> "reason: message"
   std::map<std::string, std::string> nominated;  // pod -> node, "" clears
   std::vector<std::string> conditions;           // "group status reason: message"
-  std::vector<std::string> evicted;              // pods told that they are preempted
+  std::vector<std::string> evicted;              // pods whose condition says that they are preempted
 };
 
 class GroupHarness : public Harness {
@@ -101,7 +100,7 @@ class GroupHarness : public Harness {
     core.Handle(ObjectGone{framework::ObjectKind::kPodGroup, "default/" + name}, now);
     groups_.erase(name);
   }
-  // Members group-0, group-1 ... with that request of CPU.
+  // Adds the members group-0, group-1 ... with this CPU request.
   void AddMembers(const std::string& group, int count, const std::string& cpu = "1", int first = 0) {
     for (int i = first; i < first + count; ++i) Set(Member(group, i, cpu));
   }
@@ -109,13 +108,13 @@ class GroupHarness : public Harness {
     return testing::MakePod(group + "-" + std::to_string(i)).InGroup(group).Request("cpu", cpu).Priority(priority);
   }
 
-  // The API server takes the conditions that were held, and those to come.
+  // The API server accepts the held conditions and later ones.
   Written AnswerConditions() {
     holds_conditions = false;
     for (const auto held : std::exchange(held_, {})) core.Handle(WriteDone{held, {}}, now);
     return Collect();
   }
-  // One cycle, and what it wrote; the API server takes bindings and conditions.
+  // Runs one cycle and returns what it wrote; the API server accepts bindings and conditions.
   Written Cycle() {
     core.Tick(now);
     is_ready = core.ScheduleOne(now);
@@ -141,9 +140,9 @@ class GroupHarness : public Harness {
 
   std::int32_t priority = 0;
   bool is_ready = false;                 // whether the last Cycle() had something to schedule
-  std::optional<Error> condition_error;  // what writes of conditions fail with
-  bool holds_conditions = false;         // they are not answered
-  std::optional<Error> bind_error;       // what bindings fail with
+  std::optional<Error> condition_error;  // answer to writes of conditions
+  bool holds_conditions = false;         // writes of conditions are not answered
+  std::optional<Error> bind_error;       // answer to bindings
 
  private:
   void Take(Write& write, Written& written) {
@@ -183,7 +182,7 @@ class GroupHarness : public Harness {
   }
 
   std::map<std::string, api::PodGroup> groups_;
-  std::vector<std::uint64_t> held_;  // operations
+  std::vector<std::uint64_t> held_;  // unanswered writes of conditions
 };
 
 }  // namespace berth::scheduler

@@ -32,7 +32,7 @@ struct Child {
   std::span<GroupMember> members;
 };
 
-// The children of a composite group, with the members that are within each.
+// The children of a composite group, each with its members.
 std::vector<Child> ChildrenOf(const framework::PodGroups& groups, const PodGroupKey& composite,
                               std::span<GroupMember> members) {
   std::vector<Child> children;
@@ -47,7 +47,7 @@ std::vector<Child> ChildrenOf(const framework::PodGroups& groups, const PodGroup
   return children;
 }
 
-// The members that are to be bound if the group is: of PodGroups that are scheduled, as all groups above them are.
+// The members to bind: those of PodGroups that are scheduled together with all groups above them.
 std::vector<GroupMember*> Chosen(const framework::PodGroups& groups, const PodGroupKey& group,
                                  const GroupVerdicts& verdicts, std::span<GroupMember> members) {
   std::vector<GroupMember*> chosen;
@@ -132,7 +132,7 @@ void PodGroupTrial::PlaceBest(const PodGroupKey& group, std::span<GroupMember> m
     for (auto& [of, verdict] : from.verdicts) verdicts.insert_or_assign(of, std::move(verdict));
   };
   if (verdict_of(tried.back()).result == GroupVerdict::Result::kError) {
-    // What was found out about groups within it is lost, as upstream.
+    // As upstream, the verdicts of inner groups are discarded.
     if (group.is_composite) return end(verdict_of(tried.back()));
     return take(tried.back());
   }
@@ -147,7 +147,7 @@ void PodGroupTrial::PlaceBest(const PodGroupKey& group, std::span<GroupMember> m
   std::size_t best = 0;
   if (const Status chosen = ChooseBest(group, placements, tried, best); !chosen.IsSuccess())
     return end(GroupVerdict::Failed(chosen.Message()));
-  if (tried[best].members.empty() && !members.empty()) {  // not kept
+  if (tried[best].members.empty() && !members.empty()) {  // the results were not kept
     const PodGroupPlacement placement = placements[best];
     tried = TryPlacements(group, members, {&placement, 1});
     best = 0;
@@ -186,12 +186,12 @@ Status PodGroupTrial::Generate(const PodGroupKey& group, std::vector<PodGroupPla
   return made;
 }
 
-// One after the other, until one fails. Nothing stays placed, and all nodes are there again.
+// Tries the placements in turn until one ends with an error. Afterwards nothing is placed and no node is hidden.
 std::vector<PodGroupTrial::Tried> PodGroupTrial::TryPlacements(const PodGroupKey& group,
                                                                std::span<const GroupMember> members,
                                                                std::span<const PodGroupPlacement> placements) {
   Overlay overlay(state_);
-  Nodes hidden;  // in order, so that rows are given back in the same one
+  Nodes hidden;  // ordered, so that rows are freed and reused in a deterministic order
   const framework::NodeTable& nodes = state_.cache.nodes();
   const bool is_everywhere = placements.size() == 1 && (placements.front().node_names.empty() ||
                                                         placements.front().node_names.size() == nodes.node_count());
@@ -202,7 +202,7 @@ std::vector<PodGroupTrial::Tried> PodGroupTrial::TryPlacements(const PodGroupKey
   }
   if (hides_first) all_nodes_ = &hidden;
   std::vector<Tried> tried;
-  std::size_t kept = 0;  // members
+  std::size_t kept = 0;  // members whose results are kept so far
   for (const PodGroupPlacement& placement : placements) {
     const Time began = state_.stopwatch.Read();
     const Overlay::Mark mark = overlay.mark();
@@ -233,7 +233,7 @@ std::vector<PodGroupTrial::Tried> PodGroupTrial::TryPlacements(const PodGroupKey
   return tried;
 }
 
-// The placement with the highest sum of weighted scores, of those on which the group can be placed.
+// Chooses the placement with the highest sum of weighted scores among those on which the group fits.
 Status PodGroupTrial::ChooseBest(const PodGroupKey& group, std::span<const PodGroupPlacement> placements,
                                  std::span<const Tried> tried, std::size_t& best) {
   std::vector<std::size_t> candidates;
@@ -255,7 +255,7 @@ Status PodGroupTrial::ChooseBest(const PodGroupKey& group, std::span<const PodGr
   return {};
 }
 
-// Adds up the weighted scores of the candidates, which are positions in `placements` and `tried`.
+// Adds up the weighted scores of the candidates, which are indices into `placements` and `tried`.
 Status PodGroupTrial::ScorePlacements(const PodGroupKey& group, std::span<const PodGroupPlacement> placements,
                                       std::span<const Tried> tried, std::span<const std::size_t> candidates,
                                       std::span<std::int64_t> totals) const {
@@ -287,14 +287,14 @@ Status PodGroupTrial::ScorePlacements(const PodGroupKey& group, std::span<const 
   return {};
 }
 
-// A member of the best placement gets its node once more, now that all nodes are there.
+// Assumes a member of the best placement again. The row may differ from that of the trial, because all nodes are back.
 void PodGroupTrial::Assume(GroupMember& member) {
   member.row = state_.cache.nodes().Find(member.assumed->node_name);
   state_.cache.AssumePod(member.assumed, member.row);
   Reserve(member, framework::Cycle(state_.cache.nodes(), member.state, member.seed, state_.WallNow()));
 }
 
-// The member is assumed, and stays so if it can be reserved.
+// Reserves an assumed member. On failure the assumption is taken back.
 void PodGroupTrial::Reserve(GroupMember& member, const framework::Cycle& cycle) {
   const Status reserved = RunReserve(state_, profile_, cycle, *member.assumed, member.queued.is_sampled);
   if (reserved.IsSuccess()) {
@@ -323,14 +323,14 @@ GroupVerdict PodGroupTrial::TryMembers(const PodGroupKey& group, std::span<Group
     if (IsPlaced(member)) ++progress.scheduled;
     feasible = AskFeasible(group, progress);
     if (IsError(feasible)) return not_evaluated(feasible);
-    // The members that are left cannot make enough of them.
+    // kUnschedulable: the remaining members cannot reach the required number.
     if (feasible.IsRejected()) return GroupVerdict::Refused(feasible.reasons());
   }
   if (feasible.IsWait()) return GroupVerdict::Refused(feasible.reasons(), kPodGroupUnschedulable);
   return {};
 }
 
-// As TryMembers(), with groups for pods. What children say of each other differs a little, as upstream.
+// The counterpart of TryMembers() for child groups. As upstream, their messages differ slightly.
 GroupVerdict PodGroupTrial::TryChildren(const PodGroupKey& group, std::span<GroupMember> members,
                                         GroupVerdicts& verdicts) {
   const auto verdict_of = [](const Status& feasible) {
@@ -367,7 +367,7 @@ void PodGroupTrial::ObservePoint(instruments::Point point, framework::Code code,
   profile_.metrics->ObservePoint(point, code, state_.stopwatch.Read() - began);
 }
 
-// As a scheduling cycle, but for PostFilter: whether room is made is decided for the group.
+// Runs a scheduling cycle for the member without PostFilter, which is run for the whole group.
 void PodGroupTrial::PlaceMember(GroupMember& member) {
   runtime::Evaluator& evaluator = profile_.evaluator;
   const framework::PodInfoPtr& pod = member.queued.pod;

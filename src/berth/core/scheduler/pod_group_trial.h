@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// PodGroupTrial: tries to place the members of a pod group, one after the other, each as a scheduling cycle does, on
-// the live cache: a member that fits is assumed and reserved, so that the next one sees it. What did not lead to a
-// placing of the group is taken back, the last one first. With topology placements (gate
-// TopologyAwareWorkloadScheduling) it does so on each placement by itself, with all other nodes hidden, and places the
-// group where that scores best. A composite group tries its children in the same way, each on the nodes of the
-// placement that is tried for it, and each with all that is within the child. Upstream:
-// podGroupSchedulingDefaultAlgorithm, podGroupSchedulingPlacementAlgorithm, podGroupSchedulingRecursiveAlgorithm.
-// Within turns only.
+// PodGroupTrial: tries to place the members of a pod group one after the other on the live cache, each as a scheduling
+// cycle does. A member that fits is assumed and reserved, so that the next one sees it. If the group is not placed,
+// this is taken back in reverse order. With topology placements (gate TopologyAwareWorkloadScheduling) it tries each
+// placement separately, with all other nodes hidden, and uses the one with the best score. A composite group tries its
+// children in the same way, each on the nodes of the placement being tried, with all groups and members within the
+// child. Upstream: podGroupSchedulingDefaultAlgorithm, podGroupSchedulingPlacementAlgorithm,
+// podGroupSchedulingRecursiveAlgorithm. Within turns only.
 #pragma once
 
 #include <cstdint>
@@ -27,12 +26,12 @@
 
 namespace berth::scheduler {
 
-// What a cycle comes to for a group, as upstream's Status.
+// The result of a cycle for a group, as upstream's Status.
 struct GroupVerdict {
   enum class Result : std::uint8_t { kScheduled, kRefused, kError };
 
   Result result = Result::kScheduled;
-  std::string error;  // of kError: what went wrong; of kRefused: what stands before the reasons, if anything does
+  std::string error;  // kError: what went wrong; kRefused: prefix of the reasons, may be empty
   std::vector<std::string> reasons;
 
   bool IsScheduled() const { return result == Result::kScheduled; }
@@ -42,25 +41,25 @@ struct GroupVerdict {
   static GroupVerdict Failed(std::string error);
 };
 
-// Of a group and all groups within it; those that were not tried, or whose trial counts no more, are not in it.
+// Verdicts of a group and of all groups within it, except those that were not tried or whose trial was discarded.
 using GroupVerdicts = std::map<framework::PodGroupKey, GroupVerdict>;
 
-// What stands before the reasons of a group that was refused as a whole.
+// Prefix of the reasons of a group that was refused as a whole.
 inline constexpr std::string_view kPodGroupUnschedulable = "pod group is unschedulable";
 
-// A member in a cycle.
+// A member of the group in this cycle.
 struct GroupMember {
   enum class Result : std::uint8_t { kNotTried, kPlaced, kRefused, kFailed };
 
   queue::QueuedPodInfo queued;
   std::string nominated_before;  // its node before the cycle; empty: none
   Result result = Result::kNotTried;
-  framework::CycleState state;  // what plugins wrote for it
-  // Of kPlaced:
+  framework::CycleState state;  // plugins' data about this member
+  // Set when the result is kPlaced.
   framework::PodInfoPtr assumed;
   framework::NodeIndex row = framework::kNoNode;
-  bool is_held = false;  // it is assumed and reserved now
-  // Of kRefused and kFailed: what the pod is told.
+  bool is_held = false;  // it is assumed and reserved at present
+  // Set when the result is kRefused or kFailed.
   SchedulingFailure failure;
   // For the decision log.
   std::uint64_t seed = 0;
@@ -72,24 +71,24 @@ struct GroupMember {
 
 class PodGroupTrial {
  public:
-  // All must outlive it.
+  // All arguments must outlive it.
   PodGroupTrial(CoreState& state, Profile& profile, Random& random);
 
-  // Tries the members of a group, which come in the order of framework::LeavesOf(). The verdict of the group itself is
-  // always among those that it returns. Members are held where the verdict of their PodGroup and of all groups above is
-  // kScheduled; others that fitted say kPlaced all the same. A group of which no member is new to its node is not
-  // scheduled.
+  // Tries the members of a group, which must be in the order of framework::LeavesOf(). The result always contains the
+  // verdict of the group itself. Members are held if the verdict of their PodGroup and of all groups above it is
+  // kScheduled; other members that fitted have kPlaced all the same. A group is not scheduled if none of its members is
+  // new to its node.
   GroupVerdicts Place(const framework::PodGroupKey& group, std::span<GroupMember> members);
 
-  // Notes from now on whether the filters of the members that are tried look at one node alone.
+  // From now on records whether the filters of the members that are tried look at single nodes only.
   void RecordLocality() { is_local_ = true; }
   bool is_local() const { return is_local_.value_or(false); }
 
  private:
   using Nodes = std::map<std::string, std::shared_ptr<const api::Node>>;
-  // A placement on which the group was tried. What was found out about members and groups within it is kept for the
-  // first placement, and for those that may be the best until so many members are kept; the best one is tried once more
-  // if it is not among these.
+  // A placement on which the group was tried. The results for members and inner groups are kept for the first placement
+  // and, up to this total number of members, for later ones that may be the best. If the best one's results are not
+  // kept, it is tried again.
   static constexpr std::size_t kTriedMembersMax = 20'000;
   struct Tried {
     GroupVerdicts verdicts;
@@ -97,7 +96,7 @@ class PodGroupTrial {
     std::vector<framework::PodGroupAssignment> assignments;
   };
 
-  // Each writes the verdict of the group, and those of groups within it.
+  // These three write the verdicts of the group and of all groups within it.
   void PlaceGroup(const framework::PodGroupKey& group, std::span<GroupMember> members, GroupVerdicts& verdicts);
   void PlaceHere(const framework::PodGroupKey& group, std::span<GroupMember> members, GroupVerdicts& verdicts);
   void PlaceBest(const framework::PodGroupKey& group, std::span<GroupMember> members, GroupVerdicts& verdicts);
@@ -112,7 +111,7 @@ class PodGroupTrial {
                                     std::span<const framework::PodGroupPlacement> placements,
                                     std::span<const Tried> tried, std::span<const std::size_t> candidates,
                                     std::span<std::int64_t> totals) const;
-  // What has ended began at `began`.
+  // Observes an extension point that began at `began` and ends now.
   void ObservePoint(instruments::Point point, framework::Code code, Time began) const;
   void Assume(GroupMember& member);
   void Reserve(GroupMember& member, const framework::Cycle& cycle);
@@ -128,8 +127,8 @@ class PodGroupTrial {
   Profile& profile_;
   Random& random_;
   const framework::PlacementGeneratePlugin* generator_ = nullptr;  // null: all nodes are one placement
-  const Nodes* all_nodes_ = nullptr;                               // while some are hidden
-  std::optional<bool> is_local_;                                   // nullopt: nobody asks
+  const Nodes* all_nodes_ = nullptr;                               // set while some nodes are hidden
+  std::optional<bool> is_local_;                                   // nullopt: not recorded
 };
 
 }  // namespace berth::scheduler

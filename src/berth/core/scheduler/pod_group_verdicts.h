@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PodGroupVerdicts: what a cycle comes to for a pod group and all groups within it. A group within one that was not
-// placed is not placed either, and has then the same verdict: what is added to it shows with each of them. Upstream:
+// PodGroupVerdicts: the result of a cycle for a pod group and all groups within it. A group inside one that was not
+// placed is not placed either. It shares that verdict, so that a reason added to one shows in both. Upstream:
 // completeCompositePodGroupAlgorithmResult, applyPodGroupPostFilterResult. Within turns only.
 #pragma once
 
@@ -17,26 +17,28 @@ namespace berth::scheduler {
 
 class PodGroupVerdicts {
  public:
-  // `tried`: of the trial, with that of `root`. Members of PodGroups whose trial counts no more are as if not tried.
+  // `tried` are the verdicts of the trial, including that of `root`. Members of a PodGroup become kNotTried if it was
+  // not tried, or if it was placed inside a group that was refused.
   PodGroupVerdicts(const framework::PodGroups& groups, const framework::PodGroupKey& root, const GroupVerdicts& tried,
                    std::span<GroupMember> members);
 
   const GroupVerdict& root() const { return *verdicts_.at(root_); }
-  // Of a PodGroup within it.
+  // The verdict of a PodGroup within the root.
   const GroupVerdict& Of(const framework::PodGroupKey& leaf) const;
-  // The same as it was before anything was added.
+  // The verdict before anything was added.
   const GroupVerdict& AsTried(const framework::PodGroupKey& leaf) const;
 
-  // Each group's verdict gets the reason: one that several groups share gets it as often.
+  // Adds the reason to the verdict of each group. A verdict that several groups share gets it once for each of them, as
+  // upstream does.
   void AddReason(const std::string& reason);
-  // All of them fail.
+  // All groups fail with this error.
   void Fail(const std::string& error);
 
  private:
   using Shared = std::shared_ptr<GroupVerdict>;
 
-  // `above`: of the group that this one is in; null: it is the root. PodGroups whose trial counts no more go to
-  // `untried`.
+  // `above` is the verdict of the parent; null for the root. PodGroups that were not tried, or that were placed inside
+  // a refused group, are added to `untried`.
   void Complete(const framework::PodGroups& groups, const framework::PodGroupKey& group, const Shared& above,
                 const GroupVerdicts& tried, std::set<framework::PodGroupKey>& untried);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of verdicts when groups above say otherwise.
+// The verdicts of groups inside a group that was refused.
 #include "berth/core/scheduler/pod_group_verdicts.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ using Result = GroupMember::Result;
 const PodGroupKey kTop{"default", "top", true}, kMiddle{"default", "middle", true}, kA{"default", "a"},
     kB{"default", "b"};
 
-// top has the PodGroup a and the composite group middle, in which b is.
+// top has the PodGroup a and the composite group middle; b is in middle.
 class PodGroupVerdictsTest : public ::testing::Test {
  protected:
   PodGroupVerdictsTest() {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Preemption from end to end in the core: an attempt that finds victims, their eviction, and the preemptor's way back.
+// Preemption from end to end in the core: the attempt that finds victims, their eviction, and the preemptor's next
+// attempts.
 #include <deque>
 #include <iterator>
 #include <map>
@@ -16,7 +17,7 @@ namespace {
 using testing::MakeNode;
 using testing::MakePod;
 
-// A node that is full, and a pod that needs all of it.
+// A full node, and a pod that needs all of it.
 class PreemptionTest : public ::testing::Test {
  protected:
   void Start() {
@@ -26,7 +27,7 @@ class PreemptionTest : public ::testing::Test {
     h().Run();
     h().Take();
   }
-  // The attempt that nominates the preemptor; leaves the answer to the victim's patch to be given.
+  // Runs the attempt that nominates the preemptor; the victim's patch is still unanswered.
   void Preempt() {
     h().Set(preemptor_);
     h().Run();
@@ -69,7 +70,7 @@ TEST_F(PreemptionTest, IsHeldBackWhileVictimsAreEvicted) {
   h().Run();
   EXPECT_EQ(h().Take().back(), "patch v");
   h().Answer();
-  // The first victim goes, but the other one has not even been asked to.
+  // The first victim is gone, but the other one has not been evicted yet.
   h().Remove(victim_);
   h().Run(10s);
   EXPECT_EQ(h().Take(), Lines{"delete v"});
@@ -121,7 +122,7 @@ TEST_F(PreemptionTest, SurvivesThePreemptorsEnd) {
   EXPECT_TRUE(h().IsIdle());
 }
 
-// What leaves takes no part in what refuses the pod: no filter's hint wakes it.
+// The victims are not among what refused the pod, so that no filter's hint wakes it.
 TEST_F(PreemptionTest, LooksForAnotherNodeWhenItsVictimsHaveLeft) {
   harness_ = std::make_unique<Harness>(std::move(profiles_));
   const auto repelled = [](const char* name) { return MakePod(name).Label("app", "x"); };
@@ -149,8 +150,8 @@ TEST_F(PreemptionTest, LooksForAnotherNodeWhenItsVictimsHaveLeft) {
   EXPECT_EQ(h().handle->NominatedPods("b").size(), 1u);
 }
 
-// NodePorts refuses the pod. That the node is too small as well is only seen in the dry run without the port's owner,
-// and NodePorts does not care about larger nodes.
+// NodePorts refuses the pod. Only the dry run without the owner of the port shows that the node is too small as well,
+// and NodePorts registers for no event about larger nodes.
 TEST_F(PreemptionTest, IsTriedAfterAnEventOfWhoRefusedItInTheDryRunAlone) {
   harness_ = std::make_unique<Harness>(std::move(profiles_));
   h().Set(MakeNode("a").Allocatable("cpu", "4"));
@@ -176,8 +177,8 @@ TEST_F(PreemptionTest, ClearsNominationsOfLessImportantPods) {
   EXPECT_EQ(h().handle->NominatedPods("a").size(), 1u);
 }
 
-// A full cluster, and as many preemptors as nodes, each of which has to evict three pods. The API server answers one
-// write at a time, in their order, and watches show what came of it before the answer or some answers later.
+// A full cluster and as many preemptors as nodes, each of which has to evict three pods. The API server answers writes
+// one at a time in order; watches show the effect before the answer or a number of answers later.
 class ManyPreemptorsTest : public ::testing::TestWithParam<int> {
  protected:
   static constexpr int kNodes = 30;
@@ -205,7 +206,7 @@ class ManyPreemptorsTest : public ::testing::TestWithParam<int> {
       }
     }
   }
-  // What watches show of a write.
+  // Shows a write's effect through the watches.
   void Show(const Write& write) {
     if (const auto* removal = std::get_if<framework::ObjectDelete>(&write.write)) {
       h.Remove(Low(removal->object.name));
@@ -229,13 +230,13 @@ class ManyPreemptorsTest : public ::testing::TestWithParam<int> {
 
   Harness h;
   std::deque<Write> writes;
-  std::deque<Write> unseen;  // answered, and still to be shown
+  std::deque<Write> unseen;  // answered, but not shown by a watch yet
   std::map<std::string, int> events, deleted, patched;
   std::map<std::string, std::string> bound;
 };
 
 TEST_P(ManyPreemptorsTest, AreTriedWhenTheirOwnVictimsHaveLeft) {
-  const int lag = GetParam();  // of watches, in answers; -1: they are ahead of them
+  const int lag = GetParam();  // by how many answers watches lag behind; -1: they are ahead of the answers
   for (int i = 0; i < kNodes; ++i) h.Set(High(i));
   const auto cycles = [this] { return h.core.counts().cycles; };
   for (int step = 0; step < 20'000 && std::ssize(bound) < kNodes; ++step) {

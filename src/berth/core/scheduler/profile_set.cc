@@ -30,7 +30,7 @@ instruments::EvaluatedPlugins EvaluatedPluginsOf(const runtime::ProfilePlugins& 
   return evaluated;
 }
 
-// Each plugin that can refuse a pod, once.
+// The plugins that can refuse a pod, without duplicates.
 std::vector<const framework::Plugin*> RefusingPlugins(const runtime::ProfilePlugins& plugins) {
   std::vector<const framework::Plugin*> refusing;
   const auto add = [&](const auto& list) {
@@ -87,7 +87,7 @@ absl::flat_hash_map<std::string, queue::ProfileHooks> ProfileSet::QueueHooks(boo
   for (const auto& [name, profile] : profiles_) {
     queue::ProfileHooks& own = hooks[name];
     own.pre_enqueue = profile->plugins->pre_enqueue;
-    // Extenders cannot say what they wait for.
+    // Extenders cannot register for events, so that any event wakes the pods that they refused.
     if (has_extenders) {
       own.events.push_back({std::string(runtime::kExtenderName),
                             {{framework::EventResource::kWildcard, framework::action::kAll}, nullptr}});
@@ -116,7 +116,7 @@ std::vector<framework::ObjectKind> ProfileSet::ObjectsRead() const {
 
 namespace {
 
-// The keys that plugins of the class Reader name, ascending.
+// The keys that plugins of the interface Reader name, ascending.
 template <typename Reader>
 std::vector<std::string> KeysRead(ProfilesInMaking profiles, std::string_view what,
                                   std::vector<std::string> (Reader::*keys_of)() const) {

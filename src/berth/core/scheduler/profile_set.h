@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ProfileSet: the profiles of a configuration, each with its evaluator, and what their plugins need as long as the core
-// lives. Within turns only.
+// ProfileSet: the profiles of a configuration, each with its plugins, its evaluator and its metrics. Within turns only.
 #pragma once
 
 #include <map>
@@ -36,24 +35,24 @@ class ProfileSet {
  public:
   using Owned = std::vector<std::unique_ptr<runtime::ProfilePlugins>>;
 
-  // At least one profile; scheduler names are unique and all profiles have the same queue_sort plugin.
-  // `metrics` and `stopwatch` must outlive it.
+  // There must be at least one profile, scheduler names must be unique, and all profiles must have the same queue_sort
+  // plugin. `metrics` and `stopwatch` must outlive it.
   ProfileSet(Owned profiles, const runtime::EvaluatorOptions& options, instruments::SchedulerMetrics& metrics,
              instruments::Stopwatch& stopwatch);
 
-  // The profile of the pod's scheduler; null: the pod is another scheduler's.
+  // The profile of the pod's scheduler; null: the pod belongs to another scheduler.
   Profile* Find(const framework::PodInfo& pod);
   // By scheduler name.
   const std::map<std::string, std::unique_ptr<Profile>, std::less<>>& by_name() const { return profiles_; }
 
-  // Ascending.
+  // Scheduler names, ascending.
   std::vector<std::string> Names() const;
 
   // The name of the first profile given.
   const std::string& first() const { return first_; }
-  // That of the first profile given.
+  // The queue_sort plugin of the first profile.
   const framework::QueueSortPlugin& queue_sort() const { return *queue_sort_; }
-  // What the queue asks of each profile's plugins, by scheduler name. `has_extenders`: pods may be refused by
+  // What the queue needs of each profile's plugins, by scheduler name. `has_extenders`: pods may be refused by
   // extenders.
   absl::flat_hash_map<std::string, queue::ProfileHooks> QueueHooks(bool has_extenders,
                                                                    const framework::Release& release) const;
@@ -64,15 +63,16 @@ class ProfileSet {
   const std::string first_;
   const framework::QueueSortPlugin* const queue_sort_;
   std::map<std::string, std::unique_ptr<Profile>, std::less<>> profiles_;
-  Profile* latest_ = nullptr;  // that Find() found
+  Profile* latest_ = nullptr;  // what Find() returned last
 };
 
 using ProfilesInMaking = std::span<const std::unique_ptr<runtime::ProfilePlugins>>;
-// Whether a plugin of theirs says which pods belong together.
+// Whether a plugin of these profiles names pod groups.
 bool NamesPodGroups(ProfilesInMaking profiles);
-// The keys, ascending, of the pod annotations that plugins of these profiles read.
+// The keys of the pod annotations that plugins of these profiles read, ascending.
 std::vector<std::string> AnnotationsRead(ProfilesInMaking profiles);
-// The same of nodes' annotations, as far as plugins that come with berth say so (framework/node_annotation_reader.h).
+// The same for node annotations, as far as plugins declare them (framework/node_annotation_reader.h, plugins that come
+// with berth only).
 std::vector<std::string> NodeAnnotationsRead(ProfilesInMaking profiles);
 
 }  // namespace berth::scheduler

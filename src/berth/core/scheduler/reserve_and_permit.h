@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a pod with a node goes through before its binding cycle: Reserve and Permit. Within turns only.
+// Reserve and Permit: the last steps of a scheduling cycle for a pod with a chosen node. Within turns only.
 #pragma once
 
 #include <string>
@@ -13,15 +13,15 @@
 
 namespace berth::scheduler {
 
-// The pod as it is when it has that node.
+// A copy of the pod, assigned to that node.
 framework::PodInfoPtr WithNode(const framework::PodInfo& pod, const std::string& node_name);
 
-// Asks the Reserve plugins in order: the first answer that is no success, with the plugin's name. Nothing is
-// unreserved.
+// Calls the Reserve plugins in order. Returns the first answer that is not success, with the plugin's name. It does not
+// unreserve.
 framework::Status RunReserve(CoreState& state, const Profile& profile, const framework::Cycle& cycle,
                              const framework::PodInfo& assumed, bool is_sampled);
 
-// Asks the Permit plugins. A refusal, with the name of who refuses; or those that want to wait.
+// The answers of the Permit plugins: a refusal, with the name of its plugin, or the plugins that answered kWait.
 struct PermitAnswers {
   framework::Status refusal;
   std::vector<PermitWait> waits;
@@ -29,7 +29,7 @@ struct PermitAnswers {
 PermitAnswers RunPermit(CoreState& state, const Profile& profile, const framework::Cycle& cycle,
                         const framework::PodInfo& assumed, bool is_sampled);
 
-// What a refusal by Reserve or Permit means to the pod. As in upstream the message counts one node: the chosen one.
+// The failure of a pod that Reserve or Permit refused. As in upstream, the message counts one node: the chosen one.
 SchedulingFailure FailureOfChosenNode(const framework::Status& status);
 
 }  // namespace berth::scheduler

@@ -22,7 +22,7 @@ namespace berth::scheduler {
 
 namespace {
 
-// The handle leads to the core while this lives.
+// Connects the handle to the core for the lifetime of this object.
 struct JoinedHandle {
   JoinedHandle(CoreHandle& joined, const CoreHandle::Core& core) : handle(joined) { handle.Join(core); }
   ~JoinedHandle() { handle.Leave(); }
@@ -33,12 +33,12 @@ struct JoinedHandle {
 };
 
 constexpr Duration kSizesNotedEvery = std::chrono::seconds(1);
-// Where more groups wait they are counted no more often than that.
+// With more waiting groups than this, metrics of sizes are updated at intervals only.
 constexpr std::size_t kGroupsCountedAtOnce = 100;
 
 }  // namespace
 
-// In the order in which they are made: the intake asks plugins, which may use the handle, for their sources.
+// Members are in order of construction: the intake asks plugins for their sources, and these may use the handle.
 struct Scheduler::Parts {
   Parts(SchedulerOptions&& options, CoreHandle& core_handle, ProfileSet::Owned&& profiles)
       : state(std::move(options), core_handle.release(), core_handle.mutable_objects(), std::move(profiles)),
@@ -46,7 +46,7 @@ struct Scheduler::Parts {
     if (state.pod_groups != nullptr) scheduling.SetPodGroupCycle(group_cycle);
   }
 
-  // Brings the metrics up to date that are not written as things happen. While many pods are decided, now and then.
+  // Updates the gauges that are not written as things happen; at intervals while many pods are decided.
   void ObserveSizes() {
     const bool is_busy = state.queue.active_count() > 0 || state.queue.waiting_group_count() > kGroupsCountedAtOnce;
     if (is_busy && state.now - sizes_noted < kSizesNotedEvery) return;
@@ -132,8 +132,8 @@ const std::vector<OutsideRequest>& Scheduler::outside_sources() const { return p
 
 bool Scheduler::HasHeardOutside() const { return parts_->intake.outside().HaveAllAnswered(); }
 
-// Refused pods back off in a heap from which Pop takes them as soon as activeQ is empty; those that met an error wait
-// there, as refused groups do. A nominated pod waits for its victims to go.
+// Refused pods back off in a heap from which Pop takes them as soon as activeQ is empty. Pods that met an error back
+// off in a separate place, as refused groups do. A nominated pod waits for its victims to go.
 bool Scheduler::IsIdle() const {
   const queue::SchedulingQueue& queue = parts_->state.queue;
   return !IsWaitingForExtenders() && parts_->bindings.empty() && parts_->background.empty() &&

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scheduler: the deterministic core. Inputs come in through Handle(), decisions are made by ScheduleOne(), and what is
-// to be done outside comes out of TakeOutputs(). It has no sockets, no threads and no clock: the same inputs, times and
-// seed give the same outputs. One thread at a time; nothing in it waits. README.md shows its parts.
+// Scheduler: the deterministic core. Inputs come in through Handle(), ScheduleOne() makes decisions, and TakeOutputs()
+// returns what is to be done outside. It has no sockets, no threads and no clock: the same inputs, times and seed give
+// the same outputs. One thread at a time; it never blocks. README.md shows its parts.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@
 
 namespace berth::scheduler {
 
-// A pod of ours that has no node.
+// One of our pods that has no node.
 struct UnboundPod {
   std::string key;  // "namespace/name"
   std::string why;  // one line
@@ -33,50 +33,49 @@ struct UnboundPod {
 
 class Scheduler {
  public:
-  // At least one profile; scheduler names are unique and all profiles have the same queue_sort plugin. `handle` is the
-  // one that the plugins were made with; it must outlive the scheduler.
+  // There must be at least one profile, scheduler names must be unique, and all profiles must have the same queue_sort
+  // plugin. The plugins were made with `handle`, which must outlive the scheduler.
   Scheduler(SchedulerOptions options, CoreHandle& handle,
             std::vector<std::unique_ptr<runtime::ProfilePlugins>> profiles);
   ~Scheduler();
 
-  // How far the time of day is ahead of the `now` of all that follows, which never goes back and never jumps. 0 until
-  // it is said.
+  // Sets how far the time of day is ahead of `now`. `now` never goes back and never jumps. 0 until the first call.
   void SetWallAhead(Duration ahead);
   void Handle(Input input, Time now);
-  // One scheduling cycle, if a pod is ready. False when none is, or while the last one waits for extenders: it ends
-  // with their answers, in Handle().
+  // Runs one scheduling cycle if a pod is ready. Returns false when none is, or while the last cycle waits for
+  // extenders: their responses end it, in Handle().
   bool ScheduleOne(Time now);
-  // Does what is due by now: back-offs, Permit deadlines, retries.
+  // Handles what is due: back-offs, Permit deadlines, retries.
   void Tick(Time now);
-  // When Tick has something to do next; nullopt: only after an input.
+  // When Tick() has something to do next; nullopt: only after an input.
   std::optional<Time> NextWake() const;
-  // What is to be done outside, in order. The vector is handed over whole, to be passed back empty and reused.
+  // Swaps the outputs into the vector, in order. Passing it back on the next call reuses its memory.
   void TakeOutputs(std::vector<Output>& outputs);
 
-  // The cycle that decisions().Newest() tells of waits for extenders.
+  // Whether the cycle of decisions().Newest() waits for extenders.
   bool IsWaitingForExtenders() const;
-  // Gives such a cycle up; its answers are then of no use. The pod is in no queue any more.
+  // Cancels that cycle and ignores the responses to come. The pod is in no queue afterwards.
   void CancelExtenderCycle(std::string_view why);
 
-  // For questions of the form "what if". While it has changes, nothing else here may be called.
+  // For questions of the form "what if?". While the overlay has changes, no other function may be called.
   std::unique_ptr<Overlay> MakeOverlay(Time now);
 
   // The kinds of objects whose ObjectSet and ObjectGone the plugins need, ascending.
   std::vector<framework::ObjectKind> ObjectsRead() const;
-  // What the plugins want to be told from outside: the answer to the request i is OutsideDone{i, ...}.
+  // The sources of outside data that plugins read. OutsideDone::source is an index into these.
   using OutsideRequest = scheduler::OutsideRequest;
   const std::vector<OutsideRequest>& outside_sources() const;
-  // Each of these has been answered, or has failed, once.
+  // Whether each of these has answered, or has failed, at least once.
   bool HasHeardOutside() const;
 
-  // Every pod of ours is placed, refused or gated: unless something changes outside, nothing is left to do.
+  // Whether every pod of ours is placed, refused or gated, so that nothing happens before the next input.
   bool IsIdle() const;
-  // By namespace and name; all of them, or a part.
+  // Sorted by namespace and name; all of them, or a range.
   std::vector<UnboundPod> Unbound(const queue::PodRange& range = {}) const;
   // Binding cycles under way.
   std::size_t binding_count() const;
-  // Those that are busy: a request or work of theirs is under way, and not for long. The shell stops calling
-  // ScheduleOne() while there are too many. What waits (Permit, a volume, an answer that does not come) does not count.
+  // Binding cycles with a request or work under way that is not late. The shell stops calling ScheduleOne() while there
+  // are too many. Cycles that wait (Permit, a volume, a response that does not come) do not count.
   std::size_t busy_binding_count() const;
   Counts counts() const;
   const cache::Cache& cache() const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the core counts and times: kube-scheduler's metrics, read as a scrape reads them.
+// kube-scheduler's metrics as the core records them, read in the way that a scrape does.
 #include "berth/core/instruments/scheduler_metrics.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ using testing::MakePod;
 
 using LabelValues = std::map<std::string, std::string>;
 
-// Each look at it costs 10 microseconds.
+// A clock that moves 10 microseconds with each reading.
 class CostlyClock final : public Clock {
  public:
   Time Now() const override { return time += std::chrono::microseconds(10); }
@@ -44,7 +44,7 @@ class SchedulerMetricsTest : public ::testing::Test {
     return *harness_;
   }
 
-  // Of the family, the series that have these labels; the turn has ended before.
+  // The series of the family with these labels. Take() ends the turn first.
   std::vector<MetricSeries> Find(const std::string& name, const LabelValues& labels) {
     h().Take();
     std::vector<MetricSeries> found;
@@ -61,13 +61,13 @@ class SchedulerMetricsTest : public ::testing::Test {
     }
     return found;
   }
-  // Of counters and gauges, all that match together.
+  // The sum of all matching counters or gauges.
   double Value(const std::string& name, const LabelValues& labels = {}) {
     double sum = 0;
     for (const MetricSeries& series : Find(name, labels)) sum += series.value;
     return sum;
   }
-  // Observations, of all that match.
+  // The number of observations of all matching series.
   std::uint64_t Count(const std::string& name, const LabelValues& labels = {}) {
     std::uint64_t count = 0;
     for (const MetricSeries& series : Find(name, labels))
@@ -180,7 +180,7 @@ TEST_F(SchedulerMetricsTest, APodThatFitsNowhereAndThenDoes) {
   h().now += 1min;
   h().Set(MakeNode("b").Allocatable("cpu", "16"));
   EXPECT_EQ(Incoming("active", "NodeAdd"), 1);
-  // Once for all pods of the class, and once for this one.
+  // Once for all pods of the class, and once for this pod.
   EXPECT_EQ(Count("queueing_hint_execution_duration_seconds",
                   {{"plugin", "NodeResourcesFit"}, {"event", "NodeAdd"}, {"hint", "Queue"}}),
             2U);
@@ -262,7 +262,7 @@ TEST_F(SchedulerMetricsTest, ABindingThatFails) {
   EXPECT_EQ(Value("schedule_attempts_total", {{"result", "error"}}), 1);
 }
 
-// An author's own: it finds nobody to evict.
+// An author's own preemption plugin, which finds no victims.
 class OwnPreemption final : public framework::PostFilterPlugin {
  public:
   std::string_view Name() const override { return "OwnPreemption"; }
@@ -328,7 +328,7 @@ TEST_F(SchedulerMetricsTest, PodsOfManyKindsInTurnCountForThePluginsOfEachKind) 
   const auto evaluations = [&](const char* plugin, const char* point) {
     return Value("plugin_evaluation_total", {{"plugin", plugin}, {"extension_point", point}});
   };
-  // 32 kinds, each of them another one once InterPodAffinity has a say, and plain pods between them.
+  // 32 classes without and 32 with pods on nodes that InterPodAffinity looks at, with plain pods between them.
   constexpr int kKinds = 32;
   int pods = 0;
   for (const bool has_affinity : {false, true}) {
@@ -370,7 +370,7 @@ TEST_F(SchedulerMetricsTest, OneCycleOfTenTimesItsPlugins) {
   constexpr int kPods = 400;
   for (int i = 0; i < kPods; ++i) h().Set(MakePod("p" + std::to_string(i)).Request("cpu", "1m"));
   h().Run();
-  // Each cycle asks this one, which keeps nothing.
+  // VolumeBinding is called in each cycle, because it keeps no results.
   const std::uint64_t sampled =
       Count("plugin_execution_duration_seconds", {{"plugin", "VolumeBinding"}, {"extension_point", "Reserve"}});
   EXPECT_GT(sampled, kPods / 25U);
@@ -431,7 +431,7 @@ TEST_F(SchedulerMetricsTest, APodThatWaitedTooLongIsTriedAgain) {
   EXPECT_EQ(Value("schedule_attempts_total", {{"result", "unschedulable"}}), 2);
 }
 
-// The stopwatch is seen by the metrics alone.
+// The stopwatch influences metrics only.
 TEST_F(SchedulerMetricsTest, DecisionsAreTheSameWithoutAStopwatch) {
   Harness plain;
   const auto feed = [](Harness& harness) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SchedulerOptions: how a core is set up, beside its profiles. A plain value.
+// SchedulerOptions: the settings of a core, beside its profiles. A plain value.
 #pragma once
 
 #include <chrono>
@@ -22,14 +22,14 @@ struct SchedulerOptions {
   runtime::EvaluatorOptions evaluator;
   std::size_t decisions_max = 4096;
   PodChoice pods;
-  // When a binding cycle's request or work counts as late, and does not bound the others any more; and when the pod is
-  // told that it has no answer.
+  // After how long a binding cycle's request or work is late and no longer counts towards the limit on busy bindings;
+  // and after how long an event on the pod reports the missing answer.
   Duration binding_late_after = std::chrono::seconds(1);
   Duration binding_told_after = std::chrono::seconds(10);
-  std::vector<config::Extender> extenders;  // in the order in which they are asked (config::InCallOrder)
-  // Where the core counts; null: nowhere that is read. Must outlive the core, as `stopwatch` must.
+  std::vector<config::Extender> extenders;  // in call order (config::InCallOrder)
+  // Where the core counts; null: its metrics are not exposed. Must outlive the core, as must `stopwatch`.
   instruments::SchedulerMetrics* metrics = nullptr;
-  // The clock that turns go by, to time the core's work for the metrics; null: time stands still within a turn.
+  // The clock that times the core's work for the metrics; null: no time passes within a turn.
   const Clock* stopwatch = nullptr;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scheduling cycle and what the API server's objects do to it: from a pod that appears to its decision, and the
-// decision log that says why.
+// The scheduling cycle and the effect of the API server's objects on it, from a new pod to its decision and the
+// decision log.
 #include "berth/core/scheduler/scheduler.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 using testing::MakeNode;
 using testing::MakePod;
 
-// What a pod is told that asks for more cpu than any of the nodes has free, or has at all.
+// The message of a pod that asks for more CPU than any node has free or in total.
 std::string NoCpu(int total, const std::string& preemption = "Preemption is not helpful for scheduling.") {
   const std::string n = std::to_string(total);
   return "0/" + n + " nodes are available: " + n + " Insufficient cpu. no new claims to deallocate, preemption: 0/" +
@@ -43,7 +43,7 @@ TEST(Scheduler, AnUnschedulablePodIsBoundAfterAFittingNodeAppears) {
   h.Set(pod);
   h.Run();
   EXPECT_EQ(h.Take(), Failed("p", NoCpu(1)));
-  // A node that is too small as well wakes nobody.
+  // Another node that is too small wakes no pod.
   h.Set(MakeNode("b"));
   h.Run(20s);
   EXPECT_TRUE(h.Take().empty());
@@ -79,7 +79,7 @@ TEST(Scheduler, ATerminalPodTakesNoRoom) {
   h.Run(2s);
   EXPECT_EQ(h.Take(), Lines{"bind p to a"});
   EXPECT_EQ(h.core.cache().pod_count(), 1u);
-  // A pending pod that fails is nobody's business either.
+  // A pending pod that has failed is ignored as well.
   auto failed = std::make_shared<api::Pod>(MakePod("q").Build());
   failed->status.phase = api::PodPhase::kFailed;
   h.core.Handle(PodSet{failed}, h.now);
@@ -94,24 +94,24 @@ TEST(Scheduler, NothingIsWrittenWhenNothingChanges) {
   h.Set(pod);
   h.Run();
   EXPECT_EQ(h.Take(), Failed("p", NoCpu(1)));
-  // The condition comes back from the API server; then the same attempt again.
+  // The watch shows the condition; then the same attempt is repeated.
   auto told = pod;
   told.Condition({"PodScheduled", "False", "Unschedulable", NoCpu(1)});
   h.Set(told);
   h.Set(MakeNode("a").Allocatable("cpu", "5"));
   h.Set(MakeNode("a").Allocatable("cpu", "7"));
-  h.Run(6min);  // the flush tries it again
+  h.Run(6min);  // the flush tries the pod again
   EXPECT_GE(h.core.counts().cycles, 2u);
   const Lines lines = h.Take();
   ASSERT_FALSE(lines.empty());
   for (const std::string& line : lines) EXPECT_EQ(line, "Warning FailedScheduling p: " + NoCpu(1));
-  // Another message is written, without a transition.
+  // A different message is written, without a transition time.
   h.Set(MakeNode("b"));
   h.Run(6min);
   EXPECT_EQ(h.Take().front(), "status p Unschedulable: " + NoCpu(2));
 }
 
-// A write may wait behind a webhook that hangs while the pod is tried again: what it says must not be the last word.
+// A write may hang behind a webhook while the pod is tried again: its content must not remain.
 TEST(Scheduler, WhatTheObjectSaysMayBeOlderThanTheLastWrite) {
   Harness h;
   h.Set(MakeNode("a"));
@@ -130,7 +130,7 @@ TEST(Scheduler, WhatTheObjectSaysMayBeOlderThanTheLastWrite) {
   EXPECT_EQ(h.Take().front(), "status p Unschedulable: " + NoCpu(1));
 }
 
-// A write whose answer was given up for lost may be carried out behind the one that followed it.
+// A write whose answer was given up for lost may be executed after the write that followed it.
 TEST(Scheduler, AConditionThatAnOlderWriteReplacesIsWrittenAgain) {
   Harness h;
   h.Set(MakeNode("a"));
@@ -151,7 +151,7 @@ TEST(Scheduler, AConditionThatAnOlderWriteReplacesIsWrittenAgain) {
   h.Set(older);
   h.Run();
   EXPECT_EQ(h.Take(), Lines{"status p Unschedulable: " + NoCpu(1)});
-  // Somebody insists: the next attempt has the next word.
+  // Somebody overwrites the condition again: the next attempt rewrites it.
   h.Set(told);
   h.Set(older);
   h.Run();
@@ -162,7 +162,7 @@ TEST(Scheduler, AConditionThatAnOlderWriteReplacesIsWrittenAgain) {
   h.Set(newest);
   h.Run();
   EXPECT_TRUE(h.Take().empty()) << "no older write says so";
-  // The older write may be of the process before this one, which found the condition as it would have written it.
+  // The older write may come from the previous process; this one found the condition as it would have written it.
   Harness next;
   next.Set(MakeNode("a"));
   next.Set(told);
@@ -173,7 +173,7 @@ TEST(Scheduler, AConditionThatAnOlderWriteReplacesIsWrittenAgain) {
   EXPECT_EQ(next.Take(), Lines{"status p Unschedulable: " + NoCpu(1)});
 }
 
-// The same of a nomination: a write of it that waits must not bring it back after it was given up.
+// The same for a nomination: a delayed write must not restore a nomination that was given up.
 TEST(Scheduler, ANominationThatTheObjectNeverHadIsClearedAllTheSame) {
   Harness h;
   h.Set(MakeNode("a"));
@@ -189,7 +189,7 @@ TEST(Scheduler, ANominationThatTheObjectNeverHadIsClearedAllTheSame) {
   ASSERT_FALSE(lines.empty());
   EXPECT_TRUE(lines.front().starts_with("status p Unschedulable: ")) << lines.front();
   EXPECT_TRUE(lines.front().ends_with(" nominates ")) << lines.front();
-  // Once is enough.
+  // The nomination is cleared once only.
   h.Set(MakeNode("a").Unschedulable().Label("changed", "yes"));
   h.Run(6min);
   for (const std::string& line : h.Take()) EXPECT_FALSE(line.ends_with(" nominates ")) << line;
@@ -231,7 +231,7 @@ TEST(Scheduler, PodsThatAreBeingDeletedAreSkipped) {
   h.Run();
   EXPECT_EQ(h.Take(), Lines{"Warning FailedScheduling p: skip schedule deleting pod: default/p"});
   EXPECT_TRUE(h.IsIdle());
-  // Each cycle has its decision, the very first one too.
+  // Each cycle has its decision, including the first one.
   EXPECT_EQ(h.core.decisions().Newest().Why(), "skip schedule deleting pod: default/p");
 }
 
@@ -242,7 +242,7 @@ TEST(Scheduler, ANominatedPodThatIsDeletedGivesItsRoomBack) {
   h.Set(nominated.Deleted(h.now));
   h.Set(MakePod("p").Request("cpu", "3"));
   h.Run();
-  // Its turn came while it was being deleted, so it is in no queue any more; its room is still kept.
+  // The pod was popped while it was being deleted, so that it is in no queue; its room is still kept.
   EXPECT_EQ(h.core.queue().Find("uid-default-p")->place, queue::Place::kUnschedulable);
   h.Take();
   h.Remove(nominated);
@@ -358,7 +358,7 @@ TEST(Scheduler, OneClusterIsDividedAmongManyPods) {
   EXPECT_EQ(h.core.counts().unschedulable, 10u);
 }
 
-// Tells how often it was asked to drop what nobody uses.
+// Counts the calls of DropIdle.
 class Hoarder final : public framework::FastFilter {
  public:
   std::string_view Name() const override { return "Hoarder"; }
@@ -385,7 +385,7 @@ TEST(Scheduler, LetsGoOfWhatPodsLeftBehind) {
   h.Set(MakePod("p"));
   h.Run(4min);
   EXPECT_EQ(hoarder->drops, 0);
-  // Once what was not used before this period, once what was used in it; then nothing is left to drop.
+  // One call drops what was not used before this period, the next one what was used in it; then nothing is left.
   h.Run(7min);
   EXPECT_EQ(hoarder->drops, 2);
   h.Run(1h);

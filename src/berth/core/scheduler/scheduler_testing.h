@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the scheduler's tests share: a core with a fake clock, whose outputs are read as lines of text and answered by
-// hand, and plugins for the binding cycle that do as told. Tests only.
+// The harness of the scheduler's tests: a core with a fake clock, whose outputs are read as lines of text and answered
+// by the test; and plugins for the binding cycle with scripted behaviour. Tests only.
 #pragma once
 
 #include <chrono>
@@ -25,7 +25,7 @@ struct Profiles : std::vector<std::unique_ptr<runtime::ProfilePlugins>> {
   std::unique_ptr<CoreHandle> handle = std::make_unique<CoreHandle>([](framework::PermitDecision) {});
 };
 
-// The default profile, under one or more names.
+// The default profile, under each of these names.
 inline Profiles DefaultProfiles(const std::vector<std::string>& names = {"default-scheduler"}) {
   Profiles profiles;
   config::KubeSchedulerConfiguration configuration = config::DefaultConfiguration();
@@ -37,8 +37,8 @@ inline Profiles DefaultProfiles(const std::vector<std::string>& names = {"defaul
   return profiles;
 }
 
-// A plugin at every point from Reserve on. Each point answers as its function says, succeeds (Bind: skips) without one,
-// and writes itself down.
+// A plugin with every point from Reserve on. It records each call. A point answers with its function; without one it
+// succeeds (Bind: skips).
 class Actor final : public framework::ReservePlugin,
                     public framework::PermitPlugin,
                     public framework::PreBindPlugin,
@@ -94,7 +94,7 @@ class Actor final : public framework::ReservePlugin,
   Lines& calls_;
 };
 
-// Before the profile's own plugins at each point.
+// Appends the actor at each of its points, but puts its Bind before the last Bind plugin.
 inline Actor& Enable(runtime::ProfilePlugins& profile, const std::shared_ptr<Actor>& actor) {
   profile.owned.push_back(actor);
   profile.reserve.push_back(actor.get());
@@ -105,12 +105,12 @@ inline Actor& Enable(runtime::ProfilePlugins& profile, const std::shared_ptr<Act
   return *actor;
 }
 
-// Of a core that waits for answers as long as a test gives none.
+// Options with which a core waits for answers practically forever.
 inline SchedulerOptions PatientOptions() {
   return {.seed = 1, .binding_late_after = std::chrono::hours(1000), .binding_told_after = std::chrono::hours(1000)};
 }
 
-// The lines of an attempt that failed after the pod's node had been announced: the status takes that back.
+// The lines of a failed attempt whose node had been announced: the status write clears the nomination.
 inline Lines TakenBack(Lines lines) {
   lines.front() += " nominates ";
   return lines;
@@ -134,7 +134,7 @@ class Harness {
     return object;
   }
 
-  // Lets time pass and does what is due then; schedules all pods that are ready.
+  // Lets time pass, handles what is due, and schedules all pods that are ready.
   void Run(Duration after = Duration{0}) {
     const Time end = now + after;
     for (;;) {
@@ -151,8 +151,8 @@ class Harness {
     }
   }
 
-  // What came out since the last call, a line each (output_lines_testing.h). The operation of the last write or work is
-  // the one that is answered next.
+  // The outputs since the last call, one line each (output_lines_testing.h). The next answer is for the last write or
+  // work among them.
   Lines Take() {
     Lines lines;
     std::vector<Output> outputs;
@@ -190,7 +190,7 @@ class Harness {
   std::unique_ptr<CoreHandle> handle;
   Scheduler core;
   std::uint64_t operation = 0;
-  std::vector<std::uint64_t> asked;  // questions to extenders, by operation
+  std::vector<std::uint64_t> asked;  // open requests to extenders, by operation
   framework::Operation::Work work;
 
  private:

@@ -14,10 +14,10 @@ namespace berth::scheduler {
 
 struct SchedulingAttempt {
   Profile* profile = nullptr;
-  queue::QueuedPodInfo queued;   // queued.pod: its newest object
-  Decision* decision = nullptr;  // the newest of the log: no other cycle begins meanwhile
+  queue::QueuedPodInfo queued;   // queued.pod: the pod's newest object
+  Decision* decision = nullptr;  // the newest of the log, because no other cycle begins meanwhile
   std::uint64_t seed = 0;        // breaks ties
-  // What PostFilter came to, where it ran before the cycle ended: extenders had a say.
+  // PostFilter's result, if PostFilter ran while the cycle waited for extenders.
   std::optional<framework::PostFilterResult> post_filter{};
 };
 

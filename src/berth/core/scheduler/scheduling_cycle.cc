@@ -26,8 +26,8 @@ using runtime::Result;
 
 namespace {
 
-// A large pod that waits for its turn for so long is told why: a patch of a pod of a megabyte costs the API server more
-// than its binding.
+// A large pod that waits longer than this gets a condition that says why. Not sooner, because patching a pod of a
+// megabyte costs the API server more than binding it.
 constexpr Duration kLargePodToldAfter = std::chrono::seconds(5);
 
 }  // namespace
@@ -73,7 +73,8 @@ bool SchedulingCycle::ScheduleOne() {
   return true;
 }
 
-// A pod whose turn it is not: it comes again after its back-off, or sooner.
+// Puts back a pod that must wait for others. It returns after its back-off, or sooner if it is activated. Returns false
+// if the pod may go on.
 bool SchedulingCycle::PutOff(SchedulingAttempt& attempt, std::size_t count_asked) {
   const PodInfo& pod = *attempt.queued.pod;
   SchedulingFailure failure;
@@ -93,12 +94,12 @@ bool SchedulingCycle::PutOff(SchedulingAttempt& attempt, std::size_t count_asked
   return true;
 }
 
-// Whether there is nothing to decide about the pod any more.
+// Whether the pod needs no decision any more.
 bool SchedulingCycle::DropStale(const SchedulingAttempt& attempt) {
   const PodInfo& pod = *attempt.queued.pod;
   std::string& message = attempt.decision->message;
   if (attempt.profile == nullptr) {
-    // It was given to another scheduler while it was assumed here, and then could not be bound.
+    // The pod was given to another scheduler while it was assumed here, and then could not be bound.
     message = "the pod is for scheduler \"" + pod.spec().scheduler_name + "\"";
   } else if (pod.deletion_time) {
     message = "skip schedule deleting pod: " + pod.Key();
@@ -133,7 +134,7 @@ void SchedulingCycle::ObserveAlgorithm(const queue::QueuedPodInfo& queued) {
       instruments::Seconds(state_.stopwatch.latest() - queued.attempt_began));
 }
 
-// What follows from an evaluation: the binding cycle, or the pod's failure.
+// Acts on an evaluation: starts the binding cycle, or fails the attempt.
 void SchedulingCycle::Conclude(SchedulingAttempt&& attempt, const Outcome& outcome) {
   Decision& decision = *attempt.decision;
   decision.node_count = static_cast<std::uint32_t>(outcome.node_count);
@@ -155,7 +156,7 @@ void SchedulingCycle::Conclude(SchedulingAttempt&& attempt, const Outcome& outco
 void SchedulingCycle::FailAttempt(SchedulingAttempt&& attempt, const Outcome& outcome) {
   runtime::Evaluator& evaluator = attempt.profile->evaluator;
   SchedulingFailure failure;
-  failure.nomination.is_set = true;  // cleared, unless PostFilter says otherwise
+  failure.nomination.is_set = true;  // cleared, unless PostFilter sets it
   if (outcome.result == Result::kError) {
     failure.message = outcome.error;
   } else {
@@ -165,18 +166,21 @@ void SchedulingCycle::FailAttempt(SchedulingAttempt&& attempt, const Outcome& ou
       const framework::PostFilterResult result =
           attempt.post_filter ? *std::move(attempt.post_filter) : evaluator.RunPostFilter();
       failure.nomination = {result.has_nomination, result.nominated_node_name};
-      // Without a node because of an extender or an error it may find one with the next change of what can be evicted.
+      // If an extender or an error kept preemption from finding a node, a later change to the candidates may help: the
+      // preemption plugins count as refusing.
       const bool has_found = result.has_nomination && !result.nominated_node_name.empty();
       const bool is_unsure = attempt.post_filter || result.status.code() == framework::Code::kError;
       if (!has_found && is_unsure && !failure.unschedulable_plugins.empty()) {
         for (const framework::PostFilterPlugin* plugin : attempt.profile->plugins->post_filter)
           if (plugin->IsPreemption()) failure.unschedulable_plugins.emplace(plugin->Name());
       }
-      // Without their refusals preemption would have made room: an event that they alone have registered for may help.
+      // Without the refusals of these plugins preemption would have made room: events that only they have registered
+      // for may help.
       if (result.preemption != nullptr && !failure.unschedulable_plugins.empty())
         failure.unschedulable_plugins.insert(result.preemption->refused_by.begin(),
                                              result.preemption->refused_by.end());
-      // What it waits for from now on. Its filters' hints would not tell when something else has taken the room.
+      // The pod waits for the victims to go. The hints of its filters would not wake it if another pod had taken the
+      // room.
       if (result.preemption != nullptr &&
           (result.preemption->waits_for_victims || result.preemption->chosen != framework::kNoNode))
         failure.pending_plugins.insert(result.preempted_by);
@@ -208,7 +212,7 @@ void SchedulingCycle::AssumeAndReserve(SchedulingAttempt&& attempt, framework::N
   bindings_.StartBinding(profile, std::move(attempt.queued), assumed, row, std::move(answers.waits));
 }
 
-// Reserve or Permit refused the node.
+// Reserve or Permit refused the chosen node.
 void SchedulingCycle::RejectReserved(SchedulingAttempt&& attempt, const PodInfo& assumed, const Status& status) {
   Unreserve(state_, *attempt.profile, assumed);
   HandleSchedulingFailure(state_, *attempt.profile, std::move(attempt.queued), FailureOfChosenNode(status));
@@ -222,7 +226,7 @@ void SchedulingCycle::CancelWaiting(std::string_view why) {
   waiting_.reset();
 }
 
-// With its new object the cycle goes on, if the pod is still one that it may place.
+// The cycle goes on with the new object if the pod is still ours to place.
 void SchedulingCycle::PodChanged(const PodInfoPtr& pod) {
   if (!waiting_ || waiting_->pod().uid != pod->uid) return;
   const bool is_ours =

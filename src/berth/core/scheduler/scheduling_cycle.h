@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SchedulingCycle: takes the next pod of the queue and finds its node: evaluate (with HTTP extenders, where one has a
-// say), assume, Reserve, Permit. Within turns only. It binds nothing: what it has found goes to a BindingStarter.
+// SchedulingCycle: takes the next pod of the queue and finds its node: evaluate (with HTTP extenders for pods that
+// concern them), assume, Reserve, Permit. Within turns only. A BindingStarter does the binding.
 //
 //   Pop --> Evaluate ----------------------------+--> a node: assume, Reserve, Permit --> BindingStarter
 //    |         |                                 |                |
@@ -8,9 +8,9 @@
 //    |         v                                 |                v
 //    |      waits (ExtenderCycle) --- decided ---+--> none: PostFilter --> back into the queue, condition, event
 //    v
-//   one that is deleted or assigned by now: dropped
+//   deleted or assigned meanwhile: dropped
 //
-// What Pop gives may stand for a pod group: PodGroupCycle takes it.
+// Pop may return a pod that stands for a pod group: PodGroupCycle schedules it.
 #pragma once
 
 #include <cstddef>
@@ -31,21 +31,21 @@ namespace berth::scheduler {
 
 class SchedulingCycle final : public SchedulingCycleInputs {
  public:
-  // All three must outlive it.
+  // All arguments must outlive it.
   SchedulingCycle(CoreState& state, BindingStarter& bindings, IdleSweep& idle_sweep)
       : state_(state), bindings_(bindings), idle_sweep_(idle_sweep), random_(state.options.seed) {}
 
-  // Groups that Pop gives are its to schedule. Must outlive it.
+  // `group_cycle` schedules the pod groups that Pop returns. It must outlive this object.
   void SetPodGroupCycle(PodGroupCycle& group_cycle) { group_cycle_ = &group_cycle; }
 
-  // One cycle, if a pod is ready. False when none is, or while the last one waits for extenders.
+  // Runs one cycle if a pod is ready. Returns false when none is, or while the last cycle waits for extenders.
   bool ScheduleOne();
 
-  // The pod whose cycle waits for extenders; null: none does.
+  // The pod whose cycle waits for extenders; null: no cycle waits.
   const framework::PodInfo* waiting_pod() const { return waiting_ ? &waiting_->pod() : nullptr; }
-  // Questions of that cycle to extenders that score.
+  // The number of outstanding kPrioritize requests of that cycle.
   std::size_t prioritizing_count() const { return waiting_ ? waiting_->prioritizing_count() : 0; }
-  // Gives such a cycle up; its answers are then of no use. The pod is in no queue any more.
+  // Cancels that cycle and ignores the responses to come. The pod is in no queue afterwards.
   void CancelWaiting(std::string_view why);
 
   void PodChanged(const framework::PodInfoPtr& pod) override;
@@ -55,7 +55,7 @@ class SchedulingCycle final : public SchedulingCycleInputs {
  private:
   bool DropStale(const SchedulingAttempt& attempt);
   bool PutOff(SchedulingAttempt& attempt, std::size_t count_asked);
-  // `cycle` keeps waiting, or its attempt ends.
+  // Keeps `cycle` if it still waits; otherwise ends its attempt.
   void Advance(std::unique_ptr<ExtenderCycle> cycle, ExtenderCycle::Progress progress);
   void Conclude(SchedulingAttempt&& attempt, const runtime::Outcome& outcome);
   void ObserveAlgorithm(const queue::QueuedPodInfo& queued);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SchedulingCycle by itself: what it finds goes to a fake that writes it down, and the test is the extenders.
+// Tests SchedulingCycle with a fake binding starter that records calls; the test answers for the extenders.
 #include "berth/core/scheduler/scheduling_cycle.h"
 
 #include <functional>
@@ -45,7 +45,7 @@ class SchedulingCycleTest : public CoreStateTest {
     return *cycle_;
   }
   void Add(const testing::PodBuilder& pod) { state().queue.Add(Info(pod), state().now); }
-  // An extender that filters, and one that prioritizes as well.
+  // Adds an extender that filters, and one that filters and prioritizes.
   void AddExtenders() {
     config::Extender filter;
     filter.url_prefix = "x";
@@ -60,7 +60,7 @@ class SchedulingCycleTest : public CoreStateTest {
     return cycle().TakeExtenderAnswer(done);
   }
   bool Leave(std::vector<std::string> names) { return Answer(ExtenderAnswer{.node_names = std::move(names)}); }
-  // The pod p waits for the first of two extenders, about the nodes a and b.
+  // The pod p waits for the first of two extenders, which is asked about the nodes a and b.
   void WaitForExtenders() {
     AddExtenders();
     SetNode("a");
@@ -123,7 +123,7 @@ TEST_F(SchedulingCycleTest, ALargePodIsToldThatItWaitsWhenItHasWaitedForAWhile) 
   EXPECT_TRUE(lines[1].starts_with("Warning FailedScheduling second: ")) << lines[1];
 }
 
-// Such a pod was assumed here, was given to another scheduler meanwhile, and could not be bound.
+// The pod was assumed here, was given to another scheduler meanwhile, and could not be bound.
 TEST_F(SchedulingCycleTest, APodOfAnotherSchedulerIsDropped) {
   SetNode("a");
   api::Pod pod = MakePod("p").Build();

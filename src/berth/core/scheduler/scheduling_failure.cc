@@ -30,12 +30,13 @@ void Unreserve(CoreState& state, const Profile& profile, const PodInfo& assumed)
   if (state.cache.IsAssumed(assumed.uid)) state.cache.ForgetPod(assumed.uid);
 }
 
-// Never 0.
+// Never 0, which stands for "nothing written".
 std::size_t HashOfNomination(std::string_view node_name) { return HashText(node_name) | 1; }
 
 namespace {
 
-// An API server takes 1.5 MB in all, and the pod may be as large already. No message of berth's own is longer.
+// An API server accepts objects up to 1.5 MB in total, and the pod may already be that large. Berth's own messages are
+// shorter.
 constexpr std::size_t kMessageBytesMax = std::size_t{64} << 10;
 
 void CutMessage(std::string& message) {
@@ -48,9 +49,8 @@ std::size_t HashOfCondition(std::string_view reason, std::string_view message) {
   return HashText(reason) * 31 + HashText(message);
 }
 
-// The write that tells the API server of the failure; empty when its object says it already. The object may say the
-// same as now because an earlier write that says something else has not come back yet: `queued` has what was written
-// last.
+// The write that reports the failure; empty when the object says it already. The object may look up to date only
+// because an earlier write with other content has not come back yet: `queued` holds what was written last.
 framework::PodStatusWrite StatusWriteOf(const PodInfo& pod, const SchedulingFailure& failure, std::string_view reason,
                                         queue::QueuedPodInfo& queued) {
   framework::PodStatusWrite write;
@@ -59,7 +59,7 @@ framework::PodStatusWrite StatusWriteOf(const PodInfo& pod, const SchedulingFail
   write.has_condition = old == nullptr || old->status != "False" || old->reason != reason ||
                         old->message != failure.message ||
                         (queued.told.condition != 0 && queued.told.condition != hash);
-  queued.told.condition = hash;  // the object says it, if it is not written
+  queued.told.condition = hash;  // the object says it, if it is not written now
   const std::size_t nomination = HashOfNomination(failure.nomination.node_name);
   write.has_nomination =
       failure.nomination.is_set && (failure.nomination.node_name != pod.nominated_node_name ||
@@ -110,7 +110,8 @@ void RepeatOverwrittenStatus(CoreState& state, const PodInfo& before, const PodI
   write.condition_message = old->message;
   write.is_transition = false;
   write.observed_generation = pod.generation;
-  // The older write may have had a nomination as well. One that changes alone is somebody else's wish.
+  // The older write may have changed the nomination as well. A nomination that changes without the condition is
+  // somebody else's request.
   write.has_nomination = told->nomination != 0 && told->nomination == HashOfNomination(before.nominated_node_name) &&
                          before.nominated_node_name != pod.nominated_node_name;
   if (write.has_nomination) write.nominated_node_name = before.nominated_node_name;
@@ -136,12 +137,12 @@ void HandleSchedulingFailure(CoreState& state, const Profile& profile, queue::Qu
   if (failure.nomination.is_set) {
     state.queue.nominator().AddNominatedPod(pod, failure.nomination.node_name);
   } else {
-    // What the object says: updates of a pod in flight have left the nominator alone, as upstream's Update does, and
-    // one of them may have withdrawn the nomination.
+    // Uses the object's nomination: as in upstream's Update, changes to a pod in flight did not reach the nominator,
+    // and one of them may have withdrawn the nomination.
     state.queue.nominator().AddNominatedPod(pod);
   }
-  // Where the object has the nomination, its update will move others. One that has not been written yet ends in
-  // silence.
+  // If the object has the nomination, its next update wakes other pods. A nomination that has not been written yet ends
+  // here.
   if (!node_before.empty() && node_before != pod->nominated_node_name &&
       node_before != state.queue.nominator().NominatedNode(pod->uid)) {
     MoveForNomination(state, *pod, node_before);

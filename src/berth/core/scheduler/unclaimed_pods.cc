@@ -9,7 +9,7 @@
 namespace berth::scheduler {
 namespace {
 
-constexpr std::size_t kNameBytesMax = 100;  // a longer name is no slip of the pen
+constexpr std::size_t kNameBytesMax = 100;  // a longer name is no misspelling
 constexpr std::size_t kShort = 6;
 
 std::string List(const std::vector<std::string>& names) {
@@ -23,7 +23,7 @@ std::string List(const std::vector<std::string>& names) {
 
 std::string_view NearMiss(std::string_view name, const std::vector<std::string>& names) {
   std::string_view nearest;
-  std::size_t least = name.size() < kShort ? 2 : 3;  // fewer letters than that
+  std::size_t least = name.size() < kShort ? 2 : 3;  // exclusive limit on the edit distance
   for (const std::string& each : names) {
     if (each.size() > kNameBytesMax || name.size() > kNameBytesMax) continue;
     const std::size_t distance = EditDistance(name, each);
@@ -36,7 +36,7 @@ std::string_view NearMiss(std::string_view name, const std::vector<std::string>&
 
 void UnclaimedPods::Note(const framework::PodInfoPtr& pod, Time now) {
   const auto known = pods_.find(pod->uid);
-  // Another scheduler knows it: its name was meant.
+  // Another scheduler has handled the pod, so its name is right.
   if (pod->scheduled_condition != nullptr) {
     if (known != pods_.end()) pods_.erase(known);
     return;

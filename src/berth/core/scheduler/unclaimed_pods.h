@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// UnclaimedPods: pending pods of a scheduler that is none of ours but is called nearly so, most likely by a slip of the
-// pen. One that no scheduler has said anything about for kPatience is told the name that was meant. Within turns only.
+// UnclaimedPods: finds pending pods whose scheduler name is a misspelling of one of ours. If no scheduler has written a
+// condition for kPatience, an event on the pod gives the likely name. Within turns only.
 #pragma once
 
 #include <map>
@@ -18,15 +18,15 @@ namespace berth::scheduler {
 class UnclaimedPods {
  public:
   static constexpr Duration kPatience = std::chrono::seconds(30);
-  // Pods that are remembered; of more none is told.
+  // Limit on remembered pods; further ones get no event.
   static constexpr std::size_t kPodsMax = 100;
 
-  // `names` are those of our profiles.
+  // `names` are the scheduler names of our profiles.
   explicit UnclaimedPods(std::vector<std::string> names) : names_(std::move(names)) {}
 
-  // A pending pod whose scheduler is none of ours.
+  // A pending pod that names another scheduler.
   void Note(const framework::PodInfoPtr& pod, Time now);
-  // It is gone, or on a node.
+  // The pod is gone, or on a node.
   void Forget(std::string_view uid);
 
   struct Told {
@@ -34,7 +34,7 @@ class UnclaimedPods {
     std::string nearest;
     std::string note;
   };
-  // Those that have waited long enough now; each once.
+  // Returns the pods that have waited long enough, each once.
   std::vector<Told> TakeDue(Time now);
   std::optional<Time> NextWake() const;
 
@@ -50,7 +50,7 @@ class UnclaimedPods {
   std::map<std::string, Waiting, std::less<>> pods_;  // by uid
 };
 
-// The name of `names` that is within two letters of `name`, or within one where it is short; empty: there is none.
+// The name in `names` within an edit distance of two from `name`, or of one if `name` is short; empty: there is none.
 std::string_view NearMiss(std::string_view name, const std::vector<std::string>& names);
 
 }  // namespace berth::scheduler

@@ -16,7 +16,7 @@ TEST(NearMiss, IsASlipOfThePen) {
     const char* name;
     const char* want;
   };
-  const Case cases[] = {{"berht", ""},  // two letters of five
+  const Case cases[] = {{"berht", ""},  // two letters differ in a name of five
                         {"bert", "berth"},
                         {"berth2", "berth"},
                         {"best_price", "best-price"},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plugins that throw where nobody expects it, answer nonsense beside the extension points' own answers, or use their
-// handle at odd moments: the scheduler goes on.
+// Plugins that throw at unexpected points, return values outside the contract, or use their handle at odd moments: the
+// scheduler goes on.
 #include <algorithm>
 
 #include "berth/core/scheduler/extension_points_testing.h"
@@ -23,7 +23,7 @@ using framework::StepResult;
 using testing::MakeNode;
 using testing::MakePod;
 
-// Agrees with everything, at every point and in every form, but for one function, which throws.
+// Accepts everything, at every point and in every form, except for one function, which throws.
 class Unruly final : public framework::PreFilterPlugin,
                      public framework::FastFilter,
                      public framework::FastPreScore,
@@ -119,7 +119,7 @@ class Unruly final : public framework::PreFilterPlugin,
 
 class UnrulyTest : public ExtensionPointTest {
  protected:
-  // Enough nodes for the ways that only large clusters take.
+  // Enough nodes for the code paths that only large clusters take.
   static constexpr int kNodes = 300;
 
   void Begin(const std::string& trips, Dependency depends_on) {
@@ -159,7 +159,7 @@ TEST_F(UnrulyTest, WhatAPluginThrowsWhenItIsAskedForAFactIsNotTheSchedulersEnd) 
       Begin(function, depends_on);
       (void)h().core.ObjectsRead();
       if (!h().core.outside_sources().empty()) h().core.Handle(OutsideDone{0, Error{}}, h().now);
-      // A first pod of its kind, more of it, and some of other kinds.
+      // The first pod of a class, more of it, and some of other classes.
       for (const char* name : {"p1", "p2", "p3", "p4"}) h().Set(MakePod(name).Request("cpu", "1"));
       for (const char* name : {"1100m", "1200m", "1300m", "1400m"}) h().Set(MakePod(name).Request("cpu", name));
       const Lines lines = RunAndTake();
@@ -213,7 +213,7 @@ TEST_F(UnrulyTest, OneThatCannotBeMadeEndsTheStartAndIsNamed) {
   }
 }
 
-// --- The handle at odd moments ---
+// --- Use of the handle at odd moments ---
 
 class Eager final : public framework::PreBindPlugin {
  public:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inputs of an evaluation.
+// Activation: the input variables of an evaluation.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace berth::cel {
 
-// The variables by name. Few of them: they are searched one by one.
+// Variables by name, searched linearly because there are few.
 class Activation {
  public:
   void Set(std::string_view name, Value value) { variables_.emplace_back(name, std::move(value)); }

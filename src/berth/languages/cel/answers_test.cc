@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The evaluator against the answers of upstream's own package (tests/differential/cel): result, error and cost of every
-// case. BERTH_CEL_ANSWERS names another file of answers.
+// Compares the evaluator with upstream's package (tests/differential/cel): result, error and cost of every case.
+// BERTH_CEL_ANSWERS names another file of answers.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -55,7 +55,7 @@ Device ReadDevice(element json) {
   return device;
 }
 
-// What was said of a case, as text to be compared.
+// The expected answer of a case, as text.
 std::string WantedAnswer(element answer) {
   if (const auto error = codec::FindString(answer, "compileError")) return "compile: " + std::string(*error);
   const std::string cost = " cost " + std::to_string(codec::FindInt(answer, "cost").value_or(0));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parsed form of an expression. Macros are already expanded.
+// The syntax tree of an expression, with macros expanded.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace berth::cel {
 
-// Number of a node, from 1. Numbers are given in cel-go's order, because its cost bookkeeping goes by them and one of
-// its messages shows one.
+// Number of a node, counted from 1 in cel-go's order: its cost tracking depends on these numbers, and one of its
+// messages shows one.
 using ExprId = std::int64_t;
 
 enum class ExprKind : std::uint8_t { kLiteral, kIdent, kSelect, kCall, kList, kMap, kStruct, kComprehension };
@@ -22,7 +22,7 @@ enum class ExprKind : std::uint8_t { kLiteral, kIdent, kSelect, kCall, kList, kM
 struct Expr;
 using ExprPtr = std::unique_ptr<Expr>;
 
-// One node; which members count depends on the kind.
+// A node. Its kind determines which members are used.
 struct Expr {
   ExprKind kind = ExprKind::kLiteral;
   ExprId id = 0;
@@ -30,14 +30,14 @@ struct Expr {
   std::string name;  // kIdent; the field of kSelect; the function of kCall; the type of kStruct
   ExprPtr target;    // the operand of kSelect; the receiver of kCall, if it has one; the range of kComprehension
   bool is_presence_test = false;  // kSelect inside has()
-  // The arguments of kCall; the elements of kList; the keys (kMap) or nothing (kStruct) beside `values`.
+  // The arguments of kCall, the elements of kList, or the keys of kMap, whose values are in `values`.
   std::vector<ExprPtr> items;
   std::vector<ExprPtr> values;           // kMap, kStruct
   std::vector<std::string> field_names;  // kStruct
-  std::vector<bool> is_optional;         // kList, kMap, kStruct: written with ?, one for each element or entry
+  std::vector<bool> is_optional;         // kList, kMap, kStruct: whether an element or entry was written with ?
   // kComprehension
   std::string iteration_variable;
-  std::string iteration_variable2;  // empty unless it has two
+  std::string iteration_variable2;  // empty unless there are two
   std::string accumulator;
   ExprPtr initial;
   ExprPtr condition;
@@ -57,7 +57,7 @@ void ForEachChild(const Expr& expr, Visitor visit) {
   for (const ExprPtr& value : expr.values) visit(*value);
 }
 
-// Upstream's names of the operators, which its messages show.
+// Upstream's names of the operators, which messages show.
 namespace op {
 inline constexpr std::string_view kConditional = "_?_:_";
 inline constexpr std::string_view kAnd = "_&&_";

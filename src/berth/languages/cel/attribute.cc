@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variables with fields and indexes behind them: cel-go's interpreter/attributes.go (v0.26).
+// Variables with fields and indexes, like cel-go's interpreter/attributes.go (v0.26).
 #include "berth/languages/cel/attribute.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace berth::cel {
 namespace {
 
-// What a qualifier found: an error, a value, or nothing.
+// The result of a qualifier: an error, a value, or nothing.
 struct Selected {
   Value value;
   bool is_present = false;
@@ -46,8 +46,8 @@ Value Unsupported(std::string_view go_type, const Value& value) {
   return Value::Error("unsupported conversion to ref.Val: (" + std::string(go_type) + ")" + GoString(value));
 }
 
-// Upstream takes the content of an optional variable as a plain Go value and turns that into a CEL value again, which
-// does not work for types that Go does not know.
+// Upstream converts the content of an optional variable to a Go value and back to a CEL value, which fails for types
+// that Go does not have.
 Value ThroughGo(const Value& value) {
   switch (value.kind()) {
     case ValueKind::kType: return Value::String(value.AsType()->name);
@@ -79,7 +79,7 @@ void Observe(const Qualifier& qualifier, CostTracker& cost, const Value& value) 
   cost.Push(value, qualifier.id);
 }
 
-// Applies one qualifier; nothing comes back for an optional one that finds nothing.
+// Applies one qualifier. The result is empty if an optional qualifier finds nothing.
 Selected Apply(const Qualifier& qualifier, bool is_optional, const Value& value, Evaluation& evaluation, Scope* scope) {
   const Value key = KeyOf(qualifier, evaluation, scope);
   Selected selected =

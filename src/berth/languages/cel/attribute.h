@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attribute: a variable, a computed value or a choice between two attributes, with .fields and [indexes] behind it.
-// Changes only while it is planned; then any thread.
+// Attribute: a variable, a computed value or a choice between two attributes, followed by .fields and [indexes].
+// Immutable after planning; any thread.
 #pragma once
 
 #include <memory>
@@ -14,12 +14,12 @@ namespace berth::cel {
 class Attribute;
 using AttributePtr = std::shared_ptr<Attribute>;
 
-// One .field, [index] or the like behind an attribute.
+// One .field, [index] or the like in an attribute.
 struct Qualifier {
   ExprId id = 0;
   Value key;                 // when `attribute` is null
-  AttributePtr attribute;    // gives the key
-  bool is_computed = false;  // the key is no variable: it is charged as an attribute of its own
+  AttributePtr attribute;    // computes the key
+  bool is_computed = false;  // the key is not a variable, and is charged as a separate attribute
   bool is_optional = false;
   bool is_presence_test = false;
 };
@@ -41,7 +41,7 @@ class Attribute {
 
   ExprId id_ = 0;
   std::string name_;
-  StepPtr operand_;  // of Computed; the condition of Choice
+  StepPtr operand_;  // the operand of Computed, or the condition of Choice
   AttributePtr if_true_;
   AttributePtr if_false_;
   std::vector<std::shared_ptr<const Qualifier>> qualifiers_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any text is refused or evaluates within its bounds, twice the same.
+// Any text is refused, or evaluates within its limits, with the same result twice.
 #include <cstdint>
 #include <string_view>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the answers of upstream do not cover: other environments, bounds, what is not built, sharing between threads.
+// Cases beyond upstream's answers: other environments, limits, functions that are not implemented, sharing between
+// threads.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +23,7 @@ std::string Repeat(std::string_view text, int times) {
   return repeated;
 }
 
-// An environment of a policy: a pod's labels and a number.
+// The environment of a policy: a pod's labels and a number.
 Environment PolicyEnvironment() {
   Environment environment;
   environment.AddStruct("berth.Pod", {{"name", StringType()}, {"labels", MapType(StringType(), StringType())}});
@@ -81,7 +82,7 @@ INSTANTIATE_TEST_SUITE_P(
         ProgramCase{"NotBuiltNamespace", "format.dns1123Label()",
                     "compilation failed: ERROR: <input>:1:20: function 'format.dns1123Label' is not supported "
                     "by berth\n | format.dns1123Label()\n | ...................^"},
-        // Upstream panics.
+        // Upstream panics here.
         ProgramCase{"BytesAsMapKey", "{b'a': 1} == {}",
                     "program instantiation failed: internal error: runtime error: hash of unhashable type "
                     "types.Bytes"}),
@@ -103,7 +104,7 @@ TEST(Bounds, Nesting) {
   EXPECT_THAT(Evaluate("pod" + Repeat(".a", 2000)), HasSubstr("max recursion depth exceeded"));
 }
 
-// Each bind doubles the value by naming the one before twice.
+// Each bind doubles the value by using the previous one twice.
 std::string Doubled(std::string_view first, std::string_view next, int times, std::string_view last) {
   std::string text = "cel.bind(x0, " + std::string(first) + ", ";
   std::string close = ")";
@@ -120,7 +121,7 @@ std::string Doubled(std::string_view first, std::string_view next, int times, st
 }
 
 TEST(Bounds, EnormousValues) {
-  // Two lists put together are not copied: a list of a thousand million elements costs little.
+  // Concatenated lists are not copied: a list of 10^9 elements costs little.
   EXPECT_EQ(Evaluate(Doubled("[1]", "X + X", 30, "X.size()")), "1073741824");
   EXPECT_EQ(Evaluate(Doubled("[1]", "X + X", 60, "X.size()")), "list is too large");
   EXPECT_EQ(Evaluate(Doubled("[1]", "X + X", 30, "X == X")), "operation cancelled: the values are too large");
@@ -142,7 +143,7 @@ TEST(Bounds, StringsGrowByCost) {
 }
 
 TEST(Bounds, SearchesAreLinear) {
-  // 2.5 million characters, and a million that are nearly found everywhere: no cost tells of it beforehand.
+  // 2.5 million characters, and a million near matches at every position: the cost is not known in advance.
   const std::string a = Repeat("a", 1600);
   const std::string text = "'" + a + "'.replace('', '" + a + "')";
   const std::string k = Repeat("a", 1000);

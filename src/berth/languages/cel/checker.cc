@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Follows cel-go's checker/checker.go (v0.26): the same expressions pass, and the messages are its own.
+// Follows cel-go's checker/checker.go (v0.26): accepts the same expressions, with the same messages.
 #include "berth/languages/cel/checker.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ TypePtr UnwrapOptional(const TypePtr& type, bool& was_optional) {
   return was_optional ? type->parameters[0] : type;
 }
 
-// a.b.c as text; nothing for other expressions.
+// a.b.c as text; nullopt for other expressions.
 std::optional<std::string> QualifiedName(const Expr& expr) {
   if (expr.kind == ExprKind::kIdent) return expr.name;
   if (expr.kind != ExprKind::kSelect || expr.is_presence_test) return std::nullopt;
@@ -225,7 +225,7 @@ class Checker {
     errors_.Report(expr, "found no matching overload for '" + function.name + "' applied to '" + signature + ")'");
   }
 
-  // The type of an element or value written with ?: that of the optional's content.
+  // The type of an element or value; with ? that of the optional's content.
   TypePtr ContentType(const Expr& expr, bool is_optional) {
     TypePtr type = TypeOfNode(expr);
     if (!is_optional) return type;
@@ -235,7 +235,7 @@ class Checker {
     return type;
   }
 
-  // What elements of both types are. That they differ is a matter for the validators.
+  // The common type of list elements. Validators report differing types later.
   TypePtr Join(const TypePtr& previous, const TypePtr& current) {
     if (previous == nullptr) return current;
     return solver_.Assign(previous, current) ? TypeSolver::MostGeneral(previous, current) : DynType();
@@ -266,7 +266,7 @@ class Checker {
     SetType(expr, MapType(key, value));
   }
 
-  // Nobody can make a struct: the environment's are inputs, and messages of protocol buffers are not built.
+  // Structs cannot be constructed: the environment's are inputs, and protobuf messages are not implemented.
   void CheckStruct(Expr& expr) {
     const auto name = names_.Find(expr.name);
     if (!name) {

@@ -19,7 +19,7 @@ bool IsOneOf(std::string_view name, std::initializer_list<std::string_view> name
   return std::ranges::find(names, name) != names.end();
 }
 
-// Upstream's two ideas of a size: the Kubernetes libraries do not look into optionals.
+// Upstream has two definitions of size: the Kubernetes libraries do not look into optionals.
 std::uint64_t LibrarySize(const Value& value) { return SizeOf(value).value_or(1); }
 double Size(const Value& value) { return static_cast<double>(LibrarySize(value)); }
 std::uint64_t CoreSize(const Value& value) {
@@ -54,7 +54,7 @@ std::uint64_t RegexCost(double text_size, double pattern_size) {
 }
 
 std::uint64_t AllocatingListCost(double factor, std::uint64_t size) {
-  // Through a signed number, as Go's conversion on amd64: a negative depth of flatten wraps around.
+  // Converted through a signed number like Go on amd64: a negative depth of flatten wraps around.
   const double charge = static_cast<double>(size) * factor;
   const std::uint64_t whole = charge < 0x1p62
                                   ? static_cast<std::uint64_t>(static_cast<std::int64_t>(std::max(charge, -0x1p62)))
@@ -62,7 +62,7 @@ std::uint64_t AllocatingListCost(double factor, std::uint64_t size) {
   return whole + 1 + kListCreateCost;
 }
 
-// Upstream takes the argument for a list without looking, and panics when it is none.
+// Upstream assumes that the argument is a list, and panics if it is not.
 bool PanicsUnlessList(const Value& value, WorkLimit& work) {
   if (value.Is(ValueKind::kList)) return false;
   const bool has_add = HasTrait(value, Trait::kAdder);
@@ -82,7 +82,7 @@ std::uint64_t SelfCompareCost(const Value& list, WorkLimit& work) {
   return AllocatingListCost(factor, size * size);
 }
 
-// The list and set libraries bring costs for their overloads.
+// The list and set libraries define costs of their overloads.
 std::optional<std::uint64_t> OverloadCost(std::string_view overload, std::span<const Value> arguments,
                                           const Value& result, WorkLimit& work) {
   const auto set_cost = [&](double factor) {
@@ -144,7 +144,7 @@ bool HasUnitCost(std::string_view function) {
                             "patch"});
 }
 
-// A selector is parsed into requirements: upstream's estimate.
+// A selector is parsed into requirements; this is upstream's estimate.
 std::uint64_t SelectorCost(const Value& selector) {
   const double length = Size(selector);
   return kListCreateCost + Ceil(length * kTraversal) + Ceil(Ceil(length * 0.5) * 50.0);
@@ -158,7 +158,7 @@ std::uint64_t CidrCost(std::string_view function, std::string_view overload, std
   return cost;
 }
 
-// Kubernetes' estimator goes by the function's name.
+// Kubernetes' estimator selects by the function's name.
 std::optional<std::uint64_t> LibraryCost(std::string_view function, std::string_view overload,
                                          std::span<const Value> arguments, const Value& result, WorkLimit& work) {
   const std::size_t count = arguments.size();

@@ -29,7 +29,7 @@ void CollectParameters(const Type& type, std::set<std::string>& names) {
   for (const TypePtr& parameter : type.parameters) CollectParameters(*parameter, names);
 }
 
-// "startsWith starts_with_string .(string,string) bool"
+// Parses a line such as "startsWith starts_with_string .(string,string) bool".
 void AddDeclaration(std::string_view line, std::unordered_map<std::string, Function>& functions) {
   const std::string name(TakeWord(line));
   Overload overload;
@@ -48,8 +48,8 @@ void AddDeclaration(std::string_view line, std::unordered_map<std::string, Funct
   function.overloads.push_back(std::move(overload));
 }
 
-// Overloads that only the evaluator's own nodes carry out, and those of authorizers, which no environment here declares
-// a variable of: calling one is "no such overload" for any value.
+// The implementation of overloads that steps of the evaluator handle, and of those of authorizers, for which no
+// environment has a variable: a call is "no such overload" for any value.
 Value NoOverload(std::span<const Value>, WorkLimit&) { return Value::NoSuchOverload(); }
 
 void Bind(std::unordered_map<std::string, Function>& functions) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of the environment: their declarations, by which calls are checked, and what carries them out.
+// The functions of the environment: declarations for checking calls, and their implementations.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace berth::cel {
 
-// Functions of upstream's environment that are not built here: a call of one is an error of the compilation.
+// Functions of upstream's environment that are not implemented: calling one is a compile error.
 inline constexpr std::array<std::string_view, 24> kNotBuilt = {"format",
                                                                "format.byte",
                                                                "format.date",
@@ -40,7 +40,7 @@ inline constexpr std::array<std::string_view, 24> kNotBuilt = {"format",
                                                                "url",
                                                                "validate"};
 
-// Carries a call out. The arguments are no errors, unless the function says that it takes them.
+// Implements a call. The arguments are not errors, unless the function accepts errors.
 using Implementation = Value (*)(std::span<const Value> arguments, WorkLimit& work);
 
 struct Overload {
@@ -50,14 +50,14 @@ struct Overload {
   TypePtr result;
   std::vector<std::string> type_parameters;
   Implementation implementation = nullptr;
-  // Upstream binds it as a function of any number of arguments: the first argument that is an error ends the call.
+  // Upstream binds it as a variadic function: the first argument that is an error ends the call.
   bool stops_at_first_error = false;
 };
 
 struct Function {
   std::string name;
   std::vector<Overload> overloads;
-  // One implementation for all overloads, for receivers with a trait.
+  // One implementation for all overloads, for receivers with this trait.
   Implementation singleton = nullptr;
   Trait singleton_trait = Trait::kNone;
   bool has_type_guards = true;
@@ -65,11 +65,11 @@ struct Function {
   const Overload* FindOverload(std::string_view id) const;
 };
 
-// By name. Made once, immutable.
+// All functions by name. Immutable.
 const std::unordered_map<std::string, Function>& Functions();
 const Function* FindFunction(const std::string& name);
 
-// What carries out an overload, or all of a function's: tables in the functions_*.h files.
+// Binds an implementation to an overload, or to all overloads of a function: see the tables in functions_*.h.
 struct OverloadBinding {
   std::string_view id;
   Implementation implementation;

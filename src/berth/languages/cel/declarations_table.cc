@@ -3,9 +3,9 @@
 
 namespace berth::cel {
 
-// What Kubernetes' CEL environment declares, one overload a line in the order in which upstream tries them:
-// function, overload, parameters (a point before them: a member, whose first parameter is the receiver), result.
-// Listed by tests/differential/cel with -declarations, without what the evaluator does not build (kNotBuilt).
+// The declarations of Kubernetes' CEL environment, one overload per line, in the order in which upstream tries them:
+// function, overload, parameters (with a leading dot for a member, whose first parameter is the receiver), result.
+// Listed by tests/differential/cel with -declarations, without functions that are not implemented (kNotBuilt).
 const std::string_view kDeclarations = R"(!_ logical_not (bool) bool
 -_ negate_double (double) double
 -_ negate_int64 (int) int

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Kubernetes' CEL environment declares, as text. Constant: any thread.
+// The declarations of Kubernetes' CEL environment as text. Constant: any thread.
 #pragma once
 
 #include <string_view>

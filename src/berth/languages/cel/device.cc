@@ -11,7 +11,7 @@ constexpr std::string_view kDeviceType = "kubernetes.DRADevice";
 
 Environment MakeEnvironment(const DeviceFeatures& features) {
   Environment environment;
-  // Lists cannot be walked behind the type any, which scalars alone have always had.
+  // The type any, which attributes have without the gate, does not allow iteration over lists.
   const TypePtr attribute = features.list_attributes ? DynType() : AnyType();
   environment.AddStruct(kDeviceType, {{"driver", StringType()},
                                       {"allowMultipleAllocations", BoolType()},
@@ -48,7 +48,7 @@ Expected<Value> ListValue(const std::vector<T>& list) {
   return Value::OfList(std::move(items));
 }
 
-// Makes values of attributes.
+// Converts an attribute to a value.
 struct AttributeValue {
   const DeviceFeatures& features;
 
@@ -77,7 +77,7 @@ QualifiedName Split(const std::string& name, const std::string& driver) {
   return {name.substr(0, slash), name.substr(slash + 1)};
 }
 
-// Attributes or capacities by domain. A domain that the device does not have is an empty map.
+// Attributes or capacities by domain. A missing domain is an empty map.
 class Domains {
  public:
   Domains() {
@@ -102,7 +102,7 @@ class Domains {
   std::shared_ptr<Map> domains_ = std::make_shared<Map>();
 };
 
-// Why a value is no bool, as upstream's conversions say it.
+// Why a value is not a bool, in the words of upstream's conversions.
 std::string WhyNotBool(const Value& value) {
   switch (value.kind()) {
     case ValueKind::kInt: return "unsupported type conversion from 'int' to bool";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an expression may refer to beside CEL's own functions: its variables and the types of their fields. An
-// environment is built once and then only read; programs do not refer to it.
+// Environment: the variables that an expression may use, and the types of their fields, in addition to CEL's functions.
+// Built once and then read-only; programs do not refer to it.
 #pragma once
 
 #include <map>
@@ -14,14 +14,14 @@ namespace berth::cel {
 
 class Environment {
  public:
-  // Declares a variable; an activation must give it a value.
+  // Declares a variable; activations must set it.
   void AddVariable(std::string_view name, TypePtr type) { variables_[std::string(name)] = std::move(type); }
   // Declares the fields of a struct type. Its values are maps with string keys.
   void AddStruct(std::string_view name, std::map<std::string, TypePtr> fields) {
     structs_[std::string(name)] = std::move(fields);
   }
 
-  // Null when nothing of that name is declared.
+  // Null when there is no such variable.
   TypePtr FindVariable(const std::string& name) const {
     const auto found = variables_.find(name);
     return found == variables_.end() ? nullptr : found->second;

@@ -23,7 +23,7 @@ Value UintOverflow() { return Value::Error("unsigned integer overflow"); }
 Value IntOrOverflow(bool overflows, std::int64_t value) { return overflows ? IntOverflow() : Value::Int(value); }
 Value UintOrOverflow(bool overflows, std::uint64_t value) { return overflows ? UintOverflow() : Value::Uint(value); }
 
-// The list is part of the value.
+// Whether the list is contained in the value.
 bool IsWithin(const List& list, const Value& value, WorkLimit& work) {
   const Descent descent(work);
   if (!work.Spend()) return true;
@@ -45,12 +45,12 @@ bool IsWithin(const List& list, const Value& value, WorkLimit& work) {
   }
 }
 
-// `list` is the result of a comprehension in the making: it grows in place.
+// `list` is the result of an unfinished comprehension: it grows in place.
 Value AppendTo(const Value& list, const List& items, WorkLimit& work) {
   const std::uint64_t size = items.size();
   for (std::uint64_t i = 0; i < size && work.Spend(); ++i) {
     Value item = items.at(i);
-    // cel.bind(x, [], x + [x]) would make a list that holds itself.
+    // cel.bind(x, [], x + [x]) would make a list that contains itself.
     if (list.AsList()->is_named() && IsWithin(*list.AsList(), item, work)) {
       work.left = 0;
       break;
@@ -191,7 +191,7 @@ Value Not(Arguments arguments, WorkLimit&) {
   return a.Is(ValueKind::kBool) ? Value::Bool(!a.AsBool()) : Value::NoSuchOverload();
 }
 
-// The comparison's order passes when it is one of `wanted`.
+// Implements a comparison operator: true if the order is one of `wanted`.
 template <int... wanted>
 Value Ordered(Arguments arguments, WorkLimit&) {
   Value order = Compare(arguments[0], arguments[1]);
@@ -226,7 +226,7 @@ Value ConversionError(const Value& from, const Type& to) {
                       "'");
 }
 
-// A whole number as strconv reads it in base 10.
+// Parses an integer like strconv in base 10.
 template <typename T>
 bool ReadInteger(std::string_view text, T& number) {
   if (std::is_signed_v<T> && text.starts_with('+')) {
@@ -237,7 +237,7 @@ bool ReadInteger(std::string_view text, T& number) {
   return failure == std::errc() && end == text.data() + text.size();
 }
 
-// A number as strconv.ParseFloat reads it.
+// Parses a number like strconv.ParseFloat.
 bool ReadDouble(std::string_view text, double& number) {
   std::string_view rest = text;
   const bool is_negative = rest.starts_with('-');

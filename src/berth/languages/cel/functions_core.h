@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators and conversions of CEL's standard library. Tables that never change: any thread.
+// Operators and conversions of CEL's standard library. Constant tables: any thread.
 #pragma once
 
 #include <span>

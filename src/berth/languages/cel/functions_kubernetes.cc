@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quantities and semantic versions: k8s.io/apiserver/pkg/cel/library, and DRA's includes().
+// Quantities and semantic versions like k8s.io/apiserver/pkg/cel/library, and includes() of dynamic resource
+// allocation.
 #include "berth/languages/cel/functions_kubernetes.h"
 
 #include <array>
@@ -34,7 +35,7 @@ Value QuantitySign(Arguments arguments, WorkLimit&) {
   return Value::Int(amount.IsZero() ? 0 : amount.IsNegative() ? -1 : 1);
 }
 
-// The mantissa for an exponent that is smaller by `places`; nothing on overflow.
+// The mantissa for an exponent smaller by `places`; nullopt on overflow.
 std::optional<std::int64_t> ScaleUp(std::int64_t mantissa, std::int32_t places) {
   for (; places > 0 && mantissa != 0; --places) {
     if (__builtin_mul_overflow(mantissa, 10, &mantissa)) return std::nullopt;
@@ -42,7 +43,7 @@ std::optional<std::int64_t> ScaleUp(std::int64_t mantissa, std::int32_t places) 
   return mantissa;
 }
 
-// What upstream's AsInt64 says: amounts written with a fraction or a small suffix are no integers, even "1000m".
+// Like upstream's AsInt64: amounts with a fraction or a small suffix are no integers, even "1000m".
 std::optional<std::int64_t> AsInteger(const QuantityValue& quantity) {
   if (!quantity.scaled || quantity.scaled->exponent < 0) return std::nullopt;
   return ScaleUp(quantity.scaled->mantissa, quantity.scaled->exponent);
@@ -62,7 +63,7 @@ Value QuantityAsFloat(Arguments arguments, WorkLimit&) {
   return Value::Double(static_cast<double>(quantity.scaled->mantissa) * std::pow(10.0, quantity.scaled->exponent));
 }
 
-// The sum as upstream's int64Amount.Add makes it; nothing when it goes over to big decimals.
+// The sum like upstream's int64Amount.Add; nullopt where that switches to big decimals.
 std::optional<Scaled> AddScaled(const std::optional<Scaled>& a, const std::optional<Scaled>& b) {
   if (!a || !b) return std::nullopt;
   if (b->mantissa == 0) return a;
@@ -85,7 +86,7 @@ Value AddQuantities(const QuantityValue& a, const QuantityValue& b, int sign) {
 
 template <int sign>
 Value QuantityAdd(Arguments arguments, WorkLimit& work) {
-  // Amounts stay far below what 128 bits hold: each addition is work, and each operand at most 2^63 units.
+  // The sum cannot overflow 128 bits: each addition costs work, and each operand is at most 2^63 units.
   work.Spend();
   return AddQuantities(arguments[0].AsQuantity(), arguments[1].AsQuantity(), sign);
 }
@@ -119,7 +120,7 @@ Value SemverPart(Arguments arguments, WorkLimit&) {
   return Value::Int(static_cast<std::int64_t>(arguments[0].AsSemver().*part));
 }
 
-// The attribute, one value or a list of at most 48, has the argument.
+// Whether the attribute, which is a value or a list of at most 48, contains the argument.
 Value Includes(Arguments arguments, WorkLimit& work) {
   constexpr std::uint64_t kListMax = 48;
   const auto equals = [&](const Value& value) { return EqualTo(value, arguments[1], work).IsTrue(); };

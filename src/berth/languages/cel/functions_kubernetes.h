@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions that Kubernetes adds: quantities, versions and the like. Tables that never change: any thread.
+// Functions that Kubernetes adds: quantities, versions and the like. Constant tables: any thread.
 #pragma once
 
 #include <span>

@@ -11,7 +11,7 @@ namespace {
 
 using Arguments = std::span<const Value>;
 
-// Longer lists are not made.
+// Limit on the length of new lists.
 constexpr std::uint64_t kListMadeMax = 4'000'000;
 
 bool IsOrdered(const Value& value) { return HasTrait(value, Trait::kComparer); }
@@ -27,7 +27,7 @@ Value IsSorted(Arguments arguments, WorkLimit& work) {
   return Value::Bool(true);
 }
 
-// The sum begins with the zero of the overload's type.
+// The sum starts with the zero of the overload's type.
 template <int zero>
 Value Sum(Arguments arguments, WorkLimit& work) {
   const Function& add = *FindFunction("_+_");
@@ -44,7 +44,7 @@ Value Sum(Arguments arguments, WorkLimit& work) {
   return sum;
 }
 
-// The element that no other is better than; `better` is the order in which the other one wins.
+// The minimum or maximum; `better` is the comparison result that makes another element replace the current one.
 template <int better>
 Value Extreme(Arguments arguments, WorkLimit& work) {
   const List& list = *arguments[0].AsList();
@@ -95,7 +95,7 @@ Value Slice(Arguments arguments, WorkLimit& work) {
   return Value::OfList(std::move(items));
 }
 
-// False when the work has run out.
+// Returns false if the work limit is used up.
 bool FlattenInto(const List& list, std::int64_t depth, std::vector<Value>& items, WorkLimit& work) {
   const Descent descent(work);
   for (std::uint64_t i = 0; i < list.size(); ++i) {
@@ -193,7 +193,7 @@ Value Distinct(Arguments arguments, WorkLimit& work) {
   for (std::uint64_t i = 0; i < list.size() && work.Spend(list.element_work()); ++i) {
     const Value& item = list.at(i);
     bool is_seen = false;
-    // Upstream never compares with the element that stands at its own place.
+    // Like upstream, does not compare with the element at the same index.
     for (std::size_t j = 0; j < items.size() && !is_seen && work.Spend(); ++j) {
       is_seen = j != i && EqualTo(item, items[j], work).IsTrue();
     }
@@ -224,7 +224,7 @@ Value SetIntersects(Arguments arguments, WorkLimit& work) {
   return Value::Bool(false);
 }
 
-// Puts a pair into the map: in place while a comprehension builds it.
+// Inserts a pair into the map, in place while a comprehension builds it.
 Value Insert(const std::shared_ptr<Map>& map, const Value& key, const Value& value, WorkLimit& work) {
   if (map->Find(key) != nullptr) return Value::Error("insert failed: key " + GoString(key) + " already exists");
   if (map->is_mutable()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of lists. Tables that never change: any thread.
+// Functions of lists. Constant tables: any thread.
 #pragma once
 
 #include <span>

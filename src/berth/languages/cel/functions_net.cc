@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// IP addresses and CIDRs: k8s.io/apiserver/pkg/cel/library, over Go's net/netip.
+// IP addresses and CIDRs like k8s.io/apiserver/pkg/cel/library with Go's net/netip.
 #include "berth/languages/cel/functions_net.h"
 
 #include <algorithm>
@@ -91,7 +91,7 @@ Expected<IpAddress> ParseV6(std::string_view whole, std::string_view& zone) {
         return ParseAddrError(whole, "too many hex fields to fit an embedded IPv4 at the end of the address", text);
       BERTH_ASSIGN_OR_RETURN(const IpAddress embedded,
                              ParseV4(whole, text, &address.bytes[static_cast<std::size_t>(i)]));
-      static_cast<void>(embedded);  // its bytes are in place
+      static_cast<void>(embedded);  // its bytes are stored already
       text = {};
       i += 4;
       break;
@@ -284,7 +284,7 @@ Value MaskedCidr(Arguments arguments, WorkLimit&) {
   return Value::Of(Cidr{Masked(arguments[0].AsCidr()), arguments[0].AsCidr().bits});
 }
 Value CidrContainsIp(Arguments arguments, WorkLimit& work) {
-  // Upstream's message for a text that is no address does not say why.
+  // Upstream's message for an invalid address does not give the reason.
   const Value other = arguments[1].Is(ValueKind::kIp) ? arguments[1] : ToIp(arguments.subspan(1), work);
   if (other.IsError()) return Value::NoSuchOverload();
   return Value::Bool(ContainsIp(arguments[0].AsCidr(), other.AsIp()));

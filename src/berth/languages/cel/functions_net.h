@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of IP addresses and CIDR blocks. Tables that never change: any thread.
+// Functions of IP addresses and CIDR blocks. Constant tables: any thread.
 #pragma once
 
 #include <span>

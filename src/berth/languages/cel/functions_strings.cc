@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The string extension library (version 2): positions count characters.
+// The string extension library (version 2); positions count characters.
 #include "berth/languages/cel/functions_strings.h"
 
 #include <array>
@@ -14,7 +14,7 @@ namespace {
 
 using Arguments = std::span<const Value>;
 
-// Results may be much longer than what the arguments cost; longer ones than this end the evaluation.
+// Limit on results, which may be much longer than the arguments that were charged.
 constexpr std::uint64_t kResultBytesMax = 64 << 20;
 
 bool FitsResult(std::uint64_t bytes, WorkLimit& work) {
@@ -40,7 +40,7 @@ Value Contains(Arguments arguments, WorkLimit&) {
   if (!Both(arguments)) return Value::NoSuchOverload();
   const std::string& text = arguments[0].AsString();
   const std::string& wanted = arguments[1].AsString();
-  // A longer one is not looked for: the search keeps a number for each of its characters.
+  // A longer text is not searched for, because the search allocates a number for each of its characters.
   if (wanted.empty() || wanted.size() > text.size()) return Value::Bool(wanted.empty());
   return Value::Bool(TextSearch<char>(wanted).First(text).has_value());
 }
@@ -92,7 +92,7 @@ Value LastIndexOfText(Arguments arguments, WorkLimit&) {
   return IndexOrNone(TextSearch<char32_t>(sought).Last(runes, static_cast<std::size_t>(from)));
 }
 
-// What is no UTF-8 becomes U+FFFD on the way, as in upstream.
+// As in upstream, invalid UTF-8 becomes U+FFFD.
 template <char from, char to, int shift>
 Value MapAscii(Arguments arguments, WorkLimit&) {
   auto runes = Runes(arguments[0].AsString());
@@ -115,7 +115,7 @@ Value Replace(Arguments arguments, WorkLimit& work) {
   std::size_t at = 0;
   const auto may_replace = [&] { return (limit < 0 || count < limit) && work.left > 0; };
   if (from.empty()) {
-    // Before every character, and after the last.
+    // Inserts before every character and after the last one.
     while (may_replace()) {
       result += to;
       ++count;

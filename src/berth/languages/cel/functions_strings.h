@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of strings and bytes. Tables that never change: any thread.
+// Functions of strings and bytes. Constant tables: any thread.
 #pragma once
 
 #include <span>

@@ -22,7 +22,7 @@ constexpr std::int64_t kLastSecond = 253'402'300'799;   // 9999-12-31T23:59:59
 
 Value Overflow() { return Value::Error("integer overflow"); }
 
-// Days since 1970 of a date of the proleptic Gregorian calendar, and back.
+// Converts between a date of the proleptic Gregorian calendar and days since 1970.
 std::int64_t DaysOf(std::int64_t year, std::int64_t month, std::int64_t day) {
   year -= month <= 2 ? 1 : 0;
   const std::int64_t era = (year >= 0 ? year : year - 399) / 400;
@@ -115,7 +115,7 @@ Value ToTimestamp(Arguments arguments, WorkLimit&) {
   return IsInRange(timestamp) ? Value::Of(timestamp) : Value::Error("timestamp overflow");
 }
 
-// Seconds east of UTC of "+02:00" or "UTC". Zones by name are not known.
+// Seconds east of UTC for "+02:00" or "UTC". Named zones are not supported.
 Expected<std::int64_t> OffsetOf(std::string_view zone) {
   if (zone.empty() || zone == "UTC") return 0;
   const std::size_t colon = zone.find(':');
@@ -280,7 +280,7 @@ std::optional<Timestamp> ParseTimestamp(std::string_view text) {
 }
 
 std::string FormatDuration(Duration duration) {
-  // Go: float64 seconds, printed in the plain form.
+  // As in Go: float64 seconds without an exponent.
   const std::int64_t whole = duration.nanos / kNanosPerSecond;
   const std::int64_t rest = duration.nanos % kNanosPerSecond;
   const double seconds = static_cast<double>(whole) + static_cast<double>(rest) / 1e9;

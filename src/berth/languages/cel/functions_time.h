@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Durations and timestamps of CEL: Go's time package as far as its texts and overflow rules show.
+// CEL's durations and timestamps, with the text formats and overflow rules of Go's time package.
 #pragma once
 
 #include <optional>
@@ -12,16 +12,16 @@
 
 namespace berth::cel {
 
-// "1h2m3.5s", as time.ParseDuration reads it.
+// Parses "1h2m3.5s" like time.ParseDuration.
 std::optional<Duration> ParseDuration(std::string_view text);
-// RFC 3339, as time.Parse reads it; the range is not checked.
+// Parses RFC 3339 like time.Parse; does not check the range.
 std::optional<Timestamp> ParseTimestamp(std::string_view text);
 bool IsInRange(const Timestamp& timestamp);  // years 1 to 9999
 
 std::string FormatDuration(Duration duration);     // "3.5s"
 std::string FormatTimestamp(Timestamp timestamp);  // RFC 3339 with as many digits as needed
 
-// duration + other, in either order of the operator; timestamp - other.
+// duration + other, for either operand order; timestamp - other.
 Value AddToDuration(Duration duration, const Value& other);
 Value SubtractFromTimestamp(Timestamp timestamp, const Value& other);
 

@@ -29,7 +29,7 @@ std::vector<std::string_view> SplitAt(std::string_view text, char separator, std
   return parts;
 }
 
-// A number as strconv.ParseUint reads it, with its errors.
+// Parses a number like strconv.ParseUint, with its errors.
 Expected<std::uint64_t> ParseUint(std::string_view text) {
   std::uint64_t number = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -77,7 +77,7 @@ int OrderIdentifiers(const Semver::Identifier& a, const Semver::Identifier& b) {
 
 constexpr std::size_t kAnyParts = std::string_view::npos;
 
-// A decimal number and a suffix, cut as upstream's parseQuantityString does.
+// A decimal number and a suffix, split like upstream's parseQuantityString.
 struct QuantityParts {
   bool is_negative = false;
   std::string_view integer;  // without leading zeros, "0" when there is nothing else
@@ -147,7 +147,7 @@ std::optional<Suffix> InterpretSuffix(std::string_view suffix) {
   return Suffix{static_cast<int>(static_cast<std::uint32_t>(exponent)), false};
 }
 
-// The mantissa and exponent of upstream's int64Amount, when its ParseQuantity takes the quick way.
+// The mantissa and exponent of upstream's int64Amount, if its ParseQuantity uses the fast path.
 std::optional<QuantityValue::Scaled> QuickAmount(const QuantityParts& parts, const Suffix& suffix) {
   constexpr int kInt64Digits = 18;
   const int digits = static_cast<int>(parts.integer.size() + parts.fraction.size());
@@ -263,7 +263,7 @@ Expected<QuantityValue> ParseQuantity(std::string_view text) {
 QuantityValue QuantityFromAmount(const api::Quantity& amount) {
   constexpr api::Quantity::Nanos kUnit = 1'000'000'000;
   QuantityValue quantity{amount, std::nullopt, false};
-  // Trailing zeros go into the exponent, as in "1500m"; a whole number keeps exponent 0.
+  // Trailing zeros go into the exponent, as in "1500m"; an integer keeps exponent 0.
   api::Quantity::Nanos mantissa = amount.nanos();
   int exponent = -9;
   if (mantissa % kUnit == 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The values of Kubernetes' own types in CEL: quantities and semantic versions, as upstream's libraries read them.
-// Plain values: any thread.
+// Values of Kubernetes' own types in CEL: quantities and semantic versions, parsed like upstream's libraries. Plain
+// values: any thread.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +14,20 @@
 
 namespace berth::cel {
 
-// A quantity with what upstream's resource.Quantity remembers of how it was written: isInteger and asInteger answer by
-// that, and not by the amount.
+// A quantity together with upstream's internal representation, on which the results of isInteger and asInteger depend.
 struct QuantityValue {
   api::Quantity amount;
-  // The amount as mantissa * 10^exponent when upstream holds it so, and not as a big decimal.
+  // Upstream's representation as mantissa * 10^exponent; nullopt if upstream uses a big decimal.
   struct Scaled {
     std::int64_t mantissa = 0;
     std::int32_t exponent = 0;
   };
   std::optional<Scaled> scaled;
-  // Made by add or sub: upstream makes a pointer then, which its equality does not recognise on the right-hand side.
+  // Result of add or sub: upstream then has a pointer, which its equality does not recognise on the right-hand side.
   bool is_computed = false;
 };
 
-// A semantic version, as github.com/blang/semver/v4 reads and compares it.
+// A semantic version, parsed and compared like github.com/blang/semver/v4.
 struct Semver {
   struct Identifier {
     std::string text;
@@ -42,13 +41,13 @@ struct Semver {
   std::vector<std::string> build;
 
   static Expected<Semver> Parse(std::string_view text);
-  // Also takes "v1.2", "1" and leading zeros: the second form of semver().
+  // Also accepts "v1.2", "1" and leading zeros: the two-argument form of semver().
   static Expected<Semver> ParseNormalized(std::string_view text);
   int Compare(const Semver& other) const;  // -1, 0, 1
   std::string ToString() const;
 };
 
-// A text or number as a quantity; the error is upstream's.
+// Parses a text or number as a quantity, with upstream's errors.
 Expected<QuantityValue> ParseQuantity(std::string_view text);
 QuantityValue QuantityFromAmount(const api::Quantity& amount);
 

@@ -45,7 +45,7 @@ class Lexer {
     at_ = end;
   }
 
-  // Text that begins a token and then does not go on as one.
+  // Reports text that begins like a token but is not a complete one.
   void Refuse(std::size_t end) {
     std::string shown;
     for (const char c : TextOf(runes_, at_, end)) {
@@ -75,7 +75,7 @@ class Lexer {
     bool is_raw = false;
   };
 
-  // b, r, br before a quote, in either case; nothing when no string begins here.
+  // A prefix b, r or br before a quote, in either case; nullopt when no string begins here.
   std::optional<Prefix> StringPrefix() const {
     Prefix prefix;
     if (Peek(at_) == 'b' || Peek(at_) == 'B') prefix = {1, true, false};
@@ -86,7 +86,7 @@ class Lexer {
     return prefix;
   }
 
-  // The length of the escape at `at` (a backslash); 0 when it is none, and then `read` is how far it looked like one.
+  // The length of the escape at `at` (a backslash). 0 if it is invalid; `read` is then the length of its valid part.
   std::size_t EscapeLength(std::size_t at, std::size_t& read) const {
     const char32_t c = Peek(at + 1);
     constexpr std::u32string_view kSimple = U"abfnrtv\"'\\?`";
@@ -121,7 +121,7 @@ class Lexer {
     std::size_t failed_at = 0;
     if (is_triple) {
       if (const std::size_t end = StringEnd(open + 3, quote, 3, prefix.is_raw, failed_at)) return Emit(kind, end);
-      // Not closed: the longest token is then the empty string in its first two quotes.
+      // The string is not closed: its first two quotes are then the longest token, an empty string.
       return Emit(kind, open + 2);
     }
     if (const std::size_t end = StringEnd(open + 1, quote, 1, prefix.is_raw, failed_at)) return Emit(kind, end);
@@ -129,7 +129,8 @@ class Lexer {
     Refuse(std::min(failed_at + 1, runes_.size()));
   }
 
-  // Where the string whose content begins at `at` ends; 0 when it does not, with the character that broke it.
+  // The end of the string whose content begins at `at`. 0 if there is none; `failed_at` is then the position of the
+  // character that ended it.
   std::size_t StringEnd(std::size_t at, char32_t quote, std::size_t quotes, bool is_raw, std::size_t& failed_at) const {
     while (at < runes_.size()) {
       const char32_t c = runes_[at];
@@ -214,7 +215,7 @@ class Lexer {
       if (rest.starts_with(punctuation)) return Emit(TokenKind::kPunctuation, at_ + punctuation.size());
     }
     if (rest[0] == '%') return Emit(TokenKind::kPunctuation, at_ + 1);
-    // Half of && or || or == takes the character behind it along.
+    // A single &, | or = is reported together with the next character.
     const bool is_half = rest[0] == '&' || rest[0] == '|' || rest[0] == '=';
     Refuse(std::min(at_ + (is_half ? 2 : 1), runes_.size()));
   }
@@ -232,7 +233,7 @@ int HexDigit(char c) {
   return -1;
 }
 
-// Reads the escape at the front of `rest` and appends what it stands for.
+// Reads the escape at the start of `rest` and appends its value.
 Expected<void> TakeEscape(std::string_view& rest, bool is_bytes, std::string& text) {
   const char c = rest[1];
   constexpr std::string_view kLetters = "abfnrtv\\'\"`?";
@@ -270,7 +271,7 @@ Expected<void> TakeEscape(std::string_view& rest, bool is_bytes, std::string& te
 
 std::vector<Token> Tokenize(const Source& source, Issues& issues) { return Lexer(source, issues).Run(); }
 
-// The lexer has seen to it that quotes match and escapes are complete.
+// The lexer has checked that quotes match and escapes are complete.
 Expected<std::string> Unescape(std::string_view literal, bool is_bytes) {
   std::string normal;
   for (std::size_t i = 0; i < literal.size(); ++i) {

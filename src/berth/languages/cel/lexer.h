@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cuts a CEL expression into tokens.
+// Splits a CEL expression into tokens.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace berth::cel {
 
 enum class TokenKind : std::uint8_t {
   kEnd,
-  kPunctuation,  // by its text, "in" included
+  kPunctuation,  // identified by its text; includes "in"
   kTrue,
   kFalse,
   kNull,
@@ -28,16 +28,17 @@ enum class TokenKind : std::uint8_t {
 
 struct Token {
   TokenKind kind = TokenKind::kEnd;
-  std::string text;  // as written; "<EOF>" for the end
+  std::string text;  // original text; "<EOF>" for the end
   int offset = 0;
 
   bool Is(std::string_view punctuation) const { return kind == TokenKind::kPunctuation && text == punctuation; }
 };
 
-// All tokens, the end last. Text that is no token is reported and left out, as ANTLR's lexer does it.
+// All tokens, followed by the end. Invalid text is reported and skipped, as ANTLR's lexer does.
 std::vector<Token> Tokenize(const Source& source, Issues& issues);
 
-// The content of a string or bytes literal (without the b): quotes removed, escapes replaced. The error is cel-go's.
+// The content of a string or bytes literal (without the b), without quotes and with escapes replaced. Errors are
+// cel-go's.
 Expected<std::string> Unescape(std::string_view literal, bool is_bytes);
 
 }  // namespace berth::cel

@@ -33,7 +33,7 @@ Expected<Value> ReadInt(std::string_view text, bool is_negative) {
 }
 
 Expected<Value> ReadUint(std::string_view text) {
-  text.remove_suffix(1);  // the u
+  text.remove_suffix(1);
   std::uint64_t number = 0;
   if (!ReadNumber(text, number)) return Wrong("invalid uint literal");
   return Value::Uint(number);
@@ -46,7 +46,7 @@ Expected<Value> ReadDouble(const std::string& text, bool is_negative) {
 }
 
 Expected<Value> ReadText(std::string_view text, bool is_bytes) {
-  if (is_bytes) text.remove_prefix(1);  // the b
+  if (is_bytes) text.remove_prefix(1);
   auto content = Unescape(text, is_bytes);
   if (!content.ok()) return content.error();
   return is_bytes ? Value::Bytes(*content) : Value::String(*content);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The value of a literal as it is written in a CEL expression.
+// The values of literals in CEL expressions.
 #pragma once
 
 #include "berth/base/expected.h"
@@ -11,7 +11,7 @@ namespace berth::cel {
 // A number, a string, bytes, true, false or null.
 bool IsLiteral(const Token& token);
 
-// Of a token that IsLiteral(); `is_negative`: a minus stood before the number. The error is cel-go's.
+// `token` must satisfy IsLiteral(). `is_negative`: a minus precedes the number. Errors are cel-go's.
 Expected<Value> ReadLiteral(const Token& token, bool is_negative);
 
 }  // namespace berth::cel

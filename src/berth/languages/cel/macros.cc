@@ -14,7 +14,7 @@ constexpr std::string_view kSortInput = "@__sortBy_input__";
 
 using Arguments = std::vector<ExprPtr>;
 
-// Arguments of a call from left to right: their numbers are given in that order.
+// The arguments of a call from left to right: node numbers are assigned in this order.
 template <typename... Parts>
 Arguments Args(Parts... parts) {
   Arguments arguments;
@@ -33,13 +33,13 @@ MacroResult ExpandHas(MacroBuilder& b, Arguments& arguments) {
   return Done(b.PresenceTest(std::move(argument.target), argument.name));
 }
 
-// The variables of a comprehension, one or two at the front of the arguments.
+// The one or two variables of a comprehension, which are its first arguments.
 struct Variables {
   std::string first;
   std::string second;
 };
 
-// Reads them; an error in `error` when they are no simple names.
+// Reads the variables; sets `error` if they are not simple names.
 std::optional<Variables> TakeVariables(const Arguments& arguments, std::size_t count, std::string_view no_name,
                                        MacroResult& error) {
   for (std::size_t i = 0; i < count; ++i) {
@@ -104,7 +104,7 @@ MacroResult ExpandQuantifier(MacroBuilder& b, Quantifier kind, ExprPtr target, A
   return Done(b.Comprehension(std::move(fold)));
 }
 
-// accumulator + [element], or the accumulator alone where `filter` (may be null) says no.
+// accumulator + [element], or the accumulator unchanged where `filter` (may be null) is false.
 ExprPtr AppendStep(MacroBuilder& b, ExprPtr element, ExprPtr filter) {
   ExprPtr accumulated = b.Ident(kAccumulator);
   ExprPtr list = b.NewList(std::move(element));
@@ -140,7 +140,7 @@ MacroResult ExpandFilter(MacroBuilder& b, ExprPtr target, Arguments& arguments) 
 
 enum class Transform : std::uint8_t { kList, kMap, kMapEntry };
 
-// transformList, transformMap, transformMapEntry: two variables, perhaps a filter, and what to make of each entry.
+// transformList, transformMap, transformMapEntry: two variables, an optional filter, and the new value of each entry.
 MacroResult ExpandTransform(MacroBuilder& b, Transform kind, ExprPtr target, Arguments& arguments) {
   MacroResult error;
   const auto variables = TakeVariables(arguments, 2, "argument must be a simple name", error);
@@ -167,7 +167,7 @@ MacroResult ExpandTransform(MacroBuilder& b, Transform kind, ExprPtr target, Arg
   return Done(b.Comprehension(std::move(fold)));
 }
 
-// A variable for an expression: a comprehension over nothing, whose accumulator is the variable.
+// Binds a variable to an expression: a comprehension over an empty list, whose accumulator is the variable.
 ExprPtr Bind(MacroBuilder& b, std::string variable, ExprPtr range, ExprPtr initial, ExprPtr body) {
   MacroBuilder::Fold fold{std::move(range), std::string(kUnused), {}, variable, std::move(initial), {}, {},
                           std::move(body)};
@@ -297,7 +297,7 @@ ExprPtr MacroBuilder::Copy(const Expr& expr) {
   const auto copy_child = [&](const ExprPtr& child) { return child == nullptr ? nullptr : Copy(*child); };
   if (expr.kind == ExprKind::kMap || expr.kind == ExprKind::kStruct) {
     for (std::size_t i = 0; i < expr.values.size(); ++i) {
-      next_id_();  // of the entry
+      next_id_();  // for the entry
       if (expr.kind == ExprKind::kMap) copy->items.push_back(Copy(*expr.items[i]));
       copy->values.push_back(Copy(*expr.values[i]));
     }

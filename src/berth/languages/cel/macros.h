@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The macros of Kubernetes' CEL environment: has, all, exists, map, cel.bind and their kin.
+// The macros of Kubernetes' CEL environment: has, all, exists, map, cel.bind and others.
 #pragma once
 
 #include <functional>
@@ -11,10 +11,10 @@
 
 namespace berth::cel {
 
-// Makes nodes inside an expansion: their numbers come from the parser and their place is the call's.
+// Makes the nodes of an expansion: their numbers come from the parser, their position is the call's.
 class MacroBuilder {
  public:
-  // `next_id` gives the number for a node that stands where the call does; `copy_id` that of a node's copy.
+  // `next_id` returns the number for a new node at the call's position; `copy_id` the number for a copy of a node.
   MacroBuilder(std::function<ExprId()> next_id, std::function<ExprId(ExprId)> copy_id)
       : next_id_(std::move(next_id)), copy_id_(std::move(copy_id)) {}
 
@@ -47,12 +47,13 @@ class MacroBuilder {
 
 struct MacroResult {
   ExprPtr expr;
-  // When `expr` is null: the error and the node it is about.
+  // Set if `expr` is null: the error and its node.
   std::string error;
   ExprId error_at = 0;
 };
 
-// Expands a call when its name, form and number of arguments are a macro's. Otherwise the arguments are left alone.
+// Expands a call if its name, form and number of arguments match a macro. Otherwise returns nullopt and leaves the
+// arguments alone.
 std::optional<MacroResult> ExpandMacro(MacroBuilder& builder, std::string_view function, ExprPtr& target,
                                        std::vector<ExprPtr>& arguments);
 

@@ -4,7 +4,6 @@
 namespace berth::cel {
 namespace {
 
-// The names that stand for types.
 const std::map<std::string, TypePtr>& NamedTypes() {
   static const std::map<std::string, TypePtr> kTypes = [] {
     std::map<std::string, TypePtr> types;
@@ -14,7 +13,7 @@ const std::map<std::string, TypePtr>& NamedTypes() {
           OpaqueType("net.IP"), OpaqueType("net.CIDR")}) {
       types[type->name] = type;
     }
-    // Kubernetes also has these short names, which pass the check and then stand for no value.
+    // Kubernetes also has these short names, which pass the check but have no value.
     types["duration"] = DurationType();
     types["timestamp"] = TimestampType();
     return types;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names: what a name in an expression stands for where it is written: a variable of a comprehension around it, one of
-// the environment, or a type. One thread at a time.
+// Names: resolves names in an expression: variables of enclosing comprehensions, variables of the environment, and
+// types. One thread at a time.
 #pragma once
 
 #include <map>
@@ -26,11 +26,11 @@ class Names {
   // `environment` must outlive it.
   explicit Names(const Environment& environment) : environment_(environment) {}
 
-  // A scope within those that are open, with variables that hide others of their names.
+  // Opens an inner scope, whose variables hide outer ones of the same name.
   void Open(std::map<std::string, TypePtr> variables) { scopes_.push_back(std::move(variables)); }
   void Close() { scopes_.pop_back(); }
 
-  // The innermost meaning. A leading dot, which asks for the environment's names, changes nothing here.
+  // The innermost meaning. A leading dot, which selects the environment's names, makes no difference here.
   std::optional<Name> Find(const std::string& raw) const;
 
  private:

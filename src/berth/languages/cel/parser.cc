@@ -35,7 +35,7 @@ bool IsReserved(std::string_view name) {
   return std::ranges::find(kReserved, name) != kReserved.end();
 }
 
-// A node and how high the tree of rules above it is, as upstream counts.
+// A node and the height of its tree of rules, as upstream counts it.
 struct Parsed {
   ExprPtr expr;
   int height = 0;
@@ -75,14 +75,14 @@ class Parser {
     expr->literal = std::move(value);
     return expr;
   }
-  // What stands for an expression that has an error.
+  // Stands for an expression with an error.
   Parsed Broken(const Token& token, std::string message) {
     issues_.Report(token.offset, std::move(message));
     return {Literal(token.offset, Value()), 0};
   }
   Parsed Nothing() { return {Literal(0, Value()), 0}; }
 
-  // The tree is walked recursively from here on.
+  // Limits the height, because the tree is processed recursively from here on.
   void CheckHeight(int height) {
     if (tokens_.failed() || height <= kRecursionMax) return;
     issues_.Report(kNoOffset, "max recursion depth exceeded");
@@ -124,7 +124,7 @@ class Parser {
 
   // --- rules
 
-  // Counts how often a rule is open; past the limit the whole text is refused.
+  // Counts the nested activations of a rule; above the limit the whole text is refused.
   class Depth {
    public:
     Depth(Parser& parser, int& depth) : depth_(depth) {
@@ -193,7 +193,7 @@ class Parser {
     return left;
   }
 
-  // Operators that bind more tightly than `precedence`.
+  // Parses operators that bind more tightly than `precedence`.
   Parsed ParseCalc(int precedence) {
     const Depth depth(*this, calc_depth_);
     Parsed left = ParseUnary();
@@ -216,7 +216,7 @@ class Parser {
     return ParseMember();
   }
 
-  // Several in a row cancel each other out.
+  // An even number of prefix operators in a row cancels out.
   Parsed ParsePrefix(std::string_view sign, std::string_view function) {
     const Token first = tokens_.Now();
     int count = 0;
@@ -285,7 +285,7 @@ class Parser {
     return {std::move(select), operand.height + 1};
   }
 
-  // The arguments of a call, whose parenthesis is open, and the closing one.
+  // The arguments of a call after its opening parenthesis, including the closing one.
   std::vector<Parsed> ParseArguments() {
     std::vector<Parsed> arguments;
     if (tokens_.TakeIf(")")) return arguments;
@@ -314,7 +314,7 @@ class Parser {
       tokens_.FailAfterDot();
       return Nothing();
     }
-    // An operator without its left side gets here, and that has been reported.
+    // For an operator without its left side the error has been reported already.
     if (issues_.empty())
       tokens_.Fail(token, "mismatched input '" + token.text + "' expecting " + std::string(kExpressionStarts));
     return Nothing();

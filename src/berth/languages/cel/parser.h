@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text -> tree. Expands macros on the way, as CEL's parsers do.
+// Parses text into a tree. Macros are expanded during parsing, as CEL's parsers do.
 #pragma once
 
 #include <cstddef>
@@ -11,17 +11,17 @@
 
 namespace berth::cel {
 
-// How deeply rules may nest, and how high the tree may be: cel-go's limit.
+// cel-go's limit on the nesting of rules and the height of the tree.
 inline constexpr int kRecursionMax = 250;
 
 struct ParsedExpr {
   ExprPtr root;
-  std::vector<int> offsets;  // where each node begins, by ExprId
+  std::vector<int> offsets;  // start of each node, by ExprId
 
   int OffsetOf(ExprId id) const { return offsets[static_cast<std::size_t>(id)]; }
 };
 
-// Nothing when there are issues.
+// Returns nullopt when there are issues.
 std::optional<ParsedExpr> Parse(const Source& source, Issues& issues);
 
 }  // namespace berth::cel

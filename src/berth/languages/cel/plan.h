@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A compiled expression as a tree of steps, and one evaluation of it. The cut into steps, attributes and qualifiers is
-// cel-go's, because what is charged, and what is evaluated lazily, follows from it.
+// The plan of a compiled expression, which is a tree of steps, and its evaluation. Steps, attributes and qualifiers are
+// divided as in cel-go, because charges and lazy evaluation depend on that.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ class FoldStep;
 class Step;
 using StepPtr = std::unique_ptr<Step>;
 
-// The variables of one comprehension while it runs. The accumulator's first value is found when somebody asks for it.
+// The variables of a running comprehension. The accumulator is initialised lazily.
 struct Scope {
   Scope* parent = nullptr;
   const FoldStep* fold = nullptr;
@@ -27,7 +27,7 @@ struct Scope {
   Value second;
   bool is_initialized = false;
   bool is_mutable = false;
-  bool is_finished = false;  // the result is being computed, and only the accumulator can be seen
+  bool is_finished = false;  // the result is being computed, where only the accumulator is visible
 };
 
 struct Evaluation {
@@ -35,11 +35,11 @@ struct Evaluation {
   CostTracker cost;
   WorkLimit work;
 
-  // Also notices that the work has run out.
+  // Also checks if the work limit is used up.
   bool IsCancelled();
 };
 
-// One node of the plan. Immutable once planned, shared by evaluations on any thread.
+// A node of the plan. Immutable after planning, shared by evaluations on any thread.
 class Step {
  public:
   explicit Step(ExprId id) : id_(id) {}
@@ -48,14 +48,14 @@ class Step {
   virtual ~Step() = default;
 
   virtual ExprId id() const { return id_; }
-  // Computes the value and charges for it. After cancellation any value comes back.
+  // Computes the value and charges for it. The result is meaningless after cancellation.
   Value Eval(Evaluation& evaluation, Scope* scope) const;
   // The value of a constant; null for other steps.
   virtual const Value* Constant() const { return nullptr; }
 
  private:
   virtual Value Compute(Evaluation& evaluation, Scope* scope) const = 0;
-  // What is dropped and charged before the value is pushed.
+  // Drops and charges before the value is pushed.
   virtual void Observe(Evaluation& evaluation, const Value& value) const = 0;
 
   ExprId id_;

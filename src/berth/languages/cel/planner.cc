@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checked tree -> steps: cel-go's interpreter/planner.go and decorators.go (v0.26), constants folded as there.
+// Converts the checked tree to steps like cel-go's interpreter/planner.go and decorators.go (v0.26), including constant
+// folding.
 #include "berth/languages/cel/planner.h"
 
 #include <algorithm>
@@ -28,7 +29,8 @@ Expected<Value> Fold(const Step& step) {
   return value;
 }
 
-// The set for "x in [constants]", numbers under each type that holds them; null when an element does not fit one.
+// The set for "x in [constants]", with numbers under each type that can represent them; null if an element's type is
+// not allowed.
 std::shared_ptr<Map> MakeSet(const List& list) {
   auto set = std::make_shared<Map>();
   const auto add = [&](const Value& value) { set->Put(value, Value::Bool(true)); };
@@ -79,8 +81,8 @@ class Planner {
     if (checked_.TypeOf(expr)->kind != TypeKind::kType) {
       return StepPtr(std::make_unique<AttributeStep>(Attribute::Variable(expr.id, reference.name)));
     }
-    // What is of type type must be a type's name: the environment's own struct types, some short names and, in
-    // upstream, even variables do not stand for one.
+    // A value of type `type` must be the name of a type. The environment's struct types, some short names and, in
+    // upstream, variables are not.
     const TypePtr& type = reference.type_value;
     if (type == nullptr || type->kind == TypeKind::kStruct || reference.name != type->name) {
       return InvalidError("reference to undefined type: " + reference.name);
@@ -88,7 +90,7 @@ class Planner {
     return Constant(expr.id, Value::Of(reference.type_value));
   }
 
-  // The step's attribute; other steps become the beginning of one.
+  // The step's attribute; any other step becomes the operand of a new attribute.
   static AttributePtr AttributeOf(StepPtr step) {
     if (const auto* attribute = dynamic_cast<const AttributeStep*>(step.get())) return attribute->attribute();
     const ExprId id = step->id();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the plan of a checked expression: cel-go's interpreter/planner.go. A function of its argument: any thread.
+// Builds the plan of a checked expression, like cel-go's interpreter/planner.go. Pure function: any thread.
 #pragma once
 
 #include "berth/base/expected.h"
@@ -8,7 +8,7 @@
 
 namespace berth::cel {
 
-// Makes the steps of a checked expression. The error is what upstream says after "program instantiation failed: ".
+// Returns the root step. The error is upstream's text after "program instantiation failed: ".
 Expected<StepPtr> MakePlan(const CheckedExpr& checked);
 
 }  // namespace berth::cel

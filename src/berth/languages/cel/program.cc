@@ -9,11 +9,11 @@
 namespace berth::cel {
 namespace {
 
-// Values that an evaluation may look at while it walks through values: far more than the cost limits of Kubernetes
-// leave room for, so that only values of extreme size are stopped by it.
+// Limit on values that an evaluation may traverse: far more than the cost limits of Kubernetes allow, so that only
+// values of extreme size are stopped by it.
 constexpr std::uint64_t kWorkMax = 20'000'000;
 
-// Looks at the tree for what the checker lets pass: cel-go's validators.
+// Checks the tree beyond the type checker: cel-go's validators.
 class Validator {
  public:
   Validator(const CheckedExpr& checked, Issues& issues) : checked_(checked), issues_(issues) {}
@@ -30,7 +30,7 @@ class Validator {
     issues_.Report(checked_.parsed.OffsetOf(at.id), std::move(message));
   }
 
-  // The first argument in parentheses, when it is written as a constant.
+  // Checks the first argument of a call if it is a constant.
   void VisitCall(const Expr& expr) {
     if (expr.items.empty() || expr.items[0]->kind != ExprKind::kLiteral) return;
     const Value& literal = expr.items[0]->literal;

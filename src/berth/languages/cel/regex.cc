@@ -22,7 +22,7 @@ namespace {
 
 using Arguments = std::span<const Value>;
 
-// Go's names of what may be wrong with a pattern.
+// Go's names of syntax errors in patterns.
 std::string_view GoError(re2::RE2::ErrorCode code) {
   switch (code) {
     case re2::RE2::ErrorBadEscape: return "invalid escape sequence";
@@ -43,7 +43,7 @@ std::string_view GoError(re2::RE2::ErrorCode code) {
   }
 }
 
-// Go also takes (?<name>...) for a named group, and does not take \C for a byte.
+// Unlike RE2, Go also accepts (?<name>...) for a named group, and rejects \C.
 Expected<std::string> ForRe2(const std::string& pattern) {
   std::string result;
   for (std::size_t i = 0; i < pattern.size(); ++i) {
@@ -61,7 +61,7 @@ Expected<std::string> ForRe2(const std::string& pattern) {
   return result;
 }
 
-// The text of a string, or of a type, which upstream lets pass.
+// The text of a string; upstream accepts a type as well.
 std::optional<std::string_view> TextOf(const Value& value) {
   if (value.Is(ValueKind::kString)) return value.AsString();
   if (value.Is(ValueKind::kType)) return value.AsType()->name;
@@ -76,7 +76,7 @@ Value Find(const re2::RE2& re2, std::string_view text) {
   return Value::String(std::string(found.data(), found.size()));
 }
 
-// As Go's FindAllString: no empty match directly behind a match.
+// Like Go's FindAllString: no empty match directly after a match.
 Value FindAll(const re2::RE2& re2, std::string_view text, std::int64_t limit, WorkLimit& work) {
   std::vector<Value> matches;
   std::size_t at = 0;

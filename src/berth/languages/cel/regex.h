@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Regular expressions: RE2's syntax, in the one source that includes it. Compiled patterns do not change: any thread.
+// Regular expressions in RE2's syntax; regex.cc is the only source that includes RE2. Compiled patterns are immutable:
+// any thread.
 #pragma once
 
 #include <memory>
@@ -14,11 +15,11 @@ namespace berth::cel {
 class Pattern;
 Expected<std::shared_ptr<const Pattern>> CompilePattern(const std::string& pattern);
 
-// `function` matches, find or findAll applied to values, of which the pattern is the second.
+// Applies `function` (matches, find or findAll) to values, the second of which is the pattern.
 Value ApplyPattern(const Pattern& pattern, std::string_view function, std::span<const Value> arguments,
                    WorkLimit& work);
 
-// matches (a singleton), find and findAll.
+// RegexSingletons has matches; RegexBindings has find and findAll.
 std::span<const OverloadBinding> RegexBindings();
 std::span<const SingletonBinding> RegexSingletons();
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of an expression, places in it, and what is wrong with it, shown as cel-go shows it.
+// The text of an expression, positions in it, and its errors in the format of cel-go.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace berth::cel {
 
-// A text cut into characters. Offsets count characters.
+// A text split into characters. Offsets count characters.
 class Source {
  public:
   explicit Source(std::string_view text);
@@ -21,26 +21,27 @@ class Source {
     int column = 0;  // from 0
   };
   Location At(int offset) const;
-  // The line's text without its end.
+  // The line's text without its line break.
   std::string Line(int line) const;
 
  private:
   std::vector<char32_t> runes_;
-  std::vector<int> line_starts_;  // of the lines after the first
+  std::vector<int> line_starts_;  // without the first line
 };
 
 inline constexpr int kNoOffset = -1;
 
-// The errors of one compilation. Bounded: upstream shows a hundred.
+// The errors of one compilation, limited to a hundred as in upstream.
 class Issues {
  public:
   explicit Issues(const Source& source) : source_(&source) {}
 
-  // `offset` kNoOffset: an error without a place.
+  // `offset` kNoOffset: an error without a position.
   void Report(int offset, std::string message);
   bool empty() const { return count_ == 0; }
-  // All of them in the order of their places:
-  // "ERROR: <input>:1:3: undeclared reference to 'x' (in container '')\n | 1 + x\n | ....^".
+  // All errors sorted by position: "ERROR: <input>:1:3: undeclared reference to 'x' (in container '')
+  //  | 1 + x
+  //  | ....^".
   std::string ToString() const;
 
  private:

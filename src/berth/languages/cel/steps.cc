@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the steps of a plan compute: cel-go's interpreter/interpretable.go (v0.26).
+// The evaluation of steps, like cel-go's interpreter/interpretable.go (v0.26).
 #include "berth/languages/cel/steps.h"
 
 #include <algorithm>
@@ -39,7 +39,7 @@ Value AttributeStep::Compute(Evaluation& evaluation, Scope* scope) const {
 
 void AttributeStep::Observe(Evaluation& evaluation, const Value&) const {
   attribute_->Observe(evaluation.cost);
-  if (is_presence_test_) evaluation.cost.Refund(1);  // Kubernetes: has() is free
+  if (is_presence_test_) evaluation.cost.Refund(1);  // has() is free in Kubernetes
 }
 
 Value LogicStep::Compute(Evaluation& evaluation, Scope* scope) const {
@@ -205,7 +205,7 @@ Value ListStep::Compute(Evaluation& evaluation, Scope* scope) const {
 
 void ListStep::Observe(Evaluation& evaluation, const Value&) const {
   std::vector<Value> values;
-  static_cast<void>(evaluation.cost.DropArguments(Ids(items_), values));  // charged whether they are there or not
+  static_cast<void>(evaluation.cost.DropArguments(Ids(items_), values));  // charged even if values are missing
   evaluation.cost.Charge(kListCreateCost);
 }
 
@@ -248,7 +248,7 @@ void MapStep::Observe(Evaluation& evaluation, const Value&) const {
     ids.push_back(values_[i]->id());
   }
   std::vector<Value> values;
-  static_cast<void>(evaluation.cost.DropArguments(ids, values));  // charged whether they are there or not
+  static_cast<void>(evaluation.cost.DropArguments(ids, values));  // charged even if values are missing
   evaluation.cost.Charge(kMapCreateCost);
 }
 
@@ -270,7 +270,7 @@ void FoldStep::Initialize(Evaluation& evaluation, Scope& scope) const {
   if (scope.is_initialized) return;
   scope.is_initialized = true;
   Value initial = parts_.initial->Eval(evaluation, scope.parent);
-  // An empty list or map is built up in place.
+  // An accumulator that starts as an empty list or map is built in place.
   if (initial.Is(ValueKind::kList) && initial.AsList()->size() == 0) {
     auto list = std::make_shared<List>();
     list->set_mutable(true);
@@ -303,7 +303,7 @@ Value FoldStep::Compute(Evaluation& evaluation, Scope* parent) const {
   if (range.IsError() || evaluation.IsCancelled()) return range;
   const bool has_two = !parts_.variable2.empty();
   if (range.Is(ValueKind::kList)) {
-    // The range may grow while it is walked; its length at the beginning counts.
+    // The range may grow during the iteration; its initial length counts.
     const std::uint64_t size = range.AsList()->size();
     for (std::uint64_t i = 0; i < size; ++i) {
       const Value& item = range.AsList()->at(i);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kinds of steps that a plan is made of. Internal to this folder.
+// The kinds of steps of a plan. Internal to this folder.
 #pragma once
 
 #include <memory>
@@ -32,7 +32,7 @@ class AttributeStep final : public Step {
   explicit AttributeStep(AttributePtr attribute) : Step(0), attribute_(std::move(attribute)) {}
   ExprId id() const override { return attribute_->id(); }
   const AttributePtr& attribute() const { return attribute_; }
-  // For has(): the value says whether the last qualifier found something.
+  // For has(): the value becomes whether the last qualifier found something.
   void MakePresenceTest() { is_presence_test_ = true; }
 
  private:
@@ -43,7 +43,7 @@ class AttributeStep final : public Step {
   bool is_presence_test_ = false;
 };
 
-// && and ||: errors count only when no term decides.
+// && and ||: errors matter only if no term decides the result.
 class LogicStep final : public Step {
  public:
   LogicStep(ExprId id, bool is_or, std::vector<StepPtr> terms) : Step(id), is_or_(is_or), terms_(std::move(terms)) {}
@@ -66,7 +66,7 @@ class CallBase : public Step {
   std::vector<StepPtr> TakeArguments() { return std::move(arguments_); }
 
  protected:
-  // All arguments, then the first that is an error; or up to the first that is one.
+  // Evaluates all arguments, or up to the first error; `error` becomes the first error.
   bool EvalArguments(Evaluation& evaluation, Scope* scope, bool stops_at_first_error, std::vector<Value>& values,
                      Value& error) const;
   void Observe(Evaluation& evaluation, const Value& value) const override;
@@ -87,7 +87,7 @@ class EqualStep final : public CallBase {
   bool is_negated_;
 };
 
-// A call of a declared function, by whichever of its bindings upstream would use.
+// A call of a declared function, which selects the implementation that upstream would.
 class CallStep final : public CallBase {
  public:
   CallStep(ExprId id, const Function& function, std::string overload, std::vector<StepPtr> arguments);
@@ -100,7 +100,7 @@ class CallStep final : public CallBase {
   bool Matches(const Overload& overload, std::span<const Value> arguments) const;
 
   const Function& declaration_;
-  const Overload* bound_ = nullptr;  // the one overload that is called; null: the first that matches
+  const Overload* bound_ = nullptr;  // the only overload; null: the first that matches the arguments
   bool takes_errors_ = false;
   bool stops_at_first_error_ = false;
 };
@@ -145,7 +145,7 @@ class MapStep final : public Step {
   std::vector<bool> is_optional_;
 };
 
-// x in [constants]: a set.
+// x in [constants], with a hash set.
 class MemberStep final : public Step {
  public:
   MemberStep(ExprId id, StepPtr item, std::shared_ptr<const Map> set)
@@ -159,7 +159,7 @@ class MemberStep final : public Step {
   std::shared_ptr<const Map> set_;
 };
 
-// optional.or(optional) and optional.orValue(value), whose right side is evaluated when it is needed.
+// optional.or(optional) and optional.orValue(value), whose right side is evaluated lazily.
 class OptionalOrStep final : public Step {
  public:
   OptionalOrStep(ExprId id, bool is_value, std::vector<StepPtr> arguments)
@@ -187,23 +187,22 @@ class FoldStep final : public Step {
   };
   FoldStep(ExprId id, Parts parts) : Step(id), parts_(std::move(parts)) {}
   const Parts& parts() const { return parts_; }
-  // Gives the accumulator its first value, if it has none yet.
+  // Initialises the accumulator, unless that has been done.
   void Initialize(Evaluation& evaluation, Scope& scope) const;
 
  private:
   Value Compute(Evaluation& evaluation, Scope* scope) const override;
   void Observe(Evaluation& evaluation, const Value& value) const override;
-  // One round; false when the loop ends.
+  // Runs one iteration; returns false when the loop ends.
   bool Round(Evaluation& evaluation, Scope& scope, Value first, Value second) const;
 
   Parts parts_;
 };
 
-// The value may stand where a parameter of the type is declared, as upstream looks at it at run time: no deeper than
-// the first element.
+// Whether the value matches a parameter of this type, as far as upstream checks at run time: down to the first element.
 bool IsRuntimeAssignable(const Type& type, const Value& value);
 
-// The value of a variable as seen from a scope; null when there is none.
+// The value of a variable visible in a scope; null when there is none.
 const Value* FindVariable(Evaluation& evaluation, Scope* scope, std::string_view name);
 
 }  // namespace berth::cel

@@ -84,7 +84,7 @@ bool TokenStream::SyncExpression(std::string_view expected, std::string_view clo
     Take();
     return !closes_next;
   }
-  // As ANTLR recovers: an operator without its left side is gone on with, anything else ends the parsing.
+  // ANTLR's recovery continues after an operator without its left side; any other token ends parsing.
   Report(Now(), "mismatched input '" + Now().text + "' expecting " + std::string(expected));
   failed_ = !IsBinaryOperator(Now());
   return !failed_;
@@ -100,7 +100,7 @@ bool TokenStream::HasElement(std::string_view closing, std::string_view starts, 
   if (failed_ || IsNow(closing)) return false;
   if (StartsExpression(Now()) || IsNow("?")) return true;
   if (!is_first) return false;
-  // A lone comma may stand before the end, as in [,].
+  // A single comma may precede the end, as in [,].
   if (TakeIf(",")) return false;
   return SyncExpression(starts, closing);
 }

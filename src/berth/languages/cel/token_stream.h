@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TokenStream: the tokens of an expression, read from left to right, and the syntax errors that ANTLR's recovery would
-// report on the way: one token left out or made up, then the end. One thread at a time.
+// TokenStream: the tokens of an expression from left to right, with the syntax errors of ANTLR's recovery: a single
+// token is skipped or inserted, any other error ends parsing. One thread at a time.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace berth::cel {
 
-// What may begin an expression, as ANTLR lists it.
+// The tokens that may begin an expression, as ANTLR lists them.
 inline constexpr std::string_view kExpressionStarts =
     "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
 
@@ -38,20 +38,21 @@ class TokenStream {
   }
   void Report(const Token& token, std::string message);
   void Fail(const Token& token, std::string message);
-  // Takes `punctuation`, leaving out one token before it or adding it before the end, as ANTLR does.
+  // Takes `punctuation`. As ANTLR, skips one token before it, or inserts it before the end.
   void Expect(std::string_view punctuation, std::string_view expected = {});
-  // An expression must begin here, or `closing`. False: neither does, and that has been reported.
+  // Checks that an expression begins here, or `closing` follows. Returns false if neither does, which has been
+  // reported.
   bool SyncExpression(std::string_view expected, std::string_view closing = {});
-  // How many tokens a.b.c are when a brace follows them; 0 when none does.
+  // Number of tokens in a.b.c if a brace follows; otherwise 0.
   std::size_t StructNameLength() const;
-  // Whether another element follows in a list or map. Leaves out a token that is none, at the beginning.
+  // Whether another element of a list or map follows. At the beginning, skips a token that cannot begin one.
   bool HasElement(std::string_view closing, std::string_view starts, bool is_first);
-  // Goes on behind an element: true when a comma came, false at the end.
+  // Continues after an element: returns true for a comma, false at the end.
   bool TakeComma(std::string_view closing);
-  // What ANTLR says of a - or a . that nothing sensible follows.
+  // ANTLR's messages for a - or a . without a valid continuation.
   void FailAfterMinus();
   void FailAfterDot();
-  // Nothing more is read: the error has been reported.
+  // Parsing has ended with an error, which has been reported.
   bool failed() const { return failed_; }
   void SetFailed() { failed_ = true; }
 
@@ -62,12 +63,12 @@ class TokenStream {
   bool failed_ = false;
 };
 
-// The function that a relation (==, in, ...) stands for; empty for other tokens.
+// The function of a relation (==, in, ...); empty for other tokens.
 std::string_view RelationOperator(const Token& token);
 
 struct Arithmetic {
   std::string_view function;
-  int precedence = 0;  // 0: the token is no such operator
+  int precedence = 0;  // 0: the token is not such an operator
 };
 Arithmetic ArithmeticOperator(const Token& token);
 

@@ -12,7 +12,7 @@ namespace {
 
 struct Text {
   explicit Text(std::string_view text) : source(text), issues(source), tokens(Tokenize(source, issues), issues) {}
-  // The first error's own text.
+  // The text of the first error.
   std::string Error() const {
     const std::string all = issues.ToString();
     constexpr std::string_view kLead = "Syntax error: ";
@@ -39,7 +39,7 @@ TEST(TokenStream, ReadsFromLeftToRightAndStaysAtTheEnd) {
   EXPECT_EQ(text.tokens.Take().kind, TokenKind::kEnd);
 }
 
-// ANTLR leaves out one token, or makes one up; what it cannot mend ends the parsing.
+// ANTLR skips or inserts one token; any other error ends parsing.
 TEST(TokenStream, ExpectsAClosingSign) {
   const struct {
     const char* name;

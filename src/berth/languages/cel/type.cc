@@ -15,7 +15,7 @@ TypePtr Make(TypeKind kind, std::string_view name, std::vector<TypePtr> paramete
   return std::make_shared<const Type>(Type{kind, std::string(name), std::move(parameters), weight});
 }
 
-// Reads one type from the front of `rest`.
+// Takes one type from the start of `rest`.
 TypePtr TakeType(std::string_view& rest) {
   const std::size_t end = rest.find_first_of("(),");
   const std::string_view name = rest.substr(0, end);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Types of the Common Expression Language (CEL) as the checker sees them, and their names at run time. Immutable
-// values; safe to share between threads.
+// Types of the Common Expression Language (CEL) for the checker, and their names at run time. Immutable values; shared
+// between threads.
 #pragma once
 
 #include <cstdint>
@@ -39,16 +39,16 @@ using TypePtr = std::shared_ptr<const Type>;
 
 struct Type {
   TypeKind kind = TypeKind::kDyn;
-  std::string name;  // as type(x) shows it: "int", "google.protobuf.Duration"; the parameter's own name for kTypeParam
+  std::string name;  // as type(x) shows it: "int", "google.protobuf.Duration"; for kTypeParam the parameter's name
   std::vector<TypePtr> parameters;
-  // Nodes of the type as a tree. Types share their parts, so that a short expression may have an enormous one.
+  // Number of nodes of the type as a tree. Types share their parts, so that a short expression may have a huge type.
   std::uint64_t weight = 1;
 };
 
-// Heavier types are refused.
+// Limit on the weight; heavier types are refused.
 inline constexpr std::uint64_t kTypeWeightMax = 2000;
 
-// The types without parameters, each one shared object.
+// The types without parameters; each is one shared object.
 const TypePtr& DynType();
 const TypePtr& AnyType();
 const TypePtr& BoolType();
@@ -70,21 +70,21 @@ TypePtr MapType(TypePtr key, TypePtr value);
 TypePtr OptionalType(TypePtr parameter);
 TypePtr StructType(std::string_view name);
 TypePtr OpaqueType(std::string_view name, std::vector<TypePtr> parameters = {});
-TypePtr TypeOf(TypePtr parameter);  // type(parameter)
+TypePtr TypeOf(TypePtr parameter);
 TypePtr TypeParam(std::string_view name);
 
-// Reads "map(string,list(A))": names of the built-in types, one capital letter for a type parameter, any dotted name
-// for a struct. Only for the tables in this folder: the text must be well formed.
+// Parses "map(string,list(A))": names of built-in types, a capital letter for a type parameter, any dotted name for a
+// struct. Only for the tables in this folder: the text must be well formed.
 TypePtr ParseType(std::string_view text);
 
-// As the checker's errors show it: "map(string, any)", "null", "duration".
+// The type in the checker's errors: "map(string, any)", "null", "duration".
 std::string FormatType(const Type& type);
-// As upstream's "must evaluate to" error shows it: "google.protobuf.Duration", "null_type".
+// The type in upstream's "must evaluate to" error: "google.protobuf.Duration", "null_type".
 std::string TypeString(const Type& type);
 
-// The same type; names of type parameters count when `with_parameter_names`.
+// Structural equality; names of type parameters are compared if `with_parameter_names`.
 bool IsSameType(const Type& a, const Type& b, bool with_parameter_names);
-// A value declared as `from` may stand where `to` is declared.
+// Whether a value of type `from` may be used where `to` is declared.
 bool IsAssignable(const Type& to, const Type& from);
 
 inline bool IsDyn(const Type& type) { return type.kind == TypeKind::kDyn || type.kind == TypeKind::kAny; }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TypeErrors: says what is wrong with the types of an expression, in cel-go's words and at the place. One thread at a
-// time.
+// TypeErrors: reports type errors with cel-go's messages and positions. One thread at a time.
 #pragma once
 
 #include <string>
@@ -14,7 +13,7 @@ namespace berth::cel {
 
 class TypeErrors {
  public:
-  // Both must outlive it.
+  // Both arguments must outlive it.
   TypeErrors(const ParsedExpr& parsed, Issues& issues) : parsed_(parsed), issues_(issues) {}
 
   void Report(const Expr& at, std::string message);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The algorithm is cel-go's checker/types.go (v0.26), whose answers decide which expressions compile.
+// The algorithm of cel-go's checker/types.go (v0.26), which determines what expressions compile.
 #include "berth/languages/cel/type_solver.h"
 
 namespace berth::cel {

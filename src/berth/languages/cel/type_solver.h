@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Type parameters and what they turn out to be, while an expression is checked. Not thread-safe.
+// Unification: the type parameters of an expression and their bindings during checking. Not thread-safe.
 #pragma once
 
 #include <optional>
@@ -16,19 +16,19 @@ class TypeSolver {
  public:
   TypePtr NewVariable() { return TypeParam("_var" + std::to_string(next_variable_++)); }
 
-  // A value of type `from` may stand where `to` is wanted; binds type parameters of either when it may, and none when
-  // it may not.
+  // Whether a value of type `from` may be used where `to` is wanted. On success binds type parameters of either type;
+  // on failure binds none.
   bool Assign(const TypePtr& from, const TypePtr& to) { return AssignAll({from}, {to}); }
   bool AssignAll(const std::vector<TypePtr>& from, const std::vector<TypePtr>& to);
 
-  // The type with its bound parameters replaced; unbound ones become dyn when `unbound_to_dyn`.
+  // The type with bound parameters replaced; unbound ones become dyn if `unbound_to_dyn`.
   TypePtr Substitute(const TypePtr& type, bool unbound_to_dyn) const;
 
-  // The same, with the parameters of `names` replaced by `variables`: an overload's own parameters made fresh.
+  // The same with the parameters `names` replaced by `variables`: makes fresh copies of an overload's own parameters.
   using Renaming = std::unordered_map<std::string, TypePtr>;
   static TypePtr Rename(const TypePtr& type, const Renaming& names);
 
-  // The more general of two types that can stand for each other.
+  // The more general of two types that are assignable to each other.
   static const TypePtr& MostGeneral(const TypePtr& a, const TypePtr& b);
 
  private:
@@ -45,7 +45,7 @@ class TypeSolver {
   bool IsAbsentFrom(const TypePtr& parameter, const TypePtr& within) const;
 
   std::unordered_map<std::string, TypePtr> bindings_;
-  std::vector<std::pair<std::string, TypePtr>> trail_;  // what bindings were before, null for none
+  std::vector<std::pair<std::string, TypePtr>> trail_;  // previous bindings, for undo; null for none
   int next_variable_ = 0;
 };
 

@@ -14,7 +14,7 @@ namespace berth::cel {
 namespace {
 
 constexpr std::size_t kMapLinearMax = 8;
-constexpr std::size_t kShownMax = 4096;  // bytes of a value in a message
+constexpr std::size_t kShownMax = 4096;  // limit on a value in a message, in bytes
 constexpr int kShownDepthMax = 16;
 
 bool SameMapKey(const Value& a, const Value& b) {
@@ -32,7 +32,7 @@ bool SameMapKey(const Value& a, const Value& b) {
       return a.AsTimestamp().seconds == b.AsTimestamp().seconds && a.AsTimestamp().nanos == b.AsTimestamp().nanos;
     case ValueKind::kIp: return a.AsIp() == b.AsIp();
     case ValueKind::kCidr: return a.AsCidr() == b.AsCidr();
-    // By identity, as Go compares pointers.
+    // Compares identity, as Go compares pointers.
     case ValueKind::kList: return a.AsList() == b.AsList();
     case ValueKind::kMap: return a.AsMap() == b.AsMap();
     case ValueKind::kOptional: return a.AsOptional() == b.AsOptional();
@@ -59,7 +59,7 @@ int Order(const T& a, const T& b) {
   return a < b ? -1 : b < a ? 1 : 0;
 }
 
-// cel-go's comparisons of numbers of different types, rounding included.
+// cel-go's comparisons of numbers of different types, including their rounding.
 int OrderDoubleInt(double d, std::int64_t i) {
   if (d < -0x1p63) return -1;
   if (d > 0x1p63) return 1;
@@ -79,7 +79,7 @@ bool IsNumber(const Value& value) {
   return value.Is(ValueKind::kInt) || value.Is(ValueKind::kUint) || value.Is(ValueKind::kDouble);
 }
 
-// Both numbers, neither NaN.
+// Both must be numbers and not NaN.
 int OrderNumbers(const Value& a, const Value& b) {
   switch (a.kind()) {
     case ValueKind::kInt:
@@ -109,7 +109,7 @@ Value ListEqualTo(const List& a, const Value& other, WorkLimit& work) {
   for (std::uint64_t i = 0; i < a.size() && work.Spend(a.element_work() + b.element_work()); ++i) {
     Value equal = Equals(a.at(i), b.at(i), work);
     if (equal.IsFalse()) return equal;
-    // A plain list takes an element that cannot be compared for an equal one; two lists put together tell.
+    // As in upstream, a plain list ignores errors in comparisons of elements, while a concatenated one reports them.
     if (a.is_concatenation() && equal.IsError() && !error.IsError()) error = std::move(equal);
   }
   return error.IsError() ? error : Value::Bool(true);
@@ -518,7 +518,7 @@ std::string FormatDouble(double value) {
   int exponent = 0;
   const std::size_t exponent_at = e + 1 + (text[e + 1] == '+' ? 1 : 0);
   std::from_chars(text.data() + exponent_at, text.data() + text.size(), exponent);
-  // Go's shortest %g takes the plain form for exponents from -4 to 5.
+  // Go's shortest %g uses no exponent for exponents from -4 to 5.
   if (exponent < -4 || exponent >= 6) return std::string(text);
   std::array<char, 64> plain{};
   const auto fixed = std::to_chars(plain.data(), plain.data() + plain.size(), value, std::chars_format::fixed);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Value: what a CEL expression computes with. Cheap to copy: anything large is shared. An error is a value too, because
-// && and || absorb errors. The behaviour is cel-go's (v0.26), also where that surprises.
+// Value: a value in a CEL expression. Cheap to copy: large contents are shared. Errors are values, because && and ||
+// may absorb them. The behaviour is that of cel-go (v0.26), even where it is surprising.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ class Value;
 class List;
 class Map;
 
-// In the order of Value's alternatives.
+// In the order of the alternatives of Value.
 enum class ValueKind : std::uint8_t {
   kNull,
   kBool,
@@ -56,7 +56,7 @@ struct ErrorValue {
   std::shared_ptr<const std::string> message;
 };
 struct OptionalValue {
-  std::shared_ptr<const Value> value;  // none when null
+  std::shared_ptr<const Value> value;  // null: the optional has no value
 };
 struct Duration {
   std::int64_t nanos = 0;
@@ -64,7 +64,7 @@ struct Duration {
 struct Timestamp {
   std::int64_t seconds = 0;  // since 1970, UTC
   std::int32_t nanos = 0;    // 0..999999999
-  std::int32_t offset = 0;   // seconds east of UTC, for printing alone
+  std::int32_t offset = 0;   // seconds east of UTC, used for printing only
 };
 
 struct IpAddress {
@@ -138,13 +138,13 @@ class Value {
   Data data_;
 };
 
-// A list: elements, or two lists put together without copying (upstream's concatList, whose length may double with each
-// use of +). Changed only while a comprehension builds it.
+// A list: elements, or the concatenation of two lists without copying (upstream's concatList, whose length may double
+// with each +). Only modified while a comprehension builds it.
 class List {
  public:
   List() = default;
   explicit List(std::vector<Value> items) : items_(std::move(items)) {}
-  // Both not empty; the lengths add up to at most kSizeMax. Short lists are copied.
+  // Both must be non-empty, with a total length of at most kSizeMax. Short lists are copied.
   List(std::shared_ptr<List> front, std::shared_ptr<List> back);
 
   static constexpr std::uint64_t kSizeMax = std::uint64_t{1} << 40;
@@ -152,14 +152,14 @@ class List {
   std::uint64_t size() const { return front_ == nullptr ? items_.size() : size_; }
   const Value& at(std::uint64_t index) const;
   bool is_concatenation() const { return is_concatenation_; }
-  // What looking at one element is worth as work.
+  // The work of accessing one element.
   std::uint64_t element_work() const { return front_ == nullptr ? 1 : 16; }
-  // A comprehension's result in the making. It is named when the expression has a name for it (cel.bind).
+  // is_mutable: a comprehension is still building the list. is_named: the expression has a name for it (cel.bind).
   bool is_mutable() const { return is_mutable_; }
   bool is_named() const { return is_named_; }
   void set_mutable(bool value) { is_mutable_ = value; }
   void set_named(bool value) { is_named_ = value; }
-  // Only while mutable.
+  // Only while is_mutable().
   void Append(Value value) { items_.push_back(std::move(value)); }
 
  private:
@@ -172,23 +172,23 @@ class List {
   bool is_named_ = false;
 };
 
-// A map in order of insertion (upstream's order is random).
+// A map in insertion order (upstream's order is random).
 class Map {
  public:
-  // What a key that is not there stands for, in maps of devices' domains.
+  // The value of missing keys, in maps of a device's domains.
   void SetDefault(Value value) { default_ = std::make_shared<const Value>(std::move(value)); }
-  // Puts or replaces. Keys are told apart as Go's == does: 1, 1u and 1.0 are three keys.
+  // Inserts or replaces. Keys are distinguished like with Go's ==: 1, 1u and 1.0 are three keys.
   void Put(const Value& key, Value value);
   void Erase(const Value& key);
 
   // A number finds an equal number of another type.
   const Value* Find(const Value& key) const;
-  // As selecting a field or an index does it: with the default.
+  // The lookup of a field or index selection: includes the default.
   const Value* Select(const Value& key) const;
-  // The map came in from outside and has string keys alone: upstream looks other keys up without a panic.
+  // The map is an input with string keys only: in upstream, a lookup of other keys in such a map does not panic.
   bool is_input() const { return is_input_; }
   void set_input(bool value) { is_input_ = value; }
-  // The very key is there, told apart as Put does.
+  // Whether this very key exists, distinguished as in Put.
   bool FindSame(const Value& key) const { return FindExact(key).has_value(); }
   std::size_t size() const { return entries_.size(); }
   const std::vector<std::pair<Value, Value>>& entries() const { return entries_; }
@@ -205,16 +205,16 @@ class Map {
   bool is_mutable_ = false;
 };
 
-// Work that one evaluation may still spend on walking through values: nested sharing makes small expressions with
-// enormous values possible, and comparing those is not covered by the cost limit.
+// The remaining work of an evaluation for traversing values. Nested sharing allows small expressions with huge values,
+// and the cost limit does not cover comparing these.
 struct WorkLimit {
   explicit WorkLimit(std::uint64_t work, std::uint64_t cost = 0) : left(work), cost_limit(cost) {}
 
   std::uint64_t left;
-  // A function whose charge is known beforehand to exceed the limit does not run: it says here what it would cost.
+  // A function whose charge is known in advance to exceed this limit does not run, and sets refused_cost instead.
   std::uint64_t cost_limit;
   std::uint64_t refused_cost = 0;
-  // Where upstream's evaluation breaks off with a panic, which no && or || absorbs, this is what it says of it.
+  // Set where upstream's evaluation ends with a panic, which && and || do not absorb: upstream's message.
   std::string panic;
   int depth = 0;
 
@@ -224,7 +224,7 @@ struct WorkLimit {
   }
 };
 
-// One step down into a value; values that are nested too deeply use up all the work.
+// Scope of a recursion into a value; values that are nested too deeply use up all work.
 class Descent {
  public:
   static constexpr int kDepthMax = 1000;
@@ -239,28 +239,28 @@ class Descent {
   WorkLimit& work_;
 };
 
-// The type's name at run time ("int", "kubernetes.Quantity") and the type itself.
+// The type's name at run time ("int", "kubernetes.Quantity"), and the type.
 std::string_view TypeName(const Value& value);
 TypePtr TypeOfValue(const Value& value);
-// The Go type's name, which some of upstream's messages show ("types.Int").
+// The name of the Go type, which some of upstream's messages show ("types.Int").
 std::string_view GoTypeName(const Value& value);
-// Of the types that a map's key, or an element looked up in a constant list, may have.
+// Whether the type is allowed for keys of maps, and for elements of constant lists that are looked up.
 bool IsPrimitive(const Value& value);
-// Go can use the value as a key of a map; with others upstream panics.
+// Whether Go can use the value as a map key; for other values upstream panics.
 bool IsHashable(const Value& value);
 std::string UnhashablePanic(const Value& value);
-// The value as Go's %v prints it, bounded.
+// The value as Go's %v prints it, limited in length.
 std::string GoString(const Value& value);
 
-// a == b: a bool or an error. `Equals` is the == operator, `EqualTo` the method of the left value.
+// a == b: a bool or an error. `Equals` is the operator ==, `EqualTo` the method of the left value.
 Value Equals(const Value& a, const Value& b, WorkLimit& work);
 Value EqualTo(const Value& a, const Value& b, WorkLimit& work);
-// -1, 0 or 1, or an error; the kind of `a` must be ordered (HasTrait kComparer).
+// -1, 0 or 1, or an error. The kind of `a` must be ordered (HasTrait kComparer).
 Value Compare(const Value& a, const Value& b);
-// item in list, as cel-go's Contains.
+// item in list, like cel-go's Contains.
 bool ListContains(const List& list, const Value& item, WorkLimit& work);
 
-// What operators upstream's types carry.
+// The operators that upstream's types support.
 enum class Trait : std::uint8_t {
   kNone,
   kAdder,
@@ -278,11 +278,11 @@ enum class Trait : std::uint8_t {
   kLister
 };
 bool HasTrait(const Value& value, Trait trait);
-// Elements, entries, characters or bytes; nothing for values without a size.
+// Number of elements, entries, characters or bytes; nullopt for values without a size.
 std::optional<std::uint64_t> SizeOf(const Value& value);
 std::uint64_t RuneCount(std::string_view text);
 
-// The position that a value means as an index of a list, or an error.
+// Converts a value to an index of a list, or returns an error.
 Expected<std::int64_t> IndexOf(const Value& index);
 
 std::optional<std::int64_t> DoubleToInt(double value);

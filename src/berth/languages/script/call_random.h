@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// CallRandom: what math.random draws from in a call. The source is asked when a call first draws, so that calls that
-// do not draw cost nothing, and each call begins anew, so that its answer does not depend on the calls before it. One
-// thread at a time.
+// CallRandom: the random numbers of math.random in a call. The source is only asked at the first draw of a call, so
+// that other calls cost nothing. Each call starts with a new generator, so that its result does not depend on earlier
+// calls. One thread at a time.
 #pragma once
 
 #include <functional>
@@ -14,14 +14,14 @@ namespace berth::script {
 
 class CallRandom {
  public:
-  // Gives a call its generator; nullopt: the call may not draw, for the reason that was given last.
+  // Returns the generator for a call; nullopt: the call may not draw numbers, for the reason that was set last.
   using Source = std::function<std::optional<Random>()>;
 
   void SetSource(Source source) { source_ = std::move(source); }
   void SetReason(const char* reason) { reason_ = reason; }
 
   void BeginCall() { random_.reset(); }
-  // Null: it may not draw, for reason().
+  // Null: the call may not draw numbers; see reason().
   Random* Draw() {
     if (!random_ && source_) random_ = source_();
     return random_ ? &*random_ : nullptr;

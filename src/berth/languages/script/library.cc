@@ -26,8 +26,8 @@ std::string_view CheckText(lua_State* lua, int index) {
   return {text, size};
 }
 
-// Lua takes a string for a number wherever it wants one: not without end, and not for nothing. With its digits grows
-// how long the numbers are that it has to be compared with, and how often.
+// Lua accepts a string for a number wherever it needs one. Such strings are limited in length and charged for, because
+// the time of the conversion grows with the square of the number of digits.
 void CheckNumeral(lua_State* lua, int index) {
   if (lua_type(lua, index) != LUA_TSTRING) return;
   const std::size_t size = lua_rawlen(lua, index);
@@ -37,16 +37,16 @@ void CheckNumeral(lua_State* lua, int index) {
   Sandbox::Of(lua).Charge(lua, static_cast<std::int64_t>(size * size / kSquaresPerStep));
 }
 
-// The function that is wrapped (upvalue 1), with the arguments as they are. It says in its errors what it is called.
+// Calls the wrapped function (upvalue 1) with the same arguments. Its errors name that function.
 int CallWrapped(lua_State* lua) { return lua_tocfunction(lua, lua_upvalueindex(1))(lua); }
 
-// A function of Lua's whose arguments kFirst to kLast are numbers.
+// Wraps a function of Lua's whose arguments kFirst to kLast are numbers.
 template <int kFirst, int kLast>
 int WithNumerals(lua_State* lua) {
   for (int i = kFirst; i <= std::min(kLast, lua_gettop(lua)); ++i) CheckNumeral(lua, i);
   return CallWrapped(lua);
 }
-constexpr int kAll = 1'000'000;  // no call has more arguments
+constexpr int kAll = 1'000'000;  // calls have fewer arguments
 
 // ---- base ----
 
@@ -58,7 +58,7 @@ int ProtectedCall(lua_State* lua) {
     lua_insert(lua, 1);
     return lua_gettop(lua);
   }
-  // A call that is over its limits is over: it cannot be caught.
+  // The error of a call that exceeds its limits cannot be caught.
   Sandbox& sandbox = Sandbox::Of(lua);
   sandbox.RecordStatus(status);
   if (sandbox.IsOver()) return lua_error(lua);
@@ -68,7 +68,7 @@ int ProtectedCall(lua_State* lua) {
   return 2;
 }
 
-// Without addresses, which differ from run to run.
+// Does not show addresses, which differ between runs.
 int ToString(lua_State* lua) {
   luaL_checkany(lua, 1);
   const int type = lua_type(lua, 1);
@@ -89,7 +89,7 @@ int ToNumber(lua_State* lua) {
   return CallWrapped(lua);
 }
 
-// Upvalues: the keys, how many were given out, the table.
+// Upvalues: the keys, the number of keys returned so far, the table.
 int NextPair(lua_State* lua) {
   const lua_Integer count = static_cast<lua_Integer>(lua_rawlen(lua, lua_upvalueindex(1)));
   for (lua_Integer i = lua_tointeger(lua, lua_upvalueindex(2)) + 1; i <= count; ++i) {
@@ -98,7 +98,7 @@ int NextPair(lua_State* lua) {
     lua_rawgeti(lua, lua_upvalueindex(1), i);
     lua_pushvalue(lua, -1);
     lua_gettable(lua, lua_upvalueindex(3));
-    // An entry that was removed meanwhile.
+    // The entry was removed during the iteration.
     if (!lua_isnil(lua, -1)) return 2;
     lua_settop(lua, 0);
   }
@@ -106,7 +106,7 @@ int NextPair(lua_State* lua) {
   return 1;
 }
 
-// In the order of the keys: that of Lua's own tables differs from process to process.
+// Iterates in the order of keys, because the order of Lua's own tables differs between processes.
 int Pairs(lua_State* lua) {
   if (luaL_getmetafield(lua, 1, "__pairs") != LUA_TNIL) {
     lua_pushvalue(lua, 1);
@@ -141,8 +141,8 @@ int Pairs(lua_State* lua) {
 
 enum class Cost : lua_Integer { kInserting, kRemoving, kUnpacking };
 
-// A function of Lua's (upvalue 1) that works on the whole table (first argument) where nothing can interrupt it, paid
-// for beforehand.
+// A function of Lua's (upvalue 1) that processes a whole table (first argument) without being interruptible, and is
+// therefore charged in advance.
 int ChargedTableFunction(lua_State* lua) {
   luaL_checktype(lua, 1, LUA_TTABLE);
   const lua_Integer length = luaL_len(lua, 1);
@@ -151,7 +151,7 @@ int ChargedTableFunction(lua_State* lua) {
     case Cost::kInserting:
     case Cost::kRemoving:
       Sandbox::Of(lua).Charge(lua, length);
-      // What is put at the end of a list may be any string: table.insert(list, value).
+      // Any string may be appended to a list: table.insert(list, value).
       if (cost == Cost::kRemoving || lua_gettop(lua) > 2) CheckNumeral(lua, 2);
       break;
     case Cost::kUnpacking: {
@@ -180,7 +180,7 @@ int Sort(lua_State* lua) {
   return 0;
 }
 
-// table.concat(list, separator, from, to) looks at what is asked for, whatever the length.
+// table.concat(list, separator, from, to) reads the requested range even if the list is shorter.
 int Concat(lua_State* lua) {
   luaL_checktype(lua, 1, LUA_TTABLE);
   CheckNumeral(lua, 3);
@@ -196,20 +196,20 @@ int Concat(lua_State* lua) {
 
 // ---- string ----
 
-// What a floating-point directive costs: with its digits, before the point and after it, grows the number that is
-// divided again and again. `precision` is what the directive asks for.
+// The cost of a floating-point directive: the digits before and after the point determine the size of the number that
+// is divided repeatedly. `precision` is the directive's.
 std::int64_t StepsOfFloat(lua_State* lua, int index, int precision) {
   constexpr std::int64_t kStepsPerDigit = 2;
   const double value = lua_type(lua, index) == LUA_TNUMBER ? std::fabs(lua_tonumber(lua, index)) : HUGE_VAL;
   int exponent = 0;
-  std::frexp(value, &exponent);  // of two
+  std::frexp(value, &exponent);  // the binary exponent
   const bool is_ordinary = value == 0 || (std::isfinite(value) && std::abs(exponent) <= 64);
   constexpr int kOrdinaryDigits = 20;
   constexpr int kDigitsMax = 310;
   return kStepsPerDigit * (precision + (is_ordinary ? kOrdinaryDigits : kDigitsMax));
 }
 
-// Values, and not what their addresses are.
+// Formats values, but not addresses.
 int Format(lua_State* lua) {
   const std::string_view format = CheckText(lua, 1);
   for (int i = 2; i <= lua_gettop(lua); ++i) {
@@ -217,13 +217,13 @@ int Format(lua_State* lua) {
     if (type != LUA_TSTRING && type != LUA_TNUMBER && type != LUA_TBOOLEAN && type != LUA_TNIL)
       Sandbox::RaiseRule(lua, "string.format writes strings, numbers and booleans, not a %s", luaL_typename(lua, i));
   }
-  // A number may have hundreds of digits.
+  // A formatted number may have hundreds of digits.
   constexpr std::int64_t kStepsPerValue = 20;
   constexpr std::string_view kFloats = "aAeEfFgG";
   std::int64_t steps = kStepsPerValue;
   int argument = 1;
   bool is_directive = false;
-  std::size_t point = std::string_view::npos;  // of the directive
+  std::size_t point = std::string_view::npos;  // position of the directive's point
   for (std::size_t i = 0; i < format.size(); ++i) {
     const char c = format[i];
     if (!is_directive) {
@@ -240,7 +240,7 @@ int Format(lua_State* lua) {
     if (c != 's' && c != 'q') CheckNumeral(lua, argument);
     steps += kStepsPerValue;
     if (kFloats.find(c) == std::string_view::npos) continue;
-    // Lua itself refuses more than two digits.
+    // Lua rejects more than two digits of precision.
     const int precision = point == std::string_view::npos ? 6 : std::min(99, std::atoi(format.data() + point + 1));
     steps += StepsOfFloat(lua, argument, precision);
   }
@@ -248,7 +248,7 @@ int Format(lua_State* lua) {
   return CallWrapped(lua);
 }
 
-// Lua's own counts to any number of copies, also where there is nothing to copy.
+// Lua's own string.rep loops over all copies, even of an empty string.
 int Repeat(lua_State* lua) {
   const std::size_t size = CheckText(lua, 1).size();
   CheckNumeral(lua, 2);
@@ -267,19 +267,19 @@ int Byte(lua_State* lua) {
   const auto size = static_cast<lua_Integer>(CheckText(lua, 1).size());
   const lua_Integer first = luaL_optinteger(lua, 2, 1);
   const lua_Integer last = luaL_optinteger(lua, 3, first);
-  // At most so many are asked for.
+  // The number of characters requested is limited by the size.
   Sandbox::Of(lua).Charge(lua, first == last ? 1 : size);
   return CallWrapped(lua);
 }
 
-// Where a search begins that was given `init`: 0 is the first character. More than the size: nowhere.
+// The start of a search for a given `init`; 0 is the first character. Greater than `size`: there is nothing to search.
 std::size_t BeginOf(lua_Integer init, std::size_t size) {
   if (init > 0) return static_cast<std::size_t>(init) - 1;
   if (init == 0) return 0;
   return init < -static_cast<lua_Integer>(size) ? 0 : size - static_cast<std::size_t>(-init);
 }
 
-// Raises what went wrong; true for a match.
+// Returns whether there is a match; raises an error if the search failed.
 bool Matched(lua_State* lua, const Pattern& match, Pattern::Result result) {
   switch (result) {
     case Pattern::Result::kMatch: return true;
@@ -290,7 +290,7 @@ bool Matched(lua_State* lua, const Pattern& match, Pattern::Result result) {
   Sandbox::Of(lua).RaiseOutOfSteps(lua);
 }
 
-// Capture i, or the whole match where i is 0 and nothing is captured.
+// Pushes capture i, or the whole match if i is 0 and there are no captures.
 void PushCapture(lua_State* lua, const Pattern& match, int i, std::string_view subject, std::size_t begin) {
   if (i >= match.capture_count()) {
     if (i != 0) luaL_error(lua, "invalid capture index %%%d", i + 1);
@@ -306,7 +306,7 @@ void PushCapture(lua_State* lua, const Pattern& match, int i, std::string_view s
   }
 }
 
-// All captures; without any the whole match, if that is wanted.
+// Pushes all captures; without captures the whole match, if `wants_whole`.
 int PushCaptures(lua_State* lua, const Pattern& match, std::string_view subject, std::size_t begin, bool wants_whole) {
   const int count = match.capture_count() == 0 && wants_whole ? 1 : match.capture_count();
   luaL_checkstack(lua, count, "too many captures");
@@ -358,7 +358,7 @@ int FindOrMatch(lua_State* lua, bool is_find) {
 int Find(lua_State* lua) { return FindOrMatch(lua, true); }
 int MatchFunction(lua_State* lua) { return FindOrMatch(lua, false); }
 
-// Upvalues: subject, pattern, where to go on, where the last match ended (-1: there was none).
+// Upvalues: subject, pattern, where to continue, the end of the last match (-1: none).
 int NextMatch(lua_State* lua) {
   std::size_t size = 0;
   const char* text = lua_tolstring(lua, lua_upvalueindex(1), &size);
@@ -389,7 +389,7 @@ int EachMatch(lua_State* lua) {
   return 1;
 }
 
-// Adds a replacement string with its "%1".
+// Appends a replacement string after expanding "%1" and the like.
 void AddReplacement(lua_State* lua, luaL_Buffer& out, const Pattern& match, std::string_view subject,
                     std::size_t begin) {
   std::size_t size = 0;
@@ -415,7 +415,7 @@ void AddReplacement(lua_State* lua, luaL_Buffer& out, const Pattern& match, std:
   }
 }
 
-// Adds what takes the match's place.
+// Appends the replacement of the match.
 void Substitute(lua_State* lua, luaL_Buffer& out, const Pattern& match, std::string_view subject, std::size_t begin) {
   switch (lua_type(lua, 3)) {
     case LUA_TFUNCTION: {
@@ -477,7 +477,7 @@ int GlobalSubstitute(lua_State* lua) {
 
 // ---- math ----
 
-// As Lua's: random() in [0, 1), random(n) from 1 to n, random(m, n) from m to n.
+// Like Lua's: random() is in [0, 1), random(n) from 1 to n, random(m, n) from m to n.
 int RandomFunction(lua_State* lua) {
   const int arguments = lua_gettop(lua);
   CheckNumeral(lua, 1);
@@ -499,14 +499,14 @@ int RandomFunction(lua_State* lua) {
   return 1;
 }
 
-// ---- what there is ----
+// ---- Available functions ----
 
 void Open(lua_State* lua, const char* name, lua_CFunction open) {
   luaL_requiref(lua, name, open, 0);
   lua_pop(lua, 1);
 }
 
-// Removes from the table on top of the stack all but these.
+// Removes all other entries from the table on top of the stack.
 template <std::size_t kCount>
 void KeepOnly(lua_State* lua, const std::array<const char*, kCount>& names) {
   lua_newtable(lua);
@@ -528,7 +528,7 @@ void KeepOnly(lua_State* lua, const std::array<const char*, kCount>& names) {
   lua_pop(lua, 1);
 }
 
-// Replaces a function of the table on top of the stack by one that has it as its first upvalue.
+// Replaces a function in the table on top of the stack by a wrapper with the function as its first upvalue.
 void Wrap(lua_State* lua, const char* name, lua_CFunction wrapper, lua_Integer second = 0) {
   lua_getfield(lua, -1, name);
   lua_pushinteger(lua, second);
@@ -541,7 +541,6 @@ void Set(lua_State* lua, const char* name, lua_CFunction function) {
   lua_setfield(lua, -2, name);
 }
 
-// The loaded library on top of the stack.
 void PushLibrary(lua_State* lua, const char* name) {
   luaL_getsubtable(lua, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
   lua_getfield(lua, -1, name);
@@ -613,7 +612,7 @@ void OpenLibrary(lua_State* lua) {
     lua_setfield(lua, -2, name);
   }
   lua_pop(lua, 4);
-  // Nothing else keeps the rest of the libraries.
+  // Drops the last reference to the remaining functions of the libraries.
   lua_pushnil(lua);
   lua_setfield(lua, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
 }

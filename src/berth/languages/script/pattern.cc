@@ -4,7 +4,7 @@
 namespace berth::script {
 namespace {
 
-// As in the C locale, whatever the process's is: the same script decides the same everywhere.
+// The C locale regardless of the process's, so that a script has the same result everywhere.
 bool IsLower(unsigned char c) { return c >= 'a' && c <= 'z'; }
 bool IsUpper(unsigned char c) { return c >= 'A' && c <= 'Z'; }
 bool IsDigit(unsigned char c) { return c >= '0' && c <= '9'; }
@@ -14,7 +14,7 @@ bool IsControl(unsigned char c) { return c < 32 || c == 127; }
 bool IsVisible(unsigned char c) { return c > 32 && c < 127; }
 bool IsHexDigit(unsigned char c) { return IsDigit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 
-// Whether `c` is of the class "%name".
+// Whether `c` belongs to the class "%name".
 bool IsOfClass(unsigned char c, unsigned char name) {
   bool is_in = false;
   switch (IsUpper(name) ? name - 'A' + 'a' : name) {
@@ -28,7 +28,7 @@ bool IsOfClass(unsigned char c, unsigned char name) {
     case 'u': is_in = IsUpper(c); break;
     case 'w': is_in = IsLetter(c) || IsDigit(c); break;
     case 'x': is_in = IsHexDigit(c); break;
-    case 'z': is_in = c == 0; break;  // in no manual any more
+    case 'z': is_in = c == 0; break;  // no longer documented
     default: return c == name;
   }
   return is_in != IsUpper(name);
@@ -67,7 +67,7 @@ std::size_t Pattern::Malformed(const char* error) {
   return kNone;
 }
 
-// Where the match of pattern_[p..] that begins at `s` ends.
+// The end of the match of pattern_[p..] that begins at `s`.
 std::size_t Pattern::Match(std::size_t s, std::size_t p) {
   if (++depth_ > kDepthMax) return Malformed("pattern too complex");
   std::size_t end = kNone;
@@ -113,7 +113,8 @@ std::size_t Pattern::Match(std::size_t s, std::size_t p) {
   return IsStopped() ? kNone : end;
 }
 
-// A single character, and how often. Either the end of the whole match, or it goes on at the next places.
+// Matches a single-character item with its repetition. Either returns the end of the whole match, or sets where to
+// continue.
 std::size_t Pattern::MatchOne(std::size_t s, std::size_t p, std::size_t item_end, bool& goes_on, std::size_t& next_s,
                               std::size_t& next_p) {
   const char how_often = item_end < pattern_.size() ? pattern_[item_end] : '\0';
@@ -203,7 +204,7 @@ std::size_t Pattern::BackReference(std::size_t s, char digit) {
   if (i < 0 || i >= capture_count_ || capture(i).length == kOpen)
     return Malformed(kNoSuchCapture[static_cast<std::size_t>(digit - '0')]);
   const Capture& captured = capture(i);
-  // Lua takes a place for a capture that is longer than any subject.
+  // Like Lua, a position capture never matches a back reference.
   if (captured.length == kPosition) return kNone;
   const std::size_t length = captured.length;
   steps_left_ -= static_cast<std::int64_t>(length);
@@ -212,14 +213,14 @@ std::size_t Pattern::BackReference(std::size_t s, char digit) {
   return s + length;
 }
 
-// A place between a character outside the set and one inside it; '\0' stands for both ends of the subject.
+// Whether `s` is between a character outside the set and one inside it; '\0' stands for both ends of the subject.
 bool Pattern::IsFrontier(std::size_t s, std::size_t set, std::size_t set_end) {
   const unsigned char before = s == 0 ? 0 : At(subject_, s - 1);
   const unsigned char here = s == subject_.size() ? 0 : At(subject_, s);
   return !MatchesSet(before, set, set_end - 1) && MatchesSet(here, set, set_end - 1);
 }
 
-// Where the single-character item that begins at `p` ends.
+// The end of the single-character item that begins at `p`.
 std::size_t Pattern::ItemEnd(std::size_t p) {
   const char first = pattern_[p++];
   if (first == '%') {
@@ -228,7 +229,7 @@ std::size_t Pattern::ItemEnd(std::size_t p) {
   }
   if (first != '[') return p;
   if (p < pattern_.size() && pattern_[p] == '^') ++p;
-  // A ']' in the first place is a character of the set.
+  // A ']' in first position is a character of the set.
   do {
     if (p >= pattern_.size()) return Malformed("malformed pattern (missing ']')");
     const char c = pattern_[p++];
@@ -249,7 +250,7 @@ bool Pattern::MatchesSingle(std::size_t s, std::size_t p, std::size_t item_end) 
   }
 }
 
-// The set from '[' at `p` to ']' at `last`.
+// Whether `c` is in the set from '[' at `p` to ']' at `last`.
 bool Pattern::MatchesSet(unsigned char c, std::size_t p, std::size_t last) const {
   bool is_in = true;
   ++p;

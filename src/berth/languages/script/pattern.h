@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lua's patterns (reference manual of Lua 5.4, 6.4.1), with a bound on the work: Lua's own matcher may try for hours
-// and cannot be interrupted. Nothing here allocates or throws, so that errors may jump over it. Thread-compatible.
+// Lua's patterns (reference manual of Lua 5.4, 6.4.1) with a limit on the work: Lua's own matcher may run for hours and
+// cannot be interrupted. Nothing here allocates or throws, so that longjmp-style errors are safe. Thread-compatible.
 #pragma once
 
 #include <array>
@@ -13,8 +13,8 @@ namespace berth::script {
 class Pattern {
  public:
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
-  static constexpr std::size_t kOpen = static_cast<std::size_t>(-2);      // a capture's length: not closed
-  static constexpr std::size_t kPosition = static_cast<std::size_t>(-3);  // a capture's length: "()"
+  static constexpr std::size_t kOpen = static_cast<std::size_t>(-2);      // length of a capture that is not closed yet
+  static constexpr std::size_t kPosition = static_cast<std::size_t>(-3);  // length of a position capture "()"
   static constexpr int kCapturesMax = 32;
   static constexpr int kDepthMax = 200;
 
@@ -24,21 +24,21 @@ class Pattern {
   };
   enum class Result : std::uint8_t { kMatch, kNoMatch, kOutOfSteps, kMalformed };
 
-  // `steps_left` goes down with each character that is looked at. All must outlive it.
+  // Each character that is examined decrements `steps_left`. All arguments must outlive it.
   Pattern(std::string_view subject, std::string_view pattern, std::int64_t& steps_left)
       : subject_(subject), pattern_(pattern), steps_left_(steps_left) {}
 
-  // Whether the pattern matches at that place, and there alone.
+  // Whether the pattern matches at exactly this position.
   Result MatchAt(std::size_t begin);
 
-  // After kMatch: where the match ends, and what was captured.
+  // After kMatch: the end of the match, and the captures.
   std::size_t end() const { return end_; }
   int capture_count() const { return capture_count_; }
   const Capture& capture(int i) const { return captures_[static_cast<std::size_t>(i)]; }
-  // After kMalformed, what is wrong, as Lua says it.
+  // After kMalformed: Lua's error message.
   const char* error() const { return error_; }
 
-  // Whether the text holds none of the characters that mean something in a pattern.
+  // Whether the text has no characters with a special meaning in patterns.
   static bool IsPlain(std::string_view pattern);
 
  private:

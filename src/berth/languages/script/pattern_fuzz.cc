@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lua's own matcher says the same of any pattern, where it ends in time.
+// Compares with Lua's own matcher for any pattern with which that ends in time.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -14,12 +14,12 @@ namespace {
 using berth::script::Pattern;
 
 struct Found {
-  std::string text;  // what string.find gives, or the error
+  std::string text;  // the result of string.find, or the error
   bool is_bounded = true;
 };
 
 Found FindOwn(std::string_view subject, std::string_view pattern) {
-  // Lua's matcher has no bound, and goes the same ways.
+  // Lua's matcher has no limit, and takes the same steps.
   std::int64_t steps = 20'000;
   const bool is_anchored = pattern.starts_with('^');
   if (is_anchored) pattern.remove_prefix(1);
@@ -65,7 +65,7 @@ std::string FindLua(lua_State* lua, std::string_view subject, std::string_view p
 
 }  // namespace
 
-// The pattern, a line's end, the subject.
+// Input: the pattern, a line break, the subject.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   const std::size_t end = input.find('\n');
@@ -74,7 +74,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view subject = input.substr(end + 1);
   if (Pattern::IsPlain(pattern)) return 0;
   const Found own = FindOwn(subject, pattern);
-  // Lua counts what is nested otherwise.
+  // Lua counts nesting differently.
   if (!own.is_bounded || own.text == "pattern too complex") return 0;
   lua_State* lua = luaL_newstate();
   BERTH_CHECK(lua != nullptr);

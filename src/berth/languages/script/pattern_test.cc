@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lua's patterns against what the manual says of them, and the bound on their work.
+// Lua's patterns according to the manual, and the limit on their work.
 #include "berth/languages/script/pattern.h"
 
 #include <optional>
@@ -11,7 +11,7 @@
 namespace berth::script {
 namespace {
 
-// "begin-end:capture,capture" of the first match (positions as "@n"), "none", or what is wrong.
+// "begin-end:capture,capture" of the first match (positions as "@n"), "none", or the error.
 std::string FirstMatch(std::string_view subject, std::string_view pattern, std::int64_t steps = 100'000) {
   const bool is_anchored = pattern.starts_with('^');
   if (is_anchored) pattern.remove_prefix(1);

@@ -20,18 +20,18 @@
 namespace berth::script {
 namespace {
 
-// Short, so that Lua never cuts it, and the same for all: messages name the script themselves.
+// Short, so that Lua does not truncate it, and fixed, because messages add the script's name themselves.
 constexpr const char* kChunkName = "=script";
 constexpr std::string_view kChunkPrefix = "script:";
 constexpr std::size_t kMessageBytesMax = 300;
 constexpr std::int64_t kLoadingFactor = 10;
 constexpr std::size_t kStringHeaderMax = 32;
-constexpr int kMessageHandler = 1;  // its stack index
+constexpr int kMessageHandler = 1;  // stack index
 constexpr int kStackSpare = 200;
-constexpr std::size_t kBytesPerSlot = 16;    // of Lua's stack
-constexpr int kArgumentsPerInstruction = 4;  // that are copied in its time
+constexpr std::size_t kBytesPerSlot = 16;    // in Lua's stack
+constexpr int kArgumentsPerInstruction = 4;  // copied in the time of one instruction
 
-// One line: control characters as '?'.
+// One line, with '?' for control characters.
 std::string OneLine(std::string_view text) {
   std::string line(CutUtf8(text, kMessageBytesMax));
   if (line.size() < text.size()) line += "...";
@@ -41,7 +41,7 @@ std::string OneLine(std::string_view text) {
   return line;
 }
 
-// Takes "script:7: " off the beginning; the line, or 0.
+// Removes "script:7: " from the start; returns the line, or 0.
 int TakeLine(std::string_view& message) {
   if (!message.starts_with(kChunkPrefix)) return 0;
   int line = 0;
@@ -53,7 +53,8 @@ int TakeLine(std::string_view& message) {
   return line;
 }
 
-// Numbers by their bits: NaN does not equal itself, and 1 and 1.0, or 0.0 and -0.0, are equal and can be told apart.
+// Compares numbers by their bits: NaN does not equal itself, while 1 and 1.0, or 0.0 and -0.0, are equal but
+// distinguishable.
 bool IsSame(lua_State* lua, int a, int b) {
   if (lua_type(lua, a) != LUA_TNUMBER || lua_type(lua, b) != LUA_TNUMBER) return lua_rawequal(lua, a, b) != 0;
   if (lua_isinteger(lua, a) != lua_isinteger(lua, b)) return false;
@@ -61,7 +62,7 @@ bool IsSame(lua_State* lua, int a, int b) {
   return std::bit_cast<std::uint64_t>(lua_tonumber(lua, a)) == std::bit_cast<std::uint64_t>(lua_tonumber(lua, b));
 }
 
-// __newindex: the upvalue says of what.
+// __newindex of frozen tables: the upvalue describes the table.
 int RefuseWrite(lua_State* lua) {
   const bool has_text = lua_type(lua, 2) == LUA_TSTRING || lua_type(lua, 2) == LUA_TNUMBER;
   const char* key = has_text ? lua_tostring(lua, 2) : luaL_typename(lua, 2);
@@ -79,7 +80,7 @@ int LengthOfFrozen(lua_State* lua) {
   return 1;
 }
 
-// Appends the value on top of the stack to the queue, unless it is there or nothing to freeze, and pops it.
+// Pops the value and appends it to the queue, unless it was seen before or cannot be frozen.
 void Enqueue(lua_State* lua, int queue, int seen) {
   const int type = lua_type(lua, -1);
   const bool matters = type == LUA_TTABLE || (type == LUA_TFUNCTION && lua_iscfunction(lua, -1) == 0);
@@ -128,19 +129,19 @@ Sandbox& Sandbox::Of(lua_State* lua) {
 
 void* Sandbox::Allocate(void* self, void* block, std::size_t size_before, std::size_t size) {
   Sandbox& sandbox = *static_cast<Sandbox*>(self);
-  // Of a new block `size_before` says what kind of object it is for.
+  // For a new block, Lua passes the type of object in `size_before`.
   const std::size_t before = block == nullptr ? 0 : size_before;
   const bool is_of_no_kind = block == nullptr && size_before == 0;
   const bool is_stack = block != nullptr && block == sandbox.stack_;
   if (size == 0) {
     std::free(block);
     sandbox.used_bytes_ -= before;
-    // Lua moves its stack by hand: a new block of no kind, and then the old one is given back.
+    // Lua moves its stack in two calls: it allocates a new block without a type, then frees the old one.
     if (is_stack) sandbox.RecordStack(sandbox.newest_, sandbox.newest_bytes_);
     return nullptr;
   }
   const bool is_string = block == nullptr && size_before == LUA_TSTRING;
-  // Lua takes it that blocks can always shrink.
+  // Lua assumes that shrinking a block always succeeds.
   if (size > before && sandbox.is_guarded_) {
     const Refused refused = sandbox.Refuse(before, size, is_string);
     if (refused != Refused::kNothing) {
@@ -157,13 +158,13 @@ void* Sandbox::Allocate(void* self, void* block, std::size_t size_before, std::s
     sandbox.newest_ = moved;
     sandbox.newest_bytes_ = size;
   }
-  // A new state's first block of no kind is its stack.
+  // The first block without a type in a new state is its stack.
   const bool is_first = sandbox.stack_ == nullptr && sandbox.newest_ == moved;
   if (is_stack || is_first) sandbox.RecordStack(moved, size);
   return moved;
 }
 
-// Where Lua's stack is, and how large. Too large: the call ends with its next instruction.
+// Records the address and size of Lua's stack. If it is too large, the call ends with its next instruction.
 void Sandbox::RecordStack(const void* stack, std::size_t bytes) {
   stack_ = stack;
   stack_bytes_ = bytes;
@@ -173,7 +174,7 @@ void Sandbox::RecordStack(const void* stack, std::size_t bytes) {
   lua_sethook(lua_, &Sandbox::OnHook, LUA_MASKCOUNT, 1);
 }
 
-// Whether a block may not grow. Where it is for want of memory, Lua collects its garbage and asks once more.
+// Why a block may not grow. If memory is full, Lua collects garbage and tries once more.
 Sandbox::Refused Sandbox::Refuse(std::size_t bytes_before, std::size_t bytes, bool is_string) {
   const std::size_t max = limits_.memory_bytes_max;
   if (is_string && bytes > kStringBytesMax + kStringHeaderMax) return Refused::kString;
@@ -188,7 +189,7 @@ std::int64_t Sandbox::CostOfOne() const {
 }
 
 void Sandbox::SetHook() {
-  // Long strings that are made meanwhile count from the next time on.
+  // Strings made before the next hook only affect the cost after it.
   constexpr std::int64_t kCountMax = 1000;
   instructions_counted_ = static_cast<int>(std::clamp<std::int64_t>(instructions_left_ / CostOfOne(), 1, kCountMax));
   lua_sethook(lua_, &Sandbox::OnHook, LUA_MASKCOUNT | LUA_MASKCALL, instructions_counted_);
@@ -197,7 +198,7 @@ void Sandbox::SetHook() {
 void Sandbox::OnHook(lua_State* lua, lua_Debug* record) {
   Sandbox& sandbox = Of(lua);
   const bool is_call = record->event != LUA_HOOKCOUNT;
-  // A stack that is smaller has no room for so many arguments.
+  // A smaller stack has no room for that many arguments.
   if (is_call && sandbox.stack_bytes_ <= std::size_t{kCountedArguments} * kBytesPerSlot) return;
   if (sandbox.over_ == Over::kNone) {
     if (is_call) {
@@ -214,16 +215,16 @@ void Sandbox::OnHook(lua_State* lua, lua_Debug* record) {
   sandbox.RaiseOver(lua);
 }
 
-// Whatever catches this gets no further.
+// Raises an error that the hook raises again with each instruction, so that catching it does not help.
 void Sandbox::RaiseOver(lua_State* lua) {
   lua_sethook(lua, &Sandbox::OnHook, LUA_MASKCOUNT, 1);
   lua_pushnil(lua);
   lua_error(lua);
-  std::abort();  // not reached
+  std::abort();  // unreachable
 }
 
-// The instruction `f(...)` copies all that the caller has in "...", and a function with "..." copies it once more. How
-// many these are is found by doubling: it counts as the largest power of two that is not more.
+// The instruction `f(...)` copies the caller's "...", and a function with "..." copies its arguments again. Their
+// number is found by doubling, as the largest power of two that does not exceed it.
 void Sandbox::ChargeArguments(lua_State* lua, lua_Debug* callee) {
   lua_Debug caller;
   const bool has_caller = lua_getstack(lua, 1, &caller) != 0;
@@ -238,7 +239,7 @@ void Sandbox::ChargeArguments(lua_State* lua, lua_Debug* callee) {
   }
 }
 
-// Notes the line of the script where it went wrong, and leaves the error as it is.
+// Records the script's line of the error, and passes the error on.
 int Sandbox::OnError(lua_State* lua) {
   Sandbox& sandbox = Of(lua);
   lua_Debug record;
@@ -260,7 +261,7 @@ void Sandbox::RaiseRule(lua_State* lua, const char* format, ...) {
   Of(lua).is_rule_broken_ = true;
   lua_pushstring(lua, text.data());
   lua_error(lua);
-  std::abort();  // not reached
+  std::abort();  // unreachable
 }
 
 void Sandbox::Charge(lua_State* lua, std::int64_t steps) {
@@ -286,7 +287,7 @@ bool Sandbox::Guarded(int arguments, int results, std::int64_t instructions_max)
   is_guarded_ = true;
   const int status = lua_pcall(lua_, arguments, results, kMessageHandler);
   is_guarded_ = false;
-  // The next call shall not find more than there is otherwise.
+  // Shrinks the stack, so that the next call starts as any other.
   if (stack_bytes_ > kStackBytesMax) lua_gc(lua_, LUA_GCCOLLECT);
   if (status == LUA_OK) return true;
   TakeFailure(status);
@@ -323,7 +324,7 @@ void Sandbox::TakeFailure(int status) {
   lua_pop(lua_, 1);
 }
 
-// What there was too much of, when there was no memory for it.
+// Which memory limit was exceeded.
 std::string Sandbox::TooMuch() const {
   switch (refused_) {
     case Refused::kString: return "a string of over " + std::to_string(kStringBytesMax) + " bytes";
@@ -341,7 +342,7 @@ void Sandbox::SetGlobal(const char* name, const codec::json::value& value) {
   lua_setglobal(lua_, name);
 }
 
-// Documents are a few hundred levels deep at most (codec::ParseLimits).
+// Recursion is safe, because documents are at most a few hundred levels deep (codec::ParseLimits).
 void Sandbox::PushJson(const codec::json::value& value) {
   BERTH_CHECK(lua_checkstack(lua_, 8) != 0);
   switch (value.kind()) {
@@ -389,7 +390,7 @@ bool Sandbox::Run(std::string_view text) {
   allocated_bytes_ = 0;
   collections_ = 0;
   is_guarded_ = true;
-  // Text alone: a compiled chunk can be made to read any memory.
+  // Only source text is accepted ("t"): a compiled chunk could read arbitrary memory.
   const int status = luaL_loadbufferx(lua_, text.data(), text.size(), kChunkName, "t");
   is_guarded_ = false;
   if (status != LUA_OK) {
@@ -432,7 +433,7 @@ bool Sandbox::Freeze() {
     failure_ = {Failure::Kind::kRule, 0, "over " + std::to_string(kWatchesMax) + " local variables outlive a call"};
     return false;
   }
-  // What is watched stays on the stack, above what is pinned.
+  // Watched values stay on the stack, above pinned ones.
   BERTH_CHECK(lua_checkstack(lua_, static_cast<int>(2 * watches_.size()) + kStackSpare) != 0);
   for (Watch& watch : watches_) {
     lua_rawgeti(lua_, LUA_REGISTRYINDEX, watch.function);
@@ -446,7 +447,7 @@ bool Sandbox::Freeze() {
   return true;
 }
 
-// The entries go to a table behind it: the table itself stays empty, so that each write to it is noticed.
+// Moves the entries to a second table. The table itself stays empty, so that each write triggers __newindex.
 void Sandbox::FreezeTable(int table, int queue, int seen) {
   lua_newtable(lua_);
   const int entries = lua_gettop(lua_);
@@ -482,7 +483,7 @@ void Sandbox::FreezeTable(int table, int queue, int seen) {
   lua_setmetatable(lua_, table);
 }
 
-// Notes the variables that the function shares with others or keeps. False when there are too many.
+// Records the variables that the function shares or keeps. Returns false when there are too many.
 bool Sandbox::WatchFunction(int function, int queue, int seen, std::vector<void*>& known) {
   for (int n = 1;; ++n) {
     const char* name = lua_getupvalue(lua_, function, n);
@@ -507,7 +508,7 @@ std::int64_t Sandbox::CostOfCall() const {
   return kCallCost + 2 * limits_.instructions_max - instructions_left_ - steps_left_;
 }
 
-// Puts back what the call has changed, and pops its results where it has.
+// Restores variables that the call has changed, and pops its results if there are any such.
 bool Sandbox::CheckWatches(int results) {
   const Watch* changed = nullptr;
   for (const Watch& watch : watches_) {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sandbox: one Lua 5.4 state for a script that need not be trusted with the process: it reaches no file, clock, network
-// or chance, its calls end within bounds on instructions and memory, and it keeps nothing from one call to the next.
+// Sandbox: a Lua 5.4 state for an untrusted script. The script has no access to files, clocks, the network or
+// randomness, its calls are limited in instructions and memory, and it keeps no state between calls.
 //
-// What a script has at its top level becomes read-only when it is frozen, tables and all, so that an answer cannot
-// depend on what was asked before. Thread-compatible. Which functions there are, and what differs from Lua's, is in
-// docs/plugins/lua.md.
+// Freeze() makes everything at the script's top level read-only, including tables, so that a result cannot depend on
+// earlier calls. Thread-compatible. docs/plugins/lua.md lists the functions and the differences from Lua.
 #pragma once
 
 #include <cstddef>
@@ -23,40 +22,42 @@ struct lua_Debug;
 namespace berth::script {
 
 struct Limits {
-  // Of one call; as much again of work inside library functions (characters that a pattern looks at, entries that are
-  // sorted). Ten times as many while the script is loaded. Where there are long strings an instruction counts for more.
+  // Limit of one call; the same limit applies to the work inside library functions (characters that a pattern examines,
+  // entries that are sorted). Loading the script has ten times as much. If there are long strings, an instruction
+  // counts as several.
   std::int64_t instructions_max = 100'000;
-  // Held at once. Four times as many may be asked for in one call, and no table may take more than a quarter.
+  // Limit on memory in use. A call may allocate four times as much in total, and no table may take more than a quarter.
   std::size_t memory_bytes_max = std::size_t{8} << 20;
 };
 
 struct Failure {
   enum class Kind : std::uint8_t {
     kSyntax,
-    kRuntime,  // Lua's own errors, and those that the script raises
-    kRule,     // of the sandbox, or of who gave it its values: a field that does not exist, a write to a global
+    kRuntime,  // Lua's own errors, and errors that the script raises
+    kRule,     // a rule of the sandbox or of its caller: a field that does not exist, a write to a global
     kLimit,
   };
   Kind kind = Kind::kRuntime;
-  int line = 0;  // 0: nobody knows
+  int line = 0;  // 0: unknown
   std::string message;
 };
 
 class Sandbox {
  public:
   static constexpr std::size_t kSourceBytesMax = std::size_t{256} << 10;
-  // A single instruction may go through all of a string, or of two: it counts once more for each so many bytes of the
-  // longest one that the call has made, or the top level.
+  // A single instruction may read a whole string, or two: its cost grows by one for each kStringBytesPerInstruction of
+  // the longest string made by the call or the top level.
   static constexpr std::size_t kStringBytesMax = std::size_t{64} << 10;
   static constexpr std::size_t kStringBytesPerInstruction = std::size_t{2} << 10;
-  // Or through all arguments of a function: 16 bytes each.
+  // Limit on Lua's stack: an instruction may also copy all arguments of a function, 16 bytes each.
   static constexpr std::size_t kStackBytesMax = std::size_t{128} << 10;
-  // A call by or of a function with so many arguments in "..." counts for the time in which they are copied.
+  // A call with at least this many arguments in "..." is charged for copying them.
   static constexpr int kCountedArguments = 256;
-  static constexpr std::int64_t kCallCost = 50;  // a call of an empty function takes about as long as these
-  // In one call, because the memory is full. Each goes through all that there is.
+  // Cost of a call itself, in instructions: about the time of calling an empty function.
+  static constexpr std::int64_t kCallCost = 50;
+  // Limit on collections caused by full memory in one call, because each one visits all objects.
   static constexpr int kCollectionsMax = 8;
-  // Local variables of the script's top level, and others that outlive a call, that its functions use.
+  // Limit on variables that functions share with the top level or keep between calls.
   static constexpr std::size_t kWatchesMax = 256;
 
   explicit Sandbox(Limits limits);
@@ -67,31 +68,34 @@ class Sandbox {
   lua_State* lua() const { return lua_; }
   static Sandbox& Of(lua_State* lua);
 
-  // Sets a global from a document, before Run().
+  // Sets a global variable from a document. Only before Run().
   void SetGlobal(const char* name, const codec::json::value& value);
-  // Runs the script's top level. False: failure() says why, here and below.
+  // Runs the script's top level. Returns false on an error, which failure() describes; the same holds for the functions
+  // below.
   bool Run(std::string_view text);
-  // Takes the value off the stack and keeps it. Returns the index at which it stays, from which it may be copied.
+  // Pops the value and keeps it. Returns its permanent stack index, from which it may be copied.
   int Pin();
-  // After the last Pin(): makes read-only all that the script can reach.
+  // Makes everything reachable from the script read-only. Only after the last Pin().
   bool Freeze();
-  // The function and then its arguments are on top of the stack; they are replaced by `results` values, or by nothing.
+  // The function and then its arguments must be on top of the stack. They are replaced by `results` values, or by
+  // nothing on an error.
   bool Call(int arguments, int results);
-  // What the latest call took, in instructions: those that were counted (a short call's are not), the work inside
-  // library functions, and kCallCost for making the call. The same on every machine, whatever was called before.
+  // The cost of the latest call in instructions: the counted ones (a short call has none), the work inside library
+  // functions, and kCallCost. It is the same on every machine, and independent of earlier calls.
   std::int64_t CostOfCall() const;
   const Failure& failure() const { return failure_; }
 
-  // For functions that scripts call. Each jumps out like lua_error(); nothing with a destructor may be alive.
+  // For functions that scripts call. Each of them jumps like lua_error(), so that no object with a destructor may be
+  // alive.
   [[noreturn]] static void RaiseRule(lua_State* lua, const char* format, ...) __attribute__((format(printf, 2, 3)));
   void Charge(lua_State* lua, std::int64_t steps);
   std::int64_t& steps_left() { return steps_left_; }
   [[noreturn]] void RaiseOutOfSteps(lua_State* lua);
 
   CallRandom& random() { return random_; }
-  // The call is over its limits, and no script may catch that.
+  // The call has exceeded its limits; scripts cannot catch this.
   bool IsOver() const { return over_ != Over::kNone; }
-  // Of a call within the call that ended with this status of Lua's.
+  // Records the Lua status with which a nested call ended.
   void RecordStatus(int status);
   // The script has caught the error.
   void ForgiveRule() { is_rule_broken_ = false; }
@@ -99,7 +103,7 @@ class Sandbox {
  private:
   enum class Over : std::uint8_t { kNone, kInstructions, kMemory };
   enum class Refused : std::uint8_t { kNothing, kMemory, kString, kStack };
-  // A variable that must be the same after each call. Both are stack indexes.
+  // A variable that must be unchanged after each call. `function` and `value` are stack indices.
   struct Watch {
     int function = 0;
     int upvalue = 0;
@@ -130,20 +134,20 @@ class Sandbox {
   int pinned_ = 0;
   std::vector<Watch> watches_;
   Failure failure_;
-  const void* stack_ = nullptr;  // Lua's
+  const void* stack_ = nullptr;  // address of Lua's stack
   std::size_t stack_bytes_ = 0;
-  const void* newest_ = nullptr;  // of the blocks of no kind
+  const void* newest_ = nullptr;  // latest block that belongs to no type of object
   std::size_t newest_bytes_ = 0;
   std::size_t used_bytes_ = 0;
-  std::size_t kept_string_bytes_ = 0;  // the longest string of the top level
+  std::size_t kept_string_bytes_ = 0;  // longest string of the top level
 
-  // Of the call under way.
+  // State of the current call.
   bool is_guarded_ = false;
   std::size_t allocated_bytes_ = 0;
-  std::size_t string_bytes_ = 0;  // the longest string, so far
+  std::size_t string_bytes_ = 0;  // longest string so far
   int collections_ = 0;
   std::int64_t instructions_left_ = 0;
-  int instructions_counted_ = 0;  // when the hook is called
+  int instructions_counted_ = 0;  // instructions until the hook is called
   std::int64_t steps_left_ = 0;
   Over over_ = Over::kNone;
   bool is_rule_broken_ = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a script can do, what it cannot, and that it ends.
+// What a script can do, what it cannot do, and that it ends.
 #include "berth/languages/script/sandbox.h"
 
 #include <memory>
@@ -27,7 +27,7 @@ class Loaded {
     run = sandbox->Pin();
     is_good = sandbox->Freeze();
   }
-  // What run() returned, as text; or "line: message".
+  // The result of run() as text, or "line: message".
   std::string Run() {
     if (!is_good) return Shown();
     lua_State* lua = sandbox->lua();
@@ -57,7 +57,7 @@ class Loaded {
   bool is_good = false;
 };
 
-// Of a function with this body.
+// The result of a function with this body.
 std::string Eval(const std::string& body) { return Loaded("function run()\n" + body + "\nend").Run(); }
 
 TEST(Sandbox, Computes) {
@@ -225,7 +225,7 @@ TEST(Sandbox, KeepsNothingBetweenCalls) {
       {"function run() _ENV = {} end", "the local variable \"_ENV\""},
       {"local kept\nfunction run() pcall(function() kept = 1 error('x') end) end", "the local variable \"kept\""},
       {"local kept\nfunction run() kept = 1 error('x') end", "the local variable \"kept\""},
-      // Equal, but not the same in a text.
+      // Equal numbers that have different texts.
       {"local kept = 1\nfunction run() kept = 1.0 return 1 end", "the local variable \"kept\""},
       {"local kept = 0.0\nfunction run() kept = -0.0 return 1 end", "the local variable \"kept\""},
       {"local kept = 0 / 0\nfunction run() kept = -kept return 1 end", "the local variable \"kept\""},
@@ -238,7 +238,7 @@ TEST(Sandbox, KeepsNothingBetweenCalls) {
     EXPECT_EQ(script.kind(), Kind::kRule) << test.text;
     EXPECT_EQ(script.Run(), first) << "the first call has left something behind: " << test.text;
   }
-  // What a call makes for itself it may change.
+  // A call may change the variables and tables that it creates.
   EXPECT_EQ(Eval("local n, t = 0, {} for i = 1, 3 do (function() n = n + i t[i] = n end)() end return t[3]"), "6");
   EXPECT_EQ(Eval("local _ENV = {} x = 1 return x"), "1");
   EXPECT_EQ(
@@ -301,12 +301,12 @@ TEST(Sandbox, EndsWhateverTheScriptDoes) {
     EXPECT_EQ(script.kind(), Kind::kLimit) << test.body;
     EXPECT_EQ(script.Run(), said) << "not the same again: " << test.body;
   }
-  // Lua's own bounds on what is nested.
+  // Lua's own limits on nesting.
   EXPECT_NE(Eval("local function f() return (pcall(f)) end return f()").find("true"), std::string::npos);
   EXPECT_NE(Eval("return (('a'):gsub('a', function() return nil + 1 end))").find("nil value"), std::string::npos);
   EXPECT_NE(Loaded("local x = " + std::string(300, '(') + "1" + std::string(300, ')')).Run().find("overflow"),
             std::string::npos);
-  // At load, too.
+  // Limits apply while loading, too.
   EXPECT_EQ(Loaded("while true do end").kind(), Kind::kLimit);
   EXPECT_EQ(Loaded("t = {} for i = 1, 1e9 do t[i] = i end").kind(), Kind::kLimit);
   EXPECT_NE(Loaded("t = {} for i = 1, 300 do local n = i t[i] = function() return n end "
@@ -316,27 +316,27 @@ TEST(Sandbox, EndsWhateverTheScriptDoes) {
             std::string::npos);
 }
 
-// What Lua does in one instruction is bounded too.
+// The work of a single Lua instruction is limited as well.
 TEST(Sandbox, EndsInTime) {
   EXPECT_EQ(Eval("return #(''):rep(1 << 62)"), "0");
   EXPECT_EQ(Eval("return #(''):rep(1 << 62, '')"), "0");
   EXPECT_EQ(Eval("return #('x'):rep(-1) .. ('x'):rep(2)"), "0xx");
-  // 20,000 instructions are enough for most, and too many where each may be about 60,000 bytes.
+  // 20,000 instructions usually suffice, but not if each of them may read 60,000 bytes.
   const std::string loop = " for i = 1, 4000 do local b = s < s end return 1 end";
   EXPECT_EQ(Loaded("function run() local s = ('\\0x'):rep(500)" + loop).Run(), "1");
   EXPECT_NE(Loaded("function run() local s = ('\\0x'):rep(30000)" + loop).Run().find("over 100000 instructions"),
             std::string::npos);
   EXPECT_NE(Loaded("local s = ('\\0x'):rep(30000) function run()" + loop).Run().find("over 100000 instructions"),
             std::string::npos);
-  // Sorting looks at them as well.
+  // Sorting reads strings as well.
   const std::string list = "function run() local t, a = {}, ('\\0x'):rep(";
   const std::string sort = ") for i = 1, 500 do t[i] = a end table.sort(t) return 1 end";
   EXPECT_EQ(Loaded(list + "10" + sort).Run(), "1");
   EXPECT_NE(Loaded(list + "30000" + sort).Run().find("over 100000 instructions"), std::string::npos);
 }
 
-// What costs far more than an instruction is paid for: a loop of a few thousand is too long, where one of the same form
-// with ordinary values is not.
+// Operations that cost far more than an instruction are charged: a loop of a few thousand exceeds the limit, while the
+// same loop with ordinary values does not.
 TEST(Sandbox, ChargesWhatIsDear) {
   const auto loop = [](const std::string& head, int times, const std::string& body) {
     return Loaded("function run() " + head + " for i = 1, " + std::to_string(times) + " do " + body +
@@ -352,7 +352,7 @@ TEST(Sandbox, ChargesWhatIsDear) {
   EXPECT_EQ(loop("", 1000, "local x = ('%5.2f'):format(12.5)"), "1");
   EXPECT_NE(loop("", 1000, "local x = ('%99.99f'):format(1e300)").find(over), std::string::npos);
   EXPECT_NE(loop("", 1000, "local x = ('%.99g'):format(1e-300)").find(over), std::string::npos);
-  // "..." of many values, as a script gets them: table.unpack() gives fewer.
+  // A "..." of many values; table.unpack() returns fewer.
   const std::string wide =
       "local function sink() end local function grow(n, ...) if n > 0 then return grow(n - 1, 1, 2, 3, 4, 5, 6, 7, 8, "
       "...) end for i = 1, 2000 do sink(...) end return 1 end return grow(";
@@ -363,7 +363,7 @@ TEST(Sandbox, ChargesWhatIsDear) {
   EXPECT_EQ(again.Run(), again.Run()) << "whether the stack was large before makes no difference";
 }
 
-// A call that lives at the edge of the memory would have the garbage collected for each value.
+// With full memory, a call would trigger a collection for each value.
 TEST(Sandbox, CollectsGarbageAFewTimes) {
   const std::string fill = "local t = {} for i = 1, 120 do t[i] = ('x'):rep(60000) .. i end ";
   EXPECT_EQ(Eval(fill + "return #t"), "120");
@@ -373,7 +373,7 @@ TEST(Sandbox, CollectsGarbageAFewTimes) {
             std::string::npos);
 }
 
-// The same in every run: Lua's own sort would ask the clock here.
+// The same order in every run: Lua's own sort would use the clock here.
 TEST(Sandbox, SortsAndKeepsTheOrderOfEquals) {
   EXPECT_EQ(Eval("local t = {} for i = 1, 1000 do t[i] = {i, i * i % 7} end "
                  "table.sort(t, function(a, b) return a[2] < b[2] end) "
@@ -392,7 +392,7 @@ TEST(Sandbox, SortsAndKeepsTheOrderOfEquals) {
 }
 
 TEST(Sandbox, LongStringsAreNoNumbers) {
-  // Lua takes a millisecond over 60 KB of digits, wherever a library function wants a number.
+  // Lua takes a millisecond to convert 60 KB of digits, wherever a library function expects a number.
   for (const char* call :
        {"math.floor(s)", "math.max(1, s)", "math.random(s)", "('x'):sub(s)", "('x'):rep(s)", "('x'):byte(1, s)",
         "string.char(s)", "('x'):find('y', s)", "('x'):gsub('y', '', s)", "string.format('%s %d', s, s)",
@@ -404,7 +404,7 @@ TEST(Sandbox, LongStringsAreNoNumbers) {
   for (const char* fine : {"math.floor('1')", "('x'):sub('1')", "string.format('%s %%', s) and 1", "tonumber(s) or 1",
                            "table.insert({}, s) or 1", "string.format('%d', '1')", "#table.concat({s}, s) // 200"})
     EXPECT_EQ(Eval("local s = ('1'):rep(201) return " + std::string(fine) + " and 1"), "1") << fine;
-  // What is wrong with an argument is said with the function's name.
+  // Errors about arguments name the function.
   EXPECT_NE(Eval("return math.floor({})").find("bad argument #1 to 'floor'"), std::string::npos);
 }
 

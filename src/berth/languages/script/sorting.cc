@@ -16,7 +16,8 @@ namespace {
 // Numbers before strings before booleans.
 int RankOf(int type) { return type == LUA_TNUMBER ? 0 : type == LUA_TSTRING ? 1 : 2; }
 
-// Lua may look at all of two strings. In the C library's way that costs nanoseconds a byte, where zeros are in them.
+// Charges for comparing two strings, which Lua may read entirely. With zeros in them, the C library takes nanoseconds
+// for each byte.
 void ChargeComparison(lua_State* lua) {
   constexpr std::size_t kBytesPerStep = 64;
   if (lua_type(lua, -1) != LUA_TSTRING || lua_type(lua, -2) != LUA_TSTRING) return;
@@ -24,7 +25,8 @@ void ChargeComparison(lua_State* lua) {
   Sandbox::Of(lua).Charge(lua, static_cast<std::int64_t>(bytes / kBytesPerStep));
 }
 
-// Merges entries [begin, middle) and [middle, end) of the table `from` into `to`; of equal ones the first goes first.
+// Merges entries [begin, middle) and [middle, end) of the table `from` into `to`; among equal ones the first goes
+// first.
 void Merge(lua_State* lua, int from, int to, std::array<lua_Integer, 3> bounds, IsBefore is_before, int function) {
   const auto [begin, middle, end] = bounds;
   lua_Integer left = begin;

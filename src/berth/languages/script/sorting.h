@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorting for scripts. Lua's own sort looks at the clock where a list is long and uneven, so that equal entries change
-// places from run to run. This one keeps their order. Each function may jump out like lua_error(). Thread-compatible.
+// Sorting for scripts. Lua's own sort uses the clock for its pivot in long uneven lists, so that the order of equal
+// entries differs between runs. This sort is stable. Functions may jump like lua_error(). Thread-compatible.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +9,18 @@ struct lua_State;
 
 namespace berth::script {
 
-// Whether the first of the two values on top of the stack comes before the second; pops them. `function` is the stack
-// index of the script's own, for those that call one.
+// Whether the second value from the top of the stack sorts before the top one; pops both. `function` is the stack index
+// of the script's comparison function, for those that call one.
 using IsBefore = bool (*)(lua_State* lua, int function);
 
-bool IsLess(lua_State* lua, int function);           // as Lua's "<"
-bool IsLessForScript(lua_State* lua, int function);  // what the function says
+bool IsLess(lua_State* lua, int function);           // Lua's operator <
+bool IsLessForScript(lua_State* lua, int function);  // the script's function
 bool IsKeyBefore(lua_State* lua, int function);      // numbers before strings before booleans
 
-// What is to be charged for `count` entries, beforehand.
+// The number of steps to charge in advance for `count` entries.
 std::int64_t SortingCost(std::int64_t count);
 
-// Sorts entries 1 to `count` of the table at that stack index. When it jumps out the table is as it was, or frozen.
+// Sorts entries 1 to `count` of the table at this stack index. If it jumps, the table is unchanged or frozen.
 void SortTable(lua_State* lua, int table, std::int64_t count, IsBefore is_before, int function);
 
 }  // namespace berth::script
