@@ -52,6 +52,11 @@ struct Entry {
   Time waits_since() const { return std::max(info.timestamp, flushed); }
 };
 
+// Whether the entry waits for an event.
+inline bool IsParked(const Entry& entry) {
+  return entry.place == Place::kUnschedulable || entry.place == Place::kGated;
+}
+
 // A pool of entries with stable addresses and a free list.
 class EntryPool {
  public:
