@@ -454,11 +454,11 @@ void AddKubeSchedulerFlags(cli::FlagSet& flags, KubeSchedulerOptions& options) {
   for (const std::string_view file : {"config", "write-config-to", "tls-cert-file", "tls-private-key-file",
                                       "authentication-kubeconfig", "client-ca-file", "requestheader-client-ca-file",
                                       "authorization-kubeconfig", "kubeconfig", "allow-metric-labels-manifest"})
-    flags.Hint(file, cli::kFileHint);
-  flags.Hint("cert-dir", cli::kDirectoryHint);
-  flags.Hint("logging-format", "{text,json}");
-  flags.Hint("tls-min-version", "{VersionTLS12,VersionTLS13,VersionTLS11,VersionTLS10}");
-  flags.Hint("version", "{true,raw}");
+    flags.At(file).hint = cli::kFileHint;
+  flags.At("cert-dir").hint = cli::kDirectoryHint;
+  flags.At("logging-format").hint = "{text,json}";
+  flags.At("tls-min-version").hint = "{VersionTLS12,VersionTLS13,VersionTLS11,VersionTLS10}";
+  flags.At("version").hint = "{true,raw}";
 }
 
 }  // namespace berth::app

@@ -192,7 +192,7 @@ void AddOwnFlags(cli::FlagSet& flags, RunOptions& options, std::optional<std::st
              return "";
            })
       .default_text = options.release.IsAuto() ? "auto" : "1." + std::to_string(*options.release.minor);
-  flags.Hint("kubernetes-version", "{auto,1.36,1.37}");
+  flags.At("kubernetes-version").hint = "{auto,1.36,1.37}";
   flags.Add("metrics-bind-address", "address",
             "Address and port of GET /metrics over plain HTTP, with the same metrics as the secure port; without it "
             "they are served there alone",
@@ -271,9 +271,9 @@ int FailRun(const RunOptions& options, const Error& error, cli::ExitCode status)
 void AddRunFlags(cli::FlagSet& flags, RunOptions& options, std::optional<std::string>& plugin_directory) {
   AddKubeSchedulerFlags(flags, options.flags);
   AddOwnFlags(flags, options, plugin_directory);
-  flags.Hint("plugin-dir", cli::kDirectoryHint);
-  flags.Hint("policy", "{" + demo::PolicyDemoNames() + "}");
-  flags.Hint("rebalance", cli::kFileHint);
+  flags.At("plugin-dir").hint = cli::kDirectoryHint;
+  flags.At("policy").hint = "{" + demo::PolicyDemoNames() + "}";
+  flags.At("rebalance").hint = cli::kFileHint;
 }
 
 std::optional<int> ReadRunFlags(std::span<const std::string> arguments, RunOptions& options,
