@@ -1,23 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/app/cluster_command.h"
 
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "berth/app/commands.h"
+#include "berth/app/common_flags.h"
 #include "berth/app/nodes_file.h"
 #include "berth/app/own_cluster_release.h"
 #include "berth/app/own_cluster_scheduler.h"
 #include "berth/app/process.h"
 #include "berth/base/log.h"
+#include "berth/core/config/known_plugins.h"
 #include "berth/demo/served_cluster.h"
 #include "berth/devcluster/embedded_cluster/embedded_cluster.h"
+#include "berth/devcluster/kubelet/kubelet_simulator.h"
+#include "berth/shell/cli/command.h"
 #include "berth/shell/cli/exit_codes.h"
+#include "berth/shell/cli/flag_set.h"
 #include "berth/shell/cli/signals.h"
 #include "berth/shell/runner/scheduler_shell.h"
 
 namespace berth::app {
 namespace {
+
+struct ClusterCommandOptions {
+  std::string listen = "127.0.0.1:8001";
+  int nodes = 5;
+  std::string nodes_file;                       // of the nodes' shapes, in place of `nodes`; empty: none
+  std::string config;                           // a KubeSchedulerConfiguration file; empty: the default one
+  std::string kubeconfig = "berth.kubeconfig";  // where to write one; empty: nowhere
+  std::vector<std::string> host_names;
+  bool has_tls = false;
+  std::string data;   // a file that the objects are kept in; empty: they are forgotten at the end
+  std::string token;  // that clients have to show; "random": one is made; empty: none
+  std::optional<std::uint64_t> seed;
+  OwnClusterRelease release;
+};
+
+// A header's value, which the token is part of, has printable characters only.
+std::string CheckToken(const std::string& text) {
+  const bool is_printable = std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7f; });
+  return text.empty() || !is_printable ? "--token must be letters, digits and signs without spaces, or \"random\"" : "";
+}
 
 void SayHowToUse(const embedded_cluster::EmbeddedCluster& cluster, const ClusterCommandOptions& options) {
   std::printf("The cluster is at %s until you press Ctrl-C. In another terminal:\n", cluster.url().c_str());
@@ -27,8 +59,6 @@ void SayHowToUse(const embedded_cluster::EmbeddedCluster& cluster, const Cluster
   std::printf("  kubectl%s get nodes,pods -o wide\n", server.c_str());
   std::fflush(stdout);
 }
-
-}  // namespace
 
 int RunCluster(const ClusterCommandOptions& options, config::KnownPlugins plugins) {
   const auto gates = OwnClusterGates(options.release);
@@ -66,6 +96,31 @@ int RunCluster(const ClusterCommandOptions& options, config::KnownPlugins plugin
   (*shell)->Stop(std::chrono::seconds(1));
   cluster.Stop();
   return cli::kExitOk;
+}
+
+}  // namespace
+
+void AddClusterCommand(Commands& commands) {
+  const auto options = std::make_shared<ClusterCommandOptions>();
+  cli::Command& command = commands.Add("cluster", "a development cluster: API server, nodes, controllers and berth",
+                                       {[options](config::KnownPlugins known) { return RunCluster(*options, known); }});
+  command.Option("listen", options->listen, "address and port").Check(CheckAddress).ShowDefault();
+  cli::Flag& nodes =
+      command.Option("nodes", options->nodes, "simulated nodes").Range(1, kubelet::kNodesMax).ShowDefault();
+  AddNodesFile(command, options->nodes_file).Excludes(nodes);
+  AddWriteKubeconfig(command, options->kubeconfig).ShowDefault();
+  command.Option("data", options->data, "keep the objects in this file, and begin with those that are in it")
+      .Type(cli::kFileHint);
+  command.Switch("tls", options->has_tls, "serve HTTPS, with a certificate that is made for it");
+  command.Option("token", options->token, "what clients have to show; \"random\" makes one, for the kubeconfig")
+      .Check(CheckToken);
+  command.Option("host-name", options->host_names,
+                 "a name that clients reach it by, beside its address and localhost; may be repeated");
+  command.Option("config", options->config, "KubeSchedulerConfiguration file of the scheduler").Type(cli::kFileHint);
+  AddOwnClusterRelease(command, options->release);
+  AddPluginDirectory(command, commands.plugin_directory());
+  command.Option("seed", options->seed, "seed of all chance").Check(CheckSeed);
+  AddVerbosity(command, commands.verbosity());
 }
 
 }  // namespace berth::app

@@ -3,10 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <optional>
 #include <utility>
-
-#include <CLI/CLI.hpp>
 
 #include "berth/app/common_flags.h"
 
@@ -19,66 +16,15 @@ constexpr std::size_t kAboutMax = 80;
 constexpr int kNoFiles = 4;
 constexpr int kDirectoriesOnly = 16;
 
-struct KnownFlag {
-  std::string name;    // "--namespace"
-  std::string letter;  // "-n", or empty
-  std::string hint;    // what a value is; see ValuesOf()
-  std::string about;
-  bool takes_value = false;  // in the next word, where no = follows
-  bool repeats = false;
-};
-
-// A command as far as it is typed.
-struct Level {
-  const CLI::App* app = nullptr;  // null: `berth run`
-  std::vector<KnownFlag> flags;
-  std::vector<std::string> arguments;  // hints; the last may be repeated
-  bool last_repeats = false;
-};
-
 std::string FirstLine(std::string text) {
   text.resize(std::min({text.size(), text.find('\n'), kAboutMax}));
   return text;
 }
 
-void AddFlagsOf(const CLI::App& app, Level& level) {
-  for (const CLI::Option* option : app.get_options()) {
-    const bool repeats =
-        option->get_items_expected_max() > 1 || option->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
-    if (option->get_positional()) {
-      const std::string type = option->get_type_name();
-      level.arguments.push_back(type == "TEXT" ? option->get_name() : type);
-      level.last_repeats = repeats;
-      continue;
-    }
-    KnownFlag flag;
-    if (!option->get_lnames().empty()) flag.name = "--" + option->get_lnames().front();
-    if (!option->get_snames().empty()) flag.letter = "-" + option->get_snames().front();
-    flag.hint = option->get_type_name();
-    flag.about = FirstLine(option->get_description());
-    flag.takes_value = option->get_items_expected_max() > 0;
-    flag.repeats = repeats;
-    level.flags.push_back(std::move(flag));
-  }
-  if (app.get_fallthrough() && app.get_parent() != nullptr) AddFlagsOf(*app.get_parent(), level);
-}
-
-Level LevelOf(const CLI::App& app) {
-  Level level;
-  level.app = &app;
-  AddFlagsOf(app, level);
-  return level;
-}
-
-Level LevelOf(const cli::FlagSet& flags) {
-  Level level;
-  for (const cli::FlagSet::Group& group : flags.groups()) {
-    for (const cli::Flag& flag : group.flags) {
-      level.flags.push_back({"--" + flag.name, flag.letter == 0 ? "" : std::string{'-', flag.letter}, flag.hint,
-                             FirstLine(flag.usage), flag.value_alone.empty(), false});
-    }
-  }
-  return level;
+// What a value is; see AddValues().
+std::string_view HintOf(const cli::Flag& flag) {
+  if (flag.is_argument && flag.type == "TEXT") return flag.name;
+  return flag.hint.empty() ? flag.type : flag.hint;
 }
 
 // The choices of "TEXT:{table,wide}".
@@ -98,8 +44,9 @@ std::vector<std::string> ChoicesOf(std::string_view hint) {
 
 class Completer {
  public:
-  Completer(const CLI::App& app, const cli::FlagSet& run_flags, const NamesOf& names)
-      : root_(app), run_flags_(run_flags), names_(names), level_(LevelOf(app)) {}
+  Completer(const cli::Command& program, const NamesOf& names) : command_(&program), names_(names) {
+    AddKnown(program);
+  }
 
   Completion Run(std::span<const std::string> words) {
     const std::string last = words.empty() ? "" : words.back();
@@ -107,10 +54,10 @@ class Completer {
       for (const std::string& word : words.first(words.size() - 1)) Take(word);
     }
     if (awaiting_ != nullptr) {
-      AddValues(awaiting_->hint, "", last);
+      AddValues(HintOf(*awaiting_), "", last);
     } else if (const std::size_t equals = last.find('='); HasFlagsYet(last) && equals != std::string::npos) {
-      const KnownFlag* const flag = Find(last.substr(0, equals));
-      if (flag != nullptr) AddValues(flag->hint, last.substr(0, equals + 1), last.substr(equals + 1));
+      const cli::Flag* const flag = Find(last.substr(0, equals));
+      if (flag != nullptr) AddValues(HintOf(*flag), last.substr(0, equals + 1), last.substr(equals + 1));
     } else if (HasFlagsYet(last)) {
       AddFlags(last);
     } else {
@@ -121,19 +68,26 @@ class Completer {
   }
 
  private:
+  // Those of the command that is typed, and of the one above if it takes them.
+  void AddKnown(const cli::Command& command) {
+    for (const cli::Flag* flag : command.flags()) (flag->is_argument ? known_arguments_ : known_flags_).push_back(flag);
+    if (command.takes_flags_of_parent()) AddKnown(*command.parent());
+  }
+
   // A flag of which the name is given as it is, or with "_" for "-".
-  const KnownFlag* Find(std::string name) const {
+  const cli::Flag* Find(std::string name) const {
     if (name.starts_with("--")) std::replace(name.begin(), name.end(), '_', '-');
-    const auto found = std::ranges::find_if(
-        level_.flags, [&](const KnownFlag& flag) { return flag.name == name || flag.letter == name; });
-    return found == level_.flags.end() ? nullptr : &*found;
+    const auto found = std::ranges::find_if(known_flags_, [&](const cli::Flag* flag) {
+      return flag->Shown() == name || (flag->letter != 0 && name == std::string{'-', flag->letter});
+    });
+    return found == known_flags_.end() ? nullptr : *found;
   }
 
   bool HasFlagsYet(const std::string& word) const { return !only_arguments_ && !is_help_ && word.starts_with('-'); }
 
-  void Give(const KnownFlag& flag, std::string value) {
-    if (!flag.repeats) given_.push_back(flag.name);
-    typed_[flag.name.substr(std::min<std::size_t>(2, flag.name.size()))] = std::move(value);
+  void Give(const cli::Flag& flag, std::string value) {
+    if (!flag.is_list) given_.push_back(&flag);
+    typed_[flag.name] = std::move(value);
   }
 
   // A word that is complete.
@@ -153,28 +107,32 @@ class Completer {
       return;
     }
     const std::size_t equals = word.find('=');
-    if (const KnownFlag* const flag = Find(word.substr(0, equals)); flag != nullptr) {
+    if (const cli::Flag* const flag = Find(word.substr(0, equals)); flag != nullptr) {
       if (equals != std::string::npos) {
         Give(*flag, word.substr(equals + 1));
-      } else if (flag->takes_value) {
+      } else if (flag->value_alone.empty()) {
         awaiting_ = flag;
       } else {
         Give(*flag, "true");
       }
-    } else if (const KnownFlag* const letter = Find(word.substr(0, 2)); letter != nullptr && letter->takes_value) {
+    } else if (const cli::Flag* const letter = Find(word.substr(0, 2));
+               letter != nullptr && letter->value_alone.empty()) {
       Give(*letter, word.substr(2));  // -nshop
     }
   }
 
   bool TakeCommand(const std::string& word) {
-    if (level_.app == nullptr || arguments_ > 0) return false;
-    if (level_.app == &root_ && word == "help") {
+    if (arguments_ > 0) return false;
+    if (command_->parent() == nullptr && word == "help") {
       is_help_ = true;
       return true;
     }
-    const auto found = level_.app->get_subcommands([&](const CLI::App* of) { return of->get_name() == word; });
-    if (found.empty()) return false;
-    level_ = level_.app == &root_ && word == "run" ? LevelOf(run_flags_) : LevelOf(*found.front());
+    const cli::Command* const below = command_->Subcommand(word);
+    if (below == nullptr) return false;
+    command_ = below;
+    known_flags_.clear();
+    known_arguments_.clear();
+    AddKnown(*below);
     given_.clear();
     return true;
   }
@@ -184,26 +142,22 @@ class Completer {
   }
 
   void AddFlags(const std::string& begin) {
-    for (const KnownFlag& flag : level_.flags) {
-      if (std::ranges::find(given_, flag.name) == given_.end()) Add(flag.name, flag.about, begin);
+    for (const cli::Flag* flag : known_flags_) {
+      if (std::ranges::find(given_, flag) == given_.end()) Add(flag->Shown(), FirstLine(flag->usage), begin);
     }
   }
 
   void AddCommands(const std::string& begin) {
-    if (level_.app == nullptr || arguments_ > 0) return;
-    for (const CLI::App* command : level_.app->get_subcommands([](const CLI::App*) { return true; })) {
-      if (!is_help_ || command->get_name() != "help")
-        Add(command->get_name(), FirstLine(command->get_description()), begin);
+    if (arguments_ > 0) return;
+    for (const auto& command : command_->subcommands()) {
+      if (!is_help_ || command->name() != "help") Add(command->name(), FirstLine(command->description()), begin);
     }
   }
 
   void AddArgument(const std::string& begin) {
-    if (is_help_ || level_.arguments.empty()) return;
-    if (arguments_ < level_.arguments.size()) {
-      AddValues(level_.arguments[arguments_], "", begin);
-    } else if (level_.last_repeats) {
-      AddValues(level_.arguments.back(), "", begin);
-    }
+    if (is_help_ || known_arguments_.empty()) return;
+    const cli::Flag& argument = *known_arguments_[std::min(arguments_, known_arguments_.size() - 1)];
+    if (arguments_ < known_arguments_.size() || argument.is_list) AddValues(HintOf(argument), "", begin);
   }
 
   // `flag`: "--output=", where that is a part of the word.
@@ -215,24 +169,23 @@ class Completer {
     for (const std::string& name : names_(hint, typed_)) Add(flag + name, "", flag + begin);
   }
 
-  const CLI::App& root_;
-  const cli::FlagSet& run_flags_;
+  const cli::Command* command_;  // as far as it is typed
   const NamesOf& names_;
-  Level level_;
-  const KnownFlag* awaiting_ = nullptr;  // of level_.flags; its value comes next
+  std::vector<const cli::Flag*> known_flags_;
+  std::vector<const cli::Flag*> known_arguments_;
+  const cli::Flag* awaiting_ = nullptr;  // its value comes next
   std::size_t arguments_ = 0;            // words that were neither flags nor commands
   bool only_arguments_ = false;          // after "--"
   bool is_help_ = false;                 // after `berth help`
-  std::vector<std::string> given_;       // flags that may be given once
+  std::vector<const cli::Flag*> given_;  // those that may be given once
   TypedFlags typed_;
   Completion answer_;
 };
 
 }  // namespace
 
-Completion Complete(const CLI::App& app, const cli::FlagSet& run_flags, std::span<const std::string> words,
-                    const NamesOf& names) {
-  return Completer(app, run_flags, names).Run(words);
+Completion Complete(const cli::Command& program, std::span<const std::string> words, const NamesOf& names) {
+  return Completer(program, names).Run(words);
 }
 
 std::string CompletionText(const Completion& completion) {

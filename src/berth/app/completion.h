@@ -11,11 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "berth/shell/cli/flag_set.h"
-
-namespace CLI {
-class App;
-}
+#include "berth/shell/cli/command.h"
 
 namespace berth::app {
 
@@ -36,10 +32,8 @@ using TypedFlags = std::map<std::string, std::string>;
 // Names of objects of the cluster, by the hint that stands for their kind: kPodHint, kNodeHint, kNamespaceHint.
 using NamesOf = std::function<std::vector<std::string>(std::string_view hint, const TypedFlags& typed)>;
 
-// `words`: what follows the program's name; the last is being typed, and empty after a blank. `run_flags` are those of
-// `berth run`, which `app` has not.
-Completion Complete(const CLI::App& app, const cli::FlagSet& run_flags, std::span<const std::string> words,
-                    const NamesOf& names);
+// `words`: what follows the program's name; the last is being typed, and empty after a blank.
+Completion Complete(const cli::Command& program, std::span<const std::string> words, const NamesOf& names);
 
 // As cobra's programs answer __complete, kubectl's plugins among them: a line for each candidate, with a tab before
 // what it is about, and ":N" at the end, the bits of cobra's ShellCompDirective.

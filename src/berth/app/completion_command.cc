@@ -2,15 +2,12 @@
 #include "berth/app/completion_command.h"
 
 #include <cstdio>
-#include <optional>
+#include <memory>
 #include <string_view>
 
-#include <CLI/CLI.hpp>
-
 #include "berth/app/cluster_names.h"
+#include "berth/app/commands.h"
 #include "berth/app/completion.h"
-#include "berth/app/run_command.h"
-#include "berth/app/run_flags.h"
 #include "berth/shell/cli/exit_codes.h"
 
 namespace berth::app {
@@ -101,31 +98,28 @@ complete -c berth -e
 complete -c berth -f -a '(__berth_complete)'
 )SCRIPT";
 
-}  // namespace
-
-CLI::App* AddCompletionCommand(CLI::App& app, CompletionOptions& options) {
-  CLI::App* command = app.add_subcommand("completion", "a script that makes a shell complete berth's command lines");
-  command->add_option("SHELL", options.shell, "the shell")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
-  command->footer(
-      "  bash: source <(berth completion bash)      in ~/.bashrc\n"
-      "  zsh:  source <(berth completion zsh)       in ~/.zshrc, after compinit\n"
-      "  fish: berth completion fish | source       in ~/.config/fish/config.fish\n"
-      "kubectl completes kubectl berth by itself, where a link to berth named kubectl_complete-berth is on the PATH.");
-  return command;
-}
-
-int RunCompletion(const CompletionOptions& options) {
-  const std::string_view script = options.shell == "bash" ? kBash : options.shell == "zsh" ? kZsh : kFish;
+int RunCompletion(const std::string& shell) {
+  const std::string_view script = shell == "bash" ? kBash : shell == "zsh" ? kZsh : kFish;
   std::fwrite(script.data(), 1, script.size(), stdout);
   return cli::kExitOk;
 }
 
-int RunComplete(const CLI::App& app, std::span<const std::string> words) {
-  cli::FlagSet run_flags;
-  RunOptions unused;
-  std::optional<std::string> unused_directory;
-  AddRunFlags(run_flags, unused, unused_directory);
-  const std::string text = CompletionText(Complete(app, run_flags, words, NamesInCluster));
+}  // namespace
+
+void AddCompletionCommand(Commands& commands) {
+  const auto shell = std::make_shared<std::string>();
+  cli::Command& command = commands.Add("completion", "a script that makes a shell complete berth's command lines",
+                                       {[shell](config::KnownPlugins) { return RunCompletion(*shell); }});
+  command.Argument("SHELL", *shell, "the shell").Required().OneOf({"bash", "zsh", "fish"});
+  command.SetFooter(
+      "  bash: source <(berth completion bash)      in ~/.bashrc\n"
+      "  zsh:  source <(berth completion zsh)       in ~/.zshrc, after compinit\n"
+      "  fish: berth completion fish | source       in ~/.config/fish/config.fish\n"
+      "kubectl completes kubectl berth by itself, where a link to berth named kubectl_complete-berth is on the PATH.");
+}
+
+int RunComplete(const cli::Command& program, std::span<const std::string> words) {
+  const std::string text = CompletionText(Complete(program, words, NamesInCluster));
   std::fwrite(text.data(), 1, text.size(), stdout);
   return cli::kExitOk;
 }

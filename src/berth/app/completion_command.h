@@ -6,21 +6,15 @@
 #include <span>
 #include <string>
 
-namespace CLI {
-class App;
-}
+#include "berth/shell/cli/command.h"
 
 namespace berth::app {
 
-struct CompletionOptions {
-  std::string shell;
-};
+class Commands;
 
-// Parsing fills `options`, which must outlive it.
-CLI::App* AddCompletionCommand(CLI::App& app, CompletionOptions& options);
-int RunCompletion(const CompletionOptions& options);
+void AddCompletionCommand(Commands& commands);
 
 // Prints what may stand in place of the last of `words`, which follow the program's name.
-int RunComplete(const CLI::App& app, std::span<const std::string> words);
+int RunComplete(const cli::Command& program, std::span<const std::string> words);
 
 }  // namespace berth::app

@@ -2,19 +2,15 @@
 #include "berth/app/completion.h"
 
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <CLI/CLI.hpp>
 
 #include "berth/app/commands.h"
 #include "berth/app/common_flags.h"
-#include "berth/app/run_command.h"
-#include "berth/app/run_flags.h"
 
 namespace berth::app {
 namespace {
@@ -27,15 +23,13 @@ using Words = std::vector<std::string>;
 
 class CompletionTest : public ::testing::Test {
  protected:
-  CompletionTest() { AddRunFlags(run_flags_, run_, directory_); }
-
   Completion Of(const Words& words) {
     const NamesOf names = [this](std::string_view hint, const TypedFlags& typed) {
       asked_ = hint;
       typed_ = typed;
       return std::vector<std::string>{"web-1", "web-2", "other"};
     };
-    return Complete(commands_.app(), run_flags_, words, names);
+    return Complete(commands_.program(), words, names);
   }
   Words Texts(const Words& words) {
     Words texts;
@@ -46,11 +40,6 @@ class CompletionTest : public ::testing::Test {
   Commands commands_{"berth"};
   std::string asked_;
   TypedFlags typed_;
-
- private:
-  cli::FlagSet run_flags_;
-  RunOptions run_;
-  std::optional<std::string> directory_;
 };
 
 TEST_F(CompletionTest, OffersWhatFitsThePlace) {
@@ -130,17 +119,18 @@ TEST_F(CompletionTest, AsksForNamesInTheClusterThatIsMeant) {
 
 // Of every command in the table.
 TEST_F(CompletionTest, FollowsTheHelp) {
-  for (const CLI::App* command : commands_.app().get_subcommands([](const CLI::App*) { return true; })) {
-    SCOPED_TRACE(command->get_name());
-    EXPECT_THAT(Texts({""}), Contains(command->get_name()));
-    EXPECT_FALSE(command->get_description().empty());
-    if (command->get_name() == "run" || command->get_name() == "help") continue;
-    const Words offered = Texts({command->get_name(), "--"});
-    for (const CLI::Option* option : command->get_options()) {
-      for (const std::string& name : option->get_lnames()) EXPECT_THAT(offered, Contains("--" + name));
+  for (const auto& command : commands_.program().subcommands()) {
+    SCOPED_TRACE(command->name());
+    EXPECT_THAT(Texts({""}), Contains(command->name()));
+    EXPECT_FALSE(command->description().empty());
+    if (command->name() == "help") continue;
+    const Words offered = Texts({command->name(), "--"});
+    for (const cli::Flag* flag : command->flags()) {
+      if (flag->is_argument) continue;
+      EXPECT_THAT(offered, Contains(flag->Shown()));
     }
   }
-  EXPECT_EQ(commands_.app().get_subcommand("explain")->get_subcommand("pod")->get_option("-o")->get_type_name(),
+  EXPECT_EQ(commands_.program().Subcommand("explain")->Subcommand("pod")->At("output").type,
             "TEXT:{table,wide,json,yaml}");
 }
 
@@ -154,10 +144,10 @@ TEST_F(CompletionTest, IsWrittenAsKubectlReadsIt) {
 
 TEST(Commands, AreCalledAsTheProgramIs) {
   Commands commands("kubectl berth");
-  EXPECT_THAT(commands.app().help(), ::testing::HasSubstr("Usage: kubectl berth"));
-  const CLI::App* const explain = commands.app().get_subcommand("explain");
-  EXPECT_THAT(explain->help(), ::testing::HasSubstr("  kubectl berth explain pod -n shop"));
-  EXPECT_THAT(explain->help(), Not(::testing::ContainsRegex("(^|[^l]) berth explain")));
+  EXPECT_THAT(commands.program().Help(), ::testing::HasSubstr("Usage: kubectl berth"));
+  const std::string explain = commands.program().Subcommand("explain")->Help();
+  EXPECT_THAT(explain, ::testing::HasSubstr("  kubectl berth explain pod -n shop"));
+  EXPECT_THAT(explain, Not(::testing::ContainsRegex("(^|[^l]) berth explain")));
 }
 
 }  // namespace

@@ -2,8 +2,10 @@
 #include "berth/app/demo_command.h"
 
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -11,6 +13,8 @@
 
 #include <unistd.h>
 
+#include "berth/app/commands.h"
+#include "berth/app/common_flags.h"
 #include "berth/app/nodes_file.h"
 #include "berth/app/own_cluster_release.h"
 #include "berth/app/own_cluster_scheduler.h"
@@ -18,13 +22,17 @@
 #include "berth/app/rebalance_demo.h"
 #include "berth/app/rebalance_scenarios.h"
 #include "berth/base/log.h"
+#include "berth/core/config/known_plugins.h"
 #include "berth/demo/demo_pods.h"
 #include "berth/demo/policy_demo.h"
 #include "berth/demo/served_cluster.h"
 #include "berth/devcluster/embedded_cluster/embedded_cluster.h"
 #include "berth/devcluster/embedded_cluster/kubeconfig_file.h"
+#include "berth/devcluster/kubelet/kubelet_simulator.h"
 #include "berth/shell/cli/ansi_screen.h"
+#include "berth/shell/cli/command.h"
 #include "berth/shell/cli/exit_codes.h"
+#include "berth/shell/cli/flag_set.h"
 #include "berth/shell/cli/signals.h"
 #include "berth/shell/cli/table.h"
 #include "berth/shell/cli/terminal.h"
@@ -32,6 +40,26 @@
 
 namespace berth::app {
 namespace {
+
+struct DemoOptions {
+  bool serve = false;
+  std::string listen = "127.0.0.1:8001";
+  int nodes = 5;
+  int replicas = 3;
+  std::uint64_t seed = 1;
+  std::string config;      // a KubeSchedulerConfiguration file, whose first profile schedules; empty: the default one
+  std::string nodes_file;  // of the nodes' shapes, in place of `nodes`; empty: none
+  std::string write_kubeconfig;  // with `serve`: where to; empty: nowhere
+  OwnClusterRelease release;
+  std::string policy;    // the policy to show, on a cluster of its own; empty: the plain demo
+  std::string scenario;  // of those that show something else, likewise
+};
+
+std::string CheckPolicy(const std::string& name) {
+  std::vector<std::string> more;
+  for (const RebalanceScenario& scenario : RebalanceScenarios()) more.push_back(scenario.name);
+  return demo::CheckPolicyDemo(name, more);
+}
 
 constexpr auto kTimeLimit = std::chrono::seconds(120);
 constexpr int kNodesPerSecondMin = 1'000;  // that come, on a busy machine
@@ -87,8 +115,6 @@ class Board {
   std::map<std::string, demo::ShownPod> pods_;
   std::map<std::string, std::string> why_;  // by uid
 };
-
-}  // namespace
 
 int RunDemo(const DemoOptions& options, config::KnownPlugins plugins) {
   const int needed = demo::ScenarioRelease(options.scenario);
@@ -229,6 +255,38 @@ int RunDemo(const DemoOptions& options, config::KnownPlugins plugins) {
     terminal.Write(line + "\n");
   (void)cli::WaitForSignal();
   return end(cli::kExitOk);
+}
+
+}  // namespace
+
+void AddDemoCommand(Commands& commands) {
+  const auto options = std::make_shared<DemoOptions>();
+  cli::Command& command = commands.Add("demo", "berth at work on an embedded cluster",
+                                       {[options](config::KnownPlugins known) { return RunDemo(*options, known); }});
+  cli::Flag& serve = command.Switch("serve", options->serve,
+                                    "leave the cluster running for kubectl; pods of default-scheduler are placed, too");
+  command.Option("listen", options->listen, "where, with --serve").Check(CheckAddress).ShowDefault();
+  cli::Flag& nodes =
+      command.Option("nodes", options->nodes, "simulated nodes").Range(1, kubelet::kNodesMax).ShowDefault();
+  cli::Flag& replicas =
+      command.Option("replicas", options->replicas, "pods of the nginx Deployment").Range(1, 10'000).ShowDefault();
+  cli::Flag& nodes_file = AddNodesFile(command, options->nodes_file).Excludes(nodes);
+  AddWriteKubeconfig(command, options->write_kubeconfig).Needs(serve);
+  command.Option("seed", options->seed, "seed of all chance").Check(CheckSeed).ShowDefault();
+  cli::Flag& config =
+      command
+          .Option("config", options->config, "KubeSchedulerConfiguration file whose first profile schedules the pods")
+          .Type(cli::kFileHint);
+  AddOwnClusterRelease(command, options->release);
+  AddPluginDirectory(command, commands.plugin_directory());
+  cli::Flag& scenario = command.Option("scenario", options->scenario, "show something else that berth does, likewise")
+                            .OneOf(demo::ScenarioNames());
+  cli::Flag& policy =
+      command.Option("policy", options->policy, "show a policy on a cluster where its effect is plain to see")
+          .Type("{" + demo::PolicyDemoNames() + ", " + RebalanceScenarioNames() + "}")
+          .Check(CheckPolicy);
+  for (cli::Flag* other : {&nodes, &replicas, &nodes_file, &config}) scenario.Excludes(*other);
+  for (cli::Flag* other : {&nodes, &replicas, &nodes_file, &config, &scenario}) policy.Excludes(*other);
 }
 
 }  // namespace berth::app

@@ -1,14 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/app/kubelets_command.h"
 
+#include <memory>
+
+#include "berth/app/commands.h"
+#include "berth/app/common_flags.h"
+#include "berth/app/connection.h"
 #include "berth/app/nodes_file.h"
 #include "berth/app/process.h"
 #include "berth/base/log.h"
 #include "berth/devcluster/kubelet/kubelet_simulator.h"
+#include "berth/shell/cli/command.h"
 #include "berth/shell/cli/exit_codes.h"
 #include "berth/shell/cli/signals.h"
 
 namespace berth::app {
+namespace {
+
+struct KubeletsOptions {
+  ConnectionOptions connection;
+  int nodes = 5;
+  std::string nodes_file;  // of the nodes' shapes, in place of `nodes`; empty: none
+};
 
 int RunKubelets(const KubeletsOptions& options) {
   const SystemClock clock;
@@ -31,6 +44,18 @@ int RunKubelets(const KubeletsOptions& options) {
   simulator.Stop();
   (*connection)->Stop();
   return 0;
+}
+
+}  // namespace
+
+void AddKubeletsCommand(Commands& commands) {
+  const auto options = std::make_shared<KubeletsOptions>();
+  cli::Command& command = commands.Add("kubelets", "simulated nodes and kubelets for any cluster",
+                                       {[options](config::KnownPlugins) { return RunKubelets(*options); }});
+  AddConnection(command, options->connection);
+  cli::Flag& nodes = command.Option("nodes", options->nodes, "how many").Range(1, kubelet::kNodesMax).ShowDefault();
+  AddNodesFile(command, options->nodes_file).Excludes(nodes);
+  AddVerbosity(command, commands.verbosity());
 }
 
 }  // namespace berth::app

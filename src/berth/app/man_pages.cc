@@ -5,15 +5,10 @@
 #include <cctype>
 #include <filesystem>
 #include <fstream>
-#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
-#include "berth/app/run_command.h"
-#include "berth/app/run_flags.h"
 #include "berth/base/error.h"
 #include "berth/shell/cli/exit_codes.h"
 
@@ -44,34 +39,27 @@ std::string Upper(std::string text) {
   return text;
 }
 
-std::string AddFlag(const std::string& names, const std::string& value, const std::string& usage,
-                    const std::string& default_text) {
-  std::string text = ".TP\n" + names + (value.empty() ? "" : " " + Italic(value)) + '\n' + Plain(usage);
-  if (!default_text.empty()) text += " (default " + Plain(default_text) + ')';
-  return text + '\n';
-}
-
 class PageMaker {
  public:
-  PageMaker(const cli::FlagSet& run_flags, std::string version) : run_flags_(run_flags), version_(std::move(version)) {}
+  explicit PageMaker(std::string version) : version_(std::move(version)) {}
 
   // `path`: "berth", "berth explain".
-  void Add(const CLI::App& command, const std::string& path) {
-    const std::vector<const CLI::App*> below = command.get_subcommands([](const CLI::App*) { return true; });
+  void Add(const cli::Command& command, const std::string& path) {
+    const auto& below = command.subcommands();
     std::string page = ".TH " + Upper(Dashed(path)) + " 1 \"\" \"berth " + version_ +
                        "\" \"berth\"\n.ad l\n.SH NAME\n" + Plain(Dashed(path)) + " \\- " +
-                       Plain(command.get_description()) + "\n.SH SYNOPSIS\n" + Bold(path);
+                       Plain(command.description()) + "\n.SH SYNOPSIS\n" + Bold(path);
     if (!below.empty()) page += ' ' + Italic("COMMAND");
     page += " [" + Italic("FLAGS") + ']' + Arguments(command) + '\n';
-    page += path == "berth run" ? RunOptionsText() : Options(command);
+    page += Options(command);
     if (!below.empty()) {
       page += ".SH COMMANDS\n";
-      for (const CLI::App* each : below) {
-        page += ".TP\n" + Bold(path + ' ' + each->get_name()) + '\n' + Plain(each->get_description()) + '\n';
-        Add(*each, path + ' ' + each->get_name());
+      for (const auto& each : below) {
+        page += ".TP\n" + Bold(path + ' ' + each->name()) + '\n' + Plain(each->description()) + '\n';
+        Add(*each, path + ' ' + each->name());
       }
     }
-    if (const std::string footer = command.get_footer(); !footer.empty())
+    if (const std::string& footer = command.footer(); !footer.empty())
       page += ".SH NOTES\n.nf\n" + Plain(footer) + "\n.fi\n";
     const std::size_t parent = path.rfind(' ');
     if (parent != std::string::npos) page += ".SH SEE ALSO\n" + Bold(Dashed(path.substr(0, parent))) + "(1)\n";
@@ -86,68 +74,48 @@ class PageMaker {
     return path;
   }
 
-  static std::string Arguments(const CLI::App& command) {
+  static std::string Arguments(const cli::Command& command) {
     std::string text;
-    for (const CLI::Option* option : command.get_options()) {
-      if (!option->get_positional()) continue;
-      const bool repeats = option->get_items_expected_max() > 1;
-      const std::string name = Italic(option->get_name()) + (repeats ? "..." : "");
-      text += option->get_required() ? ' ' + name : " [" + name + ']';
+    for (const cli::Flag* flag : command.flags()) {
+      if (!flag->is_argument) continue;
+      const std::string name = Italic(flag->name) + (flag->is_list ? "..." : "");
+      text += flag->is_required ? ' ' + name : " [" + name + ']';
     }
     return text;
   }
 
-  static std::string Options(const CLI::App& command) {
-    std::string text;
-    for (const CLI::Option* option : command.get_options()) {
-      if (option->get_positional()) continue;
-      std::string names;
-      for (const std::string& letter : option->get_snames()) names += Bold("-" + letter) + ", ";
-      for (const std::string& name : option->get_lnames()) names += Bold("--" + name) + ", ";
-      if (names.empty()) continue;
-      names.resize(names.size() - 2);
-      const bool takes_value = option->get_items_expected_max() > 0;
-      text += AddFlag(names, takes_value ? option->get_type_name() : "", option->get_description(),
-                      option->get_default_str());
-    }
-    return text.empty() ? text : ".SH OPTIONS\n" + text;
-  }
-
-  std::string RunOptionsText() const {
+  static std::string Options(const cli::Command& command) {
     std::string text = ".SH OPTIONS\n";
-    for (const cli::FlagSet::Group& group : run_flags_.groups()) {
+    for (const cli::FlagSet::Group& group : command.groups()) {
       if (!group.title.empty()) text += ".SS " + Plain(group.title) + '\n';
       for (const cli::Flag& flag : group.flags) {
-        std::string names = Bold("--" + flag.name);
-        if (flag.letter != 0) names = Bold(std::string{'-', flag.letter}) + ", " + names;
-        text += AddFlag(names, flag.type, flag.usage, flag.default_text);
+        if (flag.is_argument) continue;
+        text += ".TP\n";
+        if (flag.letter != 0) text += Bold(std::string{'-', flag.letter}) + ", ";
+        text += Bold("--" + flag.name) + (flag.type.empty() ? "" : ' ' + Italic(flag.type)) + '\n' + Plain(flag.usage);
+        if (!flag.default_text.empty()) text += " (default " + Plain(flag.default_text) + ')';
+        text += '\n';
       }
     }
     return text;
   }
 
-  const cli::FlagSet& run_flags_;
   const std::string version_;
   std::map<std::string, std::string> pages_;
 };
 
 }  // namespace
 
-std::map<std::string, std::string> ManPages(const CLI::App& app, const cli::FlagSet& run_flags,
-                                            const std::string& version) {
-  PageMaker maker(run_flags, version);
-  maker.Add(app, "berth");
+std::map<std::string, std::string> ManPages(const cli::Command& program, const std::string& version) {
+  PageMaker maker(version);
+  maker.Add(program, "berth");
   return maker.Take();
 }
 
-int WriteManPages(const CLI::App& app, const std::string& directory) {
-  cli::FlagSet run_flags;
-  RunOptions unused;
-  std::optional<std::string> unused_directory;
-  AddRunFlags(run_flags, unused, unused_directory);
+int WriteManPages(const cli::Command& program, const std::string& directory) {
   std::error_code failed;
   std::filesystem::create_directories(directory, failed);
-  for (const auto& [name, page] : ManPages(app, run_flags, BERTH_VERSION)) {
+  for (const auto& [name, page] : ManPages(program, BERTH_VERSION)) {
     std::ofstream file(directory + '/' + name, std::ios::binary | std::ios::trunc);
     file << page;
     file.close();

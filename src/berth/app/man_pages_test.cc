@@ -1,33 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/app/man_pages.h"
 
-#include <optional>
-
 #include <gtest/gtest.h>
-#include <CLI/CLI.hpp>
 
 #include "berth/app/commands.h"
-#include "berth/app/run_command.h"
-#include "berth/app/run_flags.h"
 
 namespace berth::app {
 namespace {
 
-std::map<std::string, std::string> Pages(const CLI::App& app) {
-  cli::FlagSet run_flags;
-  RunOptions unused;
-  std::optional<std::string> unused_directory;
-  AddRunFlags(run_flags, unused, unused_directory);
-  return ManPages(app, run_flags, "1.2.3");
-}
-
 TEST(ManPages, OneForEachCommand) {
   Commands commands("berth");
-  const auto pages = Pages(commands.app());
+  const auto pages = ManPages(commands.program(), "1.2.3");
   std::size_t count = 1;
-  for (const CLI::App* each : commands.app().get_subcommands([](const CLI::App*) { return true; })) {
-    EXPECT_TRUE(pages.contains("berth-" + each->get_name() + ".1")) << each->get_name();
-    count += 1 + each->get_subcommands([](const CLI::App*) { return true; }).size();
+  for (const auto& each : commands.program().subcommands()) {
+    EXPECT_TRUE(pages.contains("berth-" + each->name() + ".1")) << each->name();
+    count += 1 + each->subcommands().size();
   }
   EXPECT_EQ(pages.size(), count);
   const std::string& demo = pages.at("berth-demo.1");
@@ -41,9 +28,10 @@ TEST(ManPages, OneForEachCommand) {
 }
 
 TEST(ManPages, NoTextIsTakenForARequest) {
-  CLI::App app("says \\n and\n.more", "berth");
-  app.add_flag("--x")->description(".first 'x'");
-  const std::string page = Pages(app).at("berth.1");
+  cli::Command program("berth", "says \\n and\n.more");
+  bool unused = false;
+  program.Switch("x", unused, ".first 'x'");
+  const std::string page = ManPages(program, "1.2.3").at("berth.1");
   EXPECT_NE(page.find("says \\en and\n\\&.more"), std::string::npos) << page;
   EXPECT_NE(page.find("\n\\&.first 'x'"), std::string::npos) << page;
 }

@@ -1,23 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/app/nodes_file.h"
 
-#include <CLI/CLI.hpp>
-
 #include "berth/codec/yaml_lines.h"
 #include "berth/devcluster/kubelet/nodes_file.h"
-#include "berth/shell/cli/flag_set.h"
 #include "berth/shell/client/file.h"
 
 namespace berth::app {
 
-CLI::Option* AddNodesFile(CLI::App& command, std::string& path) {
-  return command.add_option("--nodes-file", path, "YAML file of the simulated nodes: amounts, zones, prices, taints")
-      ->type_name(cli::kFileHint);
+cli::Flag& AddNodesFile(cli::Command& command, std::string& path) {
+  return command.Option("nodes-file", path, "YAML file of the simulated nodes: amounts, zones, prices, taints")
+      .Type(cli::kFileHint);
 }
 
-CLI::Option* AddWriteKubeconfig(CLI::App& command, std::string& path) {
-  return command.add_option("--write-kubeconfig", path, "write a kubeconfig for the cluster to this file")
-      ->type_name(cli::kFileHint);
+cli::Flag& AddWriteKubeconfig(cli::Command& command, std::string& path) {
+  return command.Option("write-kubeconfig", path, "write a kubeconfig for the cluster to this file")
+      .Type(cli::kFileHint);
 }
 
 Expected<std::vector<kubelet::NodeShape>> ReadNodesFile(const std::string& path) {

@@ -7,16 +7,12 @@
 
 #include "berth/base/expected.h"
 #include "berth/devcluster/kubelet/kubelet_simulator.h"
-
-namespace CLI {
-class App;
-class Option;
-}  // namespace CLI
+#include "berth/shell/cli/command.h"
 
 namespace berth::app {
 
-CLI::Option* AddNodesFile(CLI::App& command, std::string& path);
-CLI::Option* AddWriteKubeconfig(CLI::App& command, std::string& path);
+cli::Flag& AddNodesFile(cli::Command& command, std::string& path);
+cli::Flag& AddWriteKubeconfig(cli::Command& command, std::string& path);
 
 // Empty for an empty path. The error begins with "--nodes-file PATH".
 Expected<std::vector<kubelet::NodeShape>> ReadNodesFile(const std::string& path);

@@ -27,7 +27,7 @@ std::string MetadataText(const codec::json::object& object, const char* name) {
 
 }  // namespace
 
-void AddOwnClusterRelease(CLI::App& command, OwnClusterRelease& release) {
+void AddOwnClusterRelease(cli::Command& command, OwnClusterRelease& release) {
   AddKubernetesVersion(command, release.minor, false,
                        "the Kubernetes that the cluster says it is, whose scheduler decides");
   AddFeatureGates(command, release.feature_gates, "that scheduler");

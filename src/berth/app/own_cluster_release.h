@@ -8,10 +8,8 @@
 
 #include "berth/base/expected.h"
 #include "berth/core/config/feature_gates.h"
+#include "berth/shell/cli/command.h"
 
-namespace CLI {
-class App;
-}
 namespace berth::embedded_cluster {
 struct EmbeddedClusterOptions;
 }
@@ -24,7 +22,7 @@ struct OwnClusterRelease {
 };
 
 // Parsing fills the second argument of each, which must outlive the parsing.
-void AddOwnClusterRelease(CLI::App& command, OwnClusterRelease& release);
+void AddOwnClusterRelease(cli::Command& command, OwnClusterRelease& release);
 
 // Those of the scheduler; without --kubernetes-version of `otherwise`. Where the release has pod groups, they are on
 // unless they are switched off: the API server has them.

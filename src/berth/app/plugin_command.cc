@@ -4,12 +4,17 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <set>
+#include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include <unistd.h>
 
+#include "berth/app/commands.h"
+#include "berth/app/common_flags.h"
 #include "berth/app/plugin_crash.h"
 #include "berth/authoring/case_run.h"
 #include "berth/authoring/new_plugin.h"
@@ -17,7 +22,10 @@
 #include "berth/base/log.h"
 #include "berth/codec/json.h"
 #include "berth/codec/yaml_lines.h"
+#include "berth/core/config/known_plugins.h"
+#include "berth/shell/cli/command.h"
 #include "berth/shell/cli/exit_codes.h"
+#include "berth/shell/cli/flag_set.h"
 #include "berth/shell/cli/table.h"
 #include "berth/shell/cli/terminal.h"
 #include "berth/shell/cli/text.h"
@@ -25,6 +33,16 @@
 
 namespace berth::app {
 namespace {
+
+struct PluginOptions {
+  // berth plugin test
+  std::vector<std::string> paths;  // files, or directories of files
+  std::string output = "table";    // or json
+  // berth plugin new
+  std::string name;      // of the plugin
+  std::string language;  // "cpp", "lua"
+  std::string folder;    // to create; empty: derived from the name
+};
 
 namespace fs = std::filesystem;
 namespace json = codec::json;
@@ -127,6 +145,27 @@ class TestRun {
   std::size_t failed_ = 0;
 };
 
+// The case files of a path, sorted by name. For a file, the file itself. For a directory, *.yaml, *.yml and *.json in
+// its subdirectory `cases`, or in the directory itself if there is no `cases`.
+Expected<std::vector<std::string>> FindCaseFiles(const std::string& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (!fs::exists(status)) return InvalidError(path + ": there is no such file or directory");
+  if (!fs::is_directory(status)) return std::vector<std::string>{path};
+  const fs::path cases = fs::path(path) / "cases";
+  const fs::path folder = fs::is_directory(cases, error) ? cases : fs::path(path);
+  std::set<std::string> files;
+  fs::directory_iterator entries(folder, error);
+  for (; !error && entries != fs::directory_iterator(); entries.increment(error)) {
+    if (files.size() < kCaseFilesMax && IsCaseFile(entries->path()) && !fs::is_directory(entries->path()))
+      files.insert(entries->path().string());
+  }
+  if (error) return InvalidError(folder.string() + ": " + error.message());
+  if (files.empty())
+    return InvalidError(folder.string() + ": holds no cases: files that end with .yaml, .yml or .json");
+  return std::vector<std::string>(files.begin(), files.end());
+}
+
 int RunPluginTest(const PluginOptions& options, config::KnownPlugins plugins) {
   log::SetLevel(log::Level::kError);  // what a plugin does wrong is in the table
   std::vector<std::string> files;
@@ -150,33 +189,35 @@ int RunPluginTest(const PluginOptions& options, config::KnownPlugins plugins) {
   return run.IsGood() ? cli::kExitOk : cli::kExitFailed;
 }
 
-}  // namespace
-
-Expected<std::vector<std::string>> FindCaseFiles(const std::string& path) {
-  std::error_code error;
-  const fs::file_status status = fs::status(path, error);
-  if (!fs::exists(status)) return InvalidError(path + ": there is no such file or directory");
-  if (!fs::is_directory(status)) return std::vector<std::string>{path};
-  const fs::path cases = fs::path(path) / "cases";
-  const fs::path folder = fs::is_directory(cases, error) ? cases : fs::path(path);
-  std::set<std::string> files;
-  fs::directory_iterator entries(folder, error);
-  for (; !error && entries != fs::directory_iterator(); entries.increment(error)) {
-    if (files.size() < kCaseFilesMax && IsCaseFile(entries->path()) && !fs::is_directory(entries->path()))
-      files.insert(entries->path().string());
-  }
-  if (error) return InvalidError(folder.string() + ": " + error.message());
-  if (files.empty())
-    return InvalidError(folder.string() + ": holds no cases: files that end with .yaml, .yml or .json");
-  return std::vector<std::string>(files.begin(), files.end());
-}
-
-int RunPlugin(const PluginOptions& options, config::KnownPlugins plugins) {
-  if (options.action == PluginAction::kTest) return RunPluginTest(options, plugins);
+int RunPluginNew(const PluginOptions& options) {
   const auto made = authoring::NewPlugin(options.name, options.language, options.folder);
   if (!made.ok()) return cli::FailWith(made.error(), cli::kExitUsage);
   std::printf("%s", made->c_str());
   return cli::kExitOk;
+}
+
+}  // namespace
+
+void AddPluginCommand(Commands& commands) {
+  const auto options = std::make_shared<PluginOptions>();
+  cli::Command& plugin = commands.Add("plugin", "plugins of one's own: begin one, test one", {});
+  plugin.RequireSubcommand();
+
+  cli::Command& test = plugin.AddSubcommand("test", "compare what plugins do with what cases in YAML expect");
+  test.Argument("PATH", options->paths, "case files, or directories of them (or of a directory cases in them)")
+      .Required()
+      .Type(cli::kFileHint);
+  AddPluginDirectory(test, commands.plugin_directory());
+  test.Option("output", options->output, "table, or json").Letter('o').OneOf({"table", "json"}).ShowDefault();
+  test.SetFooter("Ends with 0 when all is as expected, with 1 when something is not or a case file is broken.");
+  commands.Set(test, {[options](config::KnownPlugins known) { return RunPluginTest(*options, known); }, true});
+
+  cli::Command& made = plugin.AddSubcommand("new", "write the folder of a new plugin: source, profile, cases, README");
+  made.Argument("NAME", options->name, "the plugin's, for example ZoneSpread").Required();
+  made.Option("lang", options->language, "cpp, or lua").Required().OneOf({"cpp", "lua"});
+  made.Option("dir", options->folder, "the folder, which is made; default: by the name, for example zone-spread")
+      .Type(cli::kDirectoryHint);
+  commands.Set(made, {[options](config::KnownPlugins) { return RunPluginNew(*options); }, true});
 }
 
 }  // namespace berth::app

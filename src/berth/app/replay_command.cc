@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <system_error>
 #include <tuple>
 #include <utility>
@@ -15,12 +16,17 @@
 
 #include <unistd.h>
 
+#include "berth/app/commands.h"
+#include "berth/app/common_flags.h"
 #include "berth/app/question_configuration.h"
 #include "berth/app/question_output.h"
 #include "berth/base/log.h"
+#include "berth/core/config/known_plugins.h"
 #include "berth/replay/history.h"
 #include "berth/replay/replayer.h"
+#include "berth/shell/cli/command.h"
 #include "berth/shell/cli/exit_codes.h"
+#include "berth/shell/cli/flag_set.h"
 #include "berth/shell/cli/table.h"
 #include "berth/shell/cli/terminal.h"
 #include "berth/shell/cli/text.h"
@@ -31,6 +37,14 @@
 
 namespace berth::app {
 namespace {
+
+struct ReplayOptions {
+  std::string recording;  // a directory or a file
+  std::string explain;    // "namespace/pod", or the number of a decision; empty: none
+  std::string until;      // a time of day, or a duration since the beginning; empty: to the end
+  std::string config;     // of another configuration; empty: none
+  bool with_decisions = false;
+};
 
 using replay::History;
 using replay::PodFates;
@@ -359,12 +373,36 @@ class ReplayCommand {
   Time until_ = Time::max();
 };
 
-}  // namespace
-
 int RunReplay(const ReplayOptions& options, config::KnownPlugins plugins) {
   // What the core said then, it would say again.
   log::SetLevel(log::Level::kError);
   return ReplayCommand(options, plugins).Go();
+}
+
+}  // namespace
+
+void AddReplayCommand(Commands& commands) {
+  const auto options = std::make_shared<ReplayOptions>();
+  cli::Command& command = commands.Add("replay", "repeats what `berth run --record` has recorded, decision by decision",
+                                       {[options](config::KnownPlugins known) { return RunReplay(*options, known); }});
+  command.Argument("recording", options->recording, "the directory, of whose recordings the newest is meant, or a file")
+      .Required()
+      .Type(cli::kFileHint);
+  command.Switch("decisions", options->with_decisions, "a line for each decision");
+  cli::Flag& explain =
+      command.Option("explain", options->explain,
+                     "a decision in full: NAMESPACE/POD, whose last one is meant, or the decision's number");
+  command.Option("until", options->until,
+                 "stop there: a time (2026-11-25T10:00:00Z), or how long after the beginning (10m)");
+  command
+      .Option("config", options->config,
+              "file with another KubeSchedulerConfiguration: what would have come of the same history with it")
+      .Excludes(explain)
+      .Type(cli::kFileHint);
+  AddPluginDirectory(command, commands.plugin_directory());
+  command.SetFooter(
+      "Ends with 0 when every decision is as it was recorded, with 1 when the recording cannot be read, with 2 on bad "
+      "flags and configurations, with 3 when a decision differs (docs/replay.md).");
 }
 
 }  // namespace berth::app
