@@ -12,7 +12,7 @@
 #include "berth/devcluster/apiserver/service_account_tokens.h"
 #include "berth/devcluster/apiserver/status_response.h"
 #include "berth/devcluster/objects/body_check.h"
-#include "berth/devcluster/objects/validate/review.h"
+#include "berth/devcluster/objects/validate/rules.h"
 #include "berth/shell/net/url.h"
 
 namespace berth::apiserver {
@@ -300,8 +300,8 @@ objects::Outcome<net::Response> AccessReviews::RequestToken(const RestCall& call
     spec["audiences"] = json::array{json::string(kTokenIssuer)};
   }
   spec.emplace("expirationSeconds", kTokenSecondsDefault);
-  objects::internal::Errors errors;
-  objects::internal::ValidateTokenRequest(request, nullptr, errors);
+  const objects::internal::Errors errors = objects::internal::Validate(
+      *objects::FindSchema("authentication.k8s.io", "v1", "TokenRequest"), request, nullptr);
   if (!errors.empty()) return objects::Invalid(type, "", errors);
 
   const Time now = registry_.WallNow();

@@ -571,8 +571,7 @@ objects::Outcome<json::object> Registry::PrepareUpdate(const objects::ServedType
     }
   }
   if (errors.empty() && options.mode == UpdateMode::kEphemeralContainers) {
-    objects::internal::ValidateEphemeralContainersUpdate(objects::MutableObject(document, "spec"),
-                                                         *objects::ObjectMember(old, "spec"), errors);
+    errors = objects::internal::ValidateEphemeralContainers(document, old);
   } else if (errors.empty() && type.validate) {
     errors = type.validate(document, &old);
   }

@@ -528,4 +528,10 @@ void DefaultAdmissionPolicy(json::object& object) {
   if (constraints != nullptr) DefaultMatching(*constraints, "resourceRules");
 }
 
+void DefaultPodGroup(json::object& group) {
+  json::object& spec = MutableObject(group, "spec");
+  if (FindMember(spec, "disruptionMode") == nullptr) spec["disruptionMode"] = json::object{{"single", json::object()}};
+  Default(spec, "preemptionPolicy", "PreemptLowerPriority");
+}
+
 }  // namespace berth::objects::internal

@@ -97,6 +97,18 @@ const SchemaType* FindMetaSchema(std::string_view name);
 
 const std::vector<SchemaType>& SchemaTypes();
 
+// A type by its package's short name and its own, "core" and "PodSpec"; null when there is none.
+const SchemaType* FindSchemaType(std::string_view short_package, std::string_view name);
+
+// A text in the form of the schema tables, type by type.
+struct SchemaParagraph {
+  std::string_view package_path;
+  std::string_view package;
+  std::string_view name;
+  std::vector<std::string_view> tokens;
+};
+std::vector<SchemaParagraph> ReadParagraphs(std::string_view text);
+
 // The key of lists in strategic merge patches ("containers" by "name", ...) for the list at this dotted path of the
 // kind's schema without indices ("spec.template.spec.containers"); empty: the list is replaced as a whole.
 // A result of "*" marks a list of scalars that is merged as a set ("metadata.finalizers").
