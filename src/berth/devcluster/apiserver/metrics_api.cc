@@ -238,16 +238,14 @@ objects::Outcome<net::Response> MetricsApi::List(const RestCall& call) {
   BERTH_ASSIGN_OR_RETURN(const ListParameters list,
                          ParseListParameters(call.target, served, call.route.namespace_name));
   if (list.is_watch) return objects::MethodNotAllowed();
-  BERTH_ASSIGN_OR_RETURN(const Rendering rendering,
-                         NegotiateRendering(call.request, call.target, served, registry_.WallNow()));
+  BERTH_ASSIGN_OR_RETURN(const Rendering rendering, call.rendering);
   return JsonResponse(200, RenderList(rendering, Measure()->Documents(*served.type, list.selector),
                                       {.resource_version = registry_.store().resource_version()}));
 }
 
 objects::Outcome<net::Response> MetricsApi::Get(const RestCall& call) {
   const objects::ServedType& served = *call.route.served;
-  BERTH_ASSIGN_OR_RETURN(const Rendering rendering,
-                         NegotiateRendering(call.request, call.target, served, registry_.WallNow()));
+  BERTH_ASSIGN_OR_RETURN(const Rendering rendering, call.rendering);
   Selector selector;
   selector.namespace_name = call.route.namespace_name;
   selector.fields.push_back({.value = call.route.name});

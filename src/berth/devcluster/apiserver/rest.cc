@@ -113,7 +113,7 @@ void Rest::Handle(const net::Request& request, const std::shared_ptr<net::Respon
       if (!IsRead(request)) return objects::MethodNotAllowed();
       BERTH_RETURN_IF_ERROR(WatchByName(route, *target));
     }
-    return Answer({request, *target, route}, writer, is_streaming);
+    return Answer({request, *target, route, registry_.WallNow()}, writer, is_streaming);
   }();
   if (is_streaming) return;
   net::Response response = answer.ok() ? std::move(answer).value() : ToResponse(answer.error());
@@ -244,8 +244,7 @@ objects::Outcome<net::Response> Rest::OnSubresource(const Call& call) {
 
 objects::Outcome<net::Response> Rest::Get(const Call& call) {
   const Route& route = call.route;
-  BERTH_ASSIGN_OR_RETURN(const Rendering rendering,
-                         NegotiateRendering(call.request, call.target, *route.served, registry_.WallNow()));
+  BERTH_ASSIGN_OR_RETURN(const Rendering rendering, call.rendering);
   BERTH_ASSIGN_OR_RETURN(const objects::ObjectPtr object,
                          registry_.Get(*route.served, route.namespace_name, route.name));
   return JsonResponse(200, RenderObject(rendering, *object));

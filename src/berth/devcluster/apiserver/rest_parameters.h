@@ -26,10 +26,9 @@ inline constexpr std::string_view kBodyMediaTypes =
 // A media type without its parameters, in lower case.
 std::string MediaType(std::string_view header);
 
-// The body as a document, JSON, YAML or protobuf by its Content-Type (JSON when there is none). 413, 415, 400.
-objects::Outcome<json::value> DecodeBody(const net::Request& request, const json::storage_ptr& storage = {});
-// The same, refusing what is not an object.
-objects::Outcome<json::object> DecodeObject(const net::Request& request, const json::storage_ptr& storage = {});
+// The body as an object, from JSON, YAML or protobuf by its media type (JSON when there is none). 413, 415, 400.
+objects::Outcome<json::object> DecodeObject(std::string_view body, std::string_view media_type,
+                                            const json::storage_ptr& storage = {});
 
 // Parses JSON of a given media type that has its own Content-Type (patches).
 objects::Outcome<json::value> DecodeJson(std::string_view text, const json::storage_ptr& storage = {});
@@ -63,7 +62,8 @@ objects::Outcome<objects::WriteOptions> ParseWriteOptions(const net::Request& re
 inline constexpr std::size_t kFieldManagerBytesMax = 128;
 
 // From the body (DeleteOptions) and the query; the body wins.
-objects::Outcome<DeleteOptions> ParseDeleteOptions(const net::Request& request, const net::Target& target);
+objects::Outcome<DeleteOptions> ParseDeleteOptions(std::string_view body, std::string_view media_type,
+                                                   const net::Target& target);
 objects::Outcome<DeleteOptions> ReadDeleteOptions(const json::object& body);
 
 // Where the next page of a list begins.
