@@ -29,6 +29,7 @@
 
 #include "berth/api/names.h"
 #include "berth/base/check.h"
+#include "berth/devcluster/objects/metadata_validation.h"
 #include "berth/devcluster/objects/validate/cluster.h"
 #include "berth/devcluster/objects/validate/device.h"
 #include "berth/devcluster/objects/validate/pod.h"
@@ -205,8 +206,8 @@ Rule ParseRule(std::string_view token, const SchemaType& type, const Functions& 
 
 const RulesByType& AllRules() {
   static const RulesByType kRules = [] {
-    const RuleSet sets[] = {PodRules(),      PodUpdateRules(), SchedulingRules(), StorageRules(),
-                            WorkloadRules(), DeviceRules(),    PodGroupRules(),   ClusterRules()};
+    const RuleSet sets[] = {PodRules(),    PodUpdateRules(), SchedulingRules(), StorageRules(), WorkloadRules(),
+                            DeviceRules(), PodGroupRules(),  ClusterRules(),    MetadataRules()};
     Functions functions;
     for (const RuleSet& set : sets) {
       for (const auto& [name, function] : set.functions) {
@@ -311,8 +312,9 @@ void Place::TooLong(std::size_t bytes_max) const {
 
 // --- Places ----------------------------------------------------------------------------------------------------------
 
-Place::Place(const SchemaType& type, const json::object& object, const json::object* old, Findings& findings)
-    : findings_(&findings), type_(&type), object_(&object), old_object_(old), is_update_(old != nullptr) {}
+Place::Place(const SchemaType& type, const json::object& object, const json::object* old, Findings& findings,
+             std::string_view step)
+    : findings_(&findings), step_(step), type_(&type), object_(&object), old_object_(old), is_update_(old != nullptr) {}
 
 Place Place::Member(std::string_view member, std::string_view step) const {
   const std::string_view name = member.substr(0, member.find('.'));
@@ -403,7 +405,7 @@ bool Place::DiffersBeyond(const std::set<std::string_view>& free_members) const 
 }
 
 std::string Place::Path() const {
-  if (up_ == nullptr) return {};
+  if (up_ == nullptr) return std::string(step_);
   if (step_.starts_with("$.")) return std::string(step_.substr(2));
   std::string path = up_->Path();
   if (index_) return path + '[' + std::to_string(*index_) + ']';

@@ -39,8 +39,9 @@ struct Findings {
 // which must outlive them.
 class Place {
  public:
-  // The whole object; `old` is null on create.
-  Place(const SchemaType& type, const json::object& object, const json::object* old, Findings& findings);
+  // The whole object; `old` is null on create. Errors name it as `step`.
+  Place(const SchemaType& type, const json::object& object, const json::object* old, Findings& findings,
+        std::string_view step = {});
 
   // The member, or one further below ("spec.names.plural").
   Place operator[](std::string_view member) const&;
