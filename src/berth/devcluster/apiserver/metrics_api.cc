@@ -60,7 +60,7 @@ std::optional<std::string_view> Member(const std::optional<simdjson::dom::elemen
   return object ? codec::FindString(*object, name) : std::nullopt;
 }
 
-// Of all containers the same share, so that they make up `total`; those of the last make up for what is cut off.
+// The use of each container: all have the same share of `total`, and the last makes up for what is cut off.
 void ScaleTo(std::int64_t total, std::int64_t Usage::* what, std::vector<ContainerUsage>& containers) {
   std::int64_t sum = 0;
   for (const ContainerUsage& each : containers) sum += each.usage.*what;
@@ -102,7 +102,7 @@ std::vector<ContainerUsage> UsageOfPod(simdjson::dom::element pod) {
   return containers;
 }
 
-// Of "97" or "12.5"; absent when it is no share from 0 to 100.
+// The share in "97" or "12.5"; absent when it is none from 0 to 100.
 std::optional<double> Percent(std::optional<std::string_view> text) {
   if (!text) return std::nullopt;
   double percent = 0;
@@ -170,7 +170,7 @@ struct MetricsApi::Measurement {
     Usage usage;
   };
 
-  // Those of the type's that the selector wants, as objects.
+  // The measurements of the type that the selector wants, as objects.
   std::vector<objects::ObjectPtr> Documents(const objects::ResourceType& type, const Selector& selector) const {
     std::vector<objects::ObjectPtr> documents;
     const std::string text = FormatRfc3339(time);

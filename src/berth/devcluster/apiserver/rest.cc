@@ -100,7 +100,7 @@ void Rest::Handle(const net::Request& request, const std::shared_ptr<net::Respon
         }
       }
       response.body = std::move(document->body);
-      if (!document->etag.empty()) return writer->Send(std::move(response));  // of these very bytes
+      if (!document->etag.empty()) return writer->Send(std::move(response));  // the etag names these very bytes
       FormatAnswer(request, *target, response);
       return writer->Send(std::move(response));
     }

@@ -36,7 +36,7 @@ objects::Outcome<json::value> DecodeJson(std::string_view text, const json::stor
 // A parameter that is true or false, or not there.
 objects::Outcome<std::optional<bool>> BoolParameter(const net::Target& target, std::string_view name);
 
-// From the Accept header and includeObject; 406.
+// How the answer is rendered, from the Accept header and includeObject; 406.
 objects::Outcome<Rendering> NegotiateRendering(const net::Request& request, const net::Target& target,
                                                const objects::ServedType& served, Time now);
 
@@ -61,7 +61,7 @@ objects::Outcome<objects::WriteOptions> ParseWriteOptions(const net::Request& re
 // Bytes of a field manager's name, as upstream.
 inline constexpr std::size_t kFieldManagerBytesMax = 128;
 
-// From the body (DeleteOptions) and the query; the body wins.
+// The options of a deletion, from the body (DeleteOptions) and the query; the body wins.
 objects::Outcome<DeleteOptions> ParseDeleteOptions(std::string_view body, std::string_view media_type,
                                                    const net::Target& target);
 objects::Outcome<DeleteOptions> ReadDeleteOptions(const json::object& body);

@@ -235,7 +235,7 @@ objects::Outcome<net::Response> RestWrite::Delete(const RestCall& call) {
                          ParseDeleteOptions(call.request.body, call.media_type, call.target));
   BERTH_ASSIGN_OR_RETURN(const Deleted deleted,
                          registry_.Delete(*route.served, route.namespace_name, route.name, options));
-  // 202 for those only who have asked for the dependents in the older way: others were never told so.
+  // 202 only for clients that use the older orphanDependents: others have always got 200.
   const bool is_accepted = !deleted.is_gone && options.orphan_dependents == false;
   net::Response response =
       deleted.is_gone && !ReturnsDeletedObject(*route.served->type)

@@ -426,7 +426,7 @@ std::vector<Entry> Reviews() {
   };
 }
 
-// Of 1.37, with its feature gates of pod groups on.
+// The kinds of pod groups, as 1.37 has them with their feature gates on.
 std::vector<Entry> PodGroupEntries() {
   using namespace internal;  // NOLINT(google-build-using-namespace): the table is made of these
   constexpr const char* kScheduling = "scheduling.k8s.io";

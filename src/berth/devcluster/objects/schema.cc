@@ -194,7 +194,8 @@ bool HasUnknownBelow(const SchemaField& field, const json::value& value, SchemaS
   return std::any_of(object->begin(), object->end(), [&](const auto& entry) { return is_unknown_in(entry.value()); });
 }
 
-// The same question as CollectUnknown's, at less cost: the usual document has none, and needs no paths.
+// Whether CollectUnknown() would find something, at less cost: the usual document has no unknown field, and needs no
+// paths.
 bool HasUnknown(const SchemaType& type, const json::object& object) {
   return std::any_of(object.begin(), object.end(), [&](const auto& entry) {
     const SchemaField* field = type.Find(entry.key());
@@ -304,9 +305,9 @@ class TypeChecker {
     return std::nullopt;
   }
 
-  // Of what was wrong: "spec.containers[0].resources.requests[cpu]", which is more than upstream's messages say.
+  // The field that was wrong: "spec.containers[0].resources.requests[cpu]", which is more than upstream's messages say.
   const std::string& field() const { return field_; }
-  // What is wrong with it, of a quantity: upstream's message does not say which text it is.
+  // What is wrong with it when it is a quantity: upstream's message does not say which text it is.
   const std::optional<std::string>& quantity_message() const { return quantity_message_; }
 
  private:

@@ -32,8 +32,8 @@ void DropUnknownFields(const ResourceType& type, json::object& object);
 // the fields that the schema knows, and on quantities, times and base64 being parseable.
 std::optional<std::string> WrongType(const ResourceType& type, const json::object& object);
 
-// The same for files, whose authors look for a line: the path with indices and keys, and the message; of a quantity a
-// message of our own, since upstream's does not have the text.
+// WrongType() for files, whose authors look for a line: the path with indices and keys, and the message; for a quantity
+// a message of our own, since upstream's does not have the text.
 struct WrongField {
   std::string field;  // "spec.containers[0].resources.requests[cpu]"
   std::string message;
@@ -48,7 +48,7 @@ std::string WrongTypeMessage(const ResourceType& type, std::string_view error);
 // elements, which upstream turns into empty ones): behind it code needs no null checks.
 void DropNulls(json::object& object);
 
-// For generated documents (OpenAPI).
+// What generated documents (OpenAPI) say of a field.
 enum class SchemaKind : std::uint8_t {
   kString,
   kInt32,

@@ -214,7 +214,7 @@ void CheckExtendedResource(const Place& place) {
 
 // --- The status of a claim -------------------------------------------------------------------------------------------
 
-// Of a device and of the result that allocates it.
+// The binding conditions of a device, or of the result that allocates it.
 void CheckBindingConditions(const Place& owner) {
   const Place conditions = owner["bindingConditions"];
   const Place failures = owner["bindingFailureConditions"];
