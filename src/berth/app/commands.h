@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "berth/app/run_command.h"
+#include "berth/app/run/run_command.h"
 #include "berth/plugins/own_plugins.h"
 #include "berth/shell/cli/command.h"
 

@@ -7,7 +7,6 @@
 #include <string_view>
 #include <utility>
 
-#include "berth/app/explain_page.h"
 #include "berth/base/base64.h"
 #include "berth/base/go_text.h"
 #include "berth/base/utf8.h"

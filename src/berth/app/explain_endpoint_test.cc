@@ -12,7 +12,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "berth/app/explain_page.h"
 #include "berth/base/base64.h"
 #include "berth/codec/json.h"
 #include "berth/core/scheduler/scheduler_testing.h"

@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "berth/app/commands.h"
-#include "berth/app/completion_command.h"
-#include "berth/app/man_pages.h"
-#include "berth/app/run_command.h"
-#include "berth/app/run_flags.h"
+#include "berth/app/help/completion_command.h"
+#include "berth/app/help/man_pages.h"
+#include "berth/app/run/run_command.h"
+#include "berth/app/run/run_flags.h"
 #include "berth/base/log_settings.h"
 #include "berth/plugin.h"
 #include "berth/plugins/own_plugins.h"

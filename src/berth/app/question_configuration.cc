@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "berth/app/configuration_file.h"
+#include "berth/app/run/configuration_file.h"
 #include "berth/base/shown_url.h"
 #include "berth/core/config/default.h"
 #include "berth/plugins/names.h"
