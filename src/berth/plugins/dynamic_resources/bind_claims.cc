@@ -219,7 +219,7 @@ class ClaimBinder final : public std::enable_shared_from_this<ClaimBinder> {
   Operation Write() {
     if (claim_->metadata.deletion_time) return Fail("claim " + Key() + " got deleted in the meantime");
     const auto& allocation = current().allocation;
-    // Of the pods of a group that share the claim, one allocates it; each has the same in mind.
+    // The pods of a group that share the claim all plan the same allocation, and the first to come writes it.
     const bool is_shared = reservation_->is_of_group && allocation && claim_->allocation &&
                            claim_->allocation->results == allocation->results;
     if (allocation && claim_->allocation && !is_shared)
@@ -319,7 +319,7 @@ class ClaimBinder final : public std::enable_shared_from_this<ClaimBinder> {
 
   Operation PodPatched(const StepResult& result) {
     if (result.error) {
-      // The same patch again has the same effect.
+      // The patch may be sent twice: its effect is the same.
       if (result.error->outcome_unknown && ++settle_tries_ <= kSettleTriesMax) {
         return Operation::After(SettleDelay(settle_tries_ - 1), Then(&ClaimBinder::PatchPod));
       }

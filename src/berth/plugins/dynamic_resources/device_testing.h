@@ -71,7 +71,7 @@ inline std::shared_ptr<const api::ResourceClaim> MakeClaim(const std::string& na
                          "}, 'spec': {'devices': {" + spec + "}}, 'status': {" + status + "}}");
 }
 
-// One request "r" of class "c".
+// A request of class "c", called "r" unless `name` says otherwise.
 inline std::string Exactly(int count = 1, const std::string& more = "", const std::string& name = "r") {
   return "{'name': '" + name +
          "', 'exactly': {'deviceClassName': 'c', 'allocationMode': 'ExactCount', 'count': " + std::to_string(count) +

@@ -57,8 +57,8 @@ class ScoredResources {
     return entries_[i].kind != Kind::kNone && (pod_request != 0 || entries_[i].kind != Kind::kScalar);
   }
 
-  // For the kernels: the columns, from `first` on, of two entries that are cpu and memory, in any order. nullopt: the
-  // entries are others, or the pod requests more than the kernels take.
+  // The columns that the kernels read, for two entries that are cpu and memory in any order. nullopt when the entries
+  // are others, or the pod requests more than the kernels take.
   std::optional<std::array<ResourceRows, 2>> CpuAndMemoryRows(const framework::NodeTable& nodes,
                                                               const std::vector<std::int64_t>& pod_requests) const;
 
@@ -73,7 +73,7 @@ class ScoredResources {
   const std::shared_ptr<DeviceState> devices_;
 };
 
-// One node in plain form and one row of a table give the amounts in the same way to the code that scores them.
+// NodeAmounts and RowAmounts give a node's amounts to the same scoring code: from a NodeInfo, or from a table's row.
 struct NodeAmounts {
   const ScoredResources& resources;
   const framework::NodeInfo& node;

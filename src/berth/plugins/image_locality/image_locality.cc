@@ -17,7 +17,7 @@ constexpr std::int64_t kMi = 1024 * 1024;
 constexpr std::int64_t kSumMin = 23 * kMi;
 constexpr std::int64_t kSumMaxPerImage = 1000 * kMi;
 
-// Without a tag an image is its ":latest".
+// The image's name with its tag, which is "latest" unless the name says otherwise.
 std::string NormalizedName(const std::string& image) {
   const std::size_t colon = image.rfind(':');
   const std::size_t slash = image.rfind('/');

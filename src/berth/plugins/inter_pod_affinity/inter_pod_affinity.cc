@@ -495,7 +495,7 @@ class InterPodAffinity final : public PreFilterPlugin,
   void DropIdle() override {
     indexes_.DropIdle();
     for (const auto& index : indexes_.all()) index->DropIdle();
-    // An index without a table begins anew when it is asked for again.
+    // An index without a table is rebuilt when it is asked for again.
     std::erase_if(indexes_.all(), [](const auto& index) { return index->table() == nullptr; });
   }
 

@@ -221,8 +221,8 @@ class FitCheck {
     return device_backed;
   }
 
-  // A node answers for the scalars that it has, and all nodes alike for the others: rows are told apart by the former,
-  // and each kind of row is asked once.
+  // Nodes differ only in the scalars that they have; the others are missing on all of them alike. Rows with equal
+  // amounts of the former are one kind, and each kind is asked once.
   void FilterManyScalars(const Cycle& cycle, const Resource& request, std::span<const NodeIndex> rows,
                          std::span<VerdictId> verdicts, StatusTable& statuses) const {
     StringHashMap<VerdictId> known;

@@ -18,7 +18,7 @@ using framework::PlacementNodes;
 using framework::PodGroupKey;
 using framework::PodGroupPlacement;
 
-// Empty: the group has no constraint. The API allows one.
+// The key of the group's topology constraint, of which the API allows one; empty when there is none.
 std::string_view TopologyKeyOf(const framework::PodGroups& groups, const PodGroupKey& group) {
   const auto* const keys = framework::ReadGroup(groups, group, static_cast<const std::vector<std::string>*>(nullptr),
                                                 [](const auto& object) { return &object.topology_keys; });
@@ -35,7 +35,7 @@ std::optional<PodGroupKey> TooDeep(const framework::PodGroups& groups, const Pod
   return std::nullopt;
 }
 
-// The domain of the pods that have a node; nullopt without pods.
+// Finds the domain of the group's pods that have a node; `domain` stays nullopt when none has.
 Status DomainOfScheduled(const framework::PodGroups& groups, const PodGroupKey& group, const PlacementNodes& nodes,
                          std::string_view key, std::optional<std::string>& domain) {
   const auto wrong = [](const std::string& why) {

@@ -72,7 +72,7 @@ QueueingHint AfterCsiNodeChange(const PodInfo&, const EventObjects& event) {
 }
 
 // A pod may run when the capacity of a driver is checked no longer. Upstream asks whether the pod has inline CSI
-// volumes of that driver, although the capacity check is about claims, and hears of no deletion.
+// volumes of that driver, although the capacity check is about claims, and does not register for deletions.
 QueueingHint AfterCsiDriverChange(const PodInfo&, const EventObjects& event) {
   const auto* before = event.Old<api::CsiDriver>();
   const auto* after = event.New<api::CsiDriver>();
