@@ -9,13 +9,17 @@
 #include <vector>
 
 #include "berth/base/utf8.h"
-#include "berth/devcluster/apiserver/answer_format.h"
+#include "berth/codec/json.h"
+#include "berth/codec/yaml_writer.h"
 #include "berth/devcluster/apiserver/discovery.h"
 #include "berth/devcluster/apiserver/health.h"
+#include "berth/devcluster/apiserver/rendering.h"
 #include "berth/devcluster/apiserver/rest_list.h"
+#include "berth/devcluster/apiserver/rest_parameters.h"
 #include "berth/devcluster/apiserver/status_response.h"
 #include "berth/devcluster/apiserver/subresources.h"
 #include "berth/devcluster/apiserver/watch_socket.h"
+#include "berth/shell/net/pretty.h"
 #include "berth/shell/net/websocket.h"
 
 namespace berth::apiserver {
@@ -70,6 +74,47 @@ objects::Outcome<objects::Done> WatchByName(RestRoute& route, net::Target& targe
 bool IsOfContainers(std::string_view subresource) {
   return subresource == "log" || subresource == "exec" || subresource == "attach" || subresource == "portforward" ||
          subresource == "proxy";
+}
+
+// --- The format of whole answers
+// ---------------------------------------------------------------------------------------
+
+constexpr std::string_view kJsonMedia = "application/json";
+constexpr std::string_view kYamlMedia = "application/yaml";
+// A list of the largest cluster.
+constexpr std::size_t kAnswerBytesMax = std::size_t{1} << 30;
+
+bool IsJson(const net::Response& response) {
+  return !response.body.empty() && response.Get("Content-Type").starts_with(kJsonMedia);
+}
+
+// The client takes YAML rather than JSON.
+bool WantsYaml(const net::Request& request) {
+  std::string_view accept = request.Get("Accept");
+  while (!accept.empty()) {
+    const std::size_t comma = accept.find(',');
+    const std::string media = MediaType(accept.substr(0, comma));
+    if (media == kYamlMedia) return true;
+    if (media == kJsonMedia || media == "application/*" || media == "*/*") return false;
+    accept.remove_prefix(comma == std::string_view::npos ? accept.size() : comma + 1);
+  }
+  return false;
+}
+
+// Brings an answer in JSON into the format that the request asks for. Indented as upstream decides: where ?pretty says
+// so, or else for browsers, curl and wget.
+void FormatAnswer(const net::Request& request, const net::Target& target, net::Response& response) {
+  if (!IsJson(response)) return;
+  if (WantsYaml(request)) {
+    const auto document = codec::ParseJson(response.body, {.bytes_max = kAnswerBytesMax});
+    if (!document.ok()) return;
+    response.body = codec::WriteYaml(*document);
+    for (net::Header& header : response.headers) {
+      if (net::EqualsIgnoreCase(header.name, "Content-Type")) header.value = kYamlMedia;
+    }
+  } else if (net::WantsPretty(request, target)) {
+    response.body = PrettyJson(response.body);
+  }
 }
 
 }  // namespace

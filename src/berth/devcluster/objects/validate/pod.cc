@@ -9,6 +9,7 @@
 
 #include "berth/api/names.h"
 #include "berth/api/quantity.h"
+#include "berth/base/text.h"
 
 namespace berth::objects::internal {
 namespace {
@@ -163,9 +164,7 @@ void CheckContainerClaim(const Place& claim) {
   } else if (!claim.up().up().IsFirst("claims", name + '\n' + std::string(claim["request"].text()))) {
     claim.Duplicate(json::value(name));
   } else if (!names.contains(name)) {
-    std::string known;
-    for (const std::string_view each : names) known += (known.empty() ? "" : ", ") + std::string(each);
-    claim.NotFound(json::value(name), "must be one of the names in pod.spec.resourceClaims: " + known);
+    claim.NotFound(json::value(name), "must be one of the names in pod.spec.resourceClaims: " + Joined(names));
   }
 }
 

@@ -29,6 +29,7 @@
 
 #include "berth/api/names.h"
 #include "berth/base/check.h"
+#include "berth/base/text.h"
 #include "berth/devcluster/objects/metadata_validation.h"
 #include "berth/devcluster/objects/validate/cluster.h"
 #include "berth/devcluster/objects/validate/device.h"
@@ -101,16 +102,6 @@ std::string_view TakeEnclosed(std::string_view& rest, char end) {
   return taken;
 }
 
-std::vector<std::string_view> SplitValues(std::string_view text) {
-  std::vector<std::string_view> values;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find('|', begin), text.size());
-    values.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return values;
-}
-
 std::int64_t ParseBound(std::string_view digits) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
@@ -139,7 +130,7 @@ Mark ParseMark(std::string_view& rest, const Functions& functions) {
         mark.kind = 's';
         rest.remove_prefix(1);
       }
-      mark.values = SplitValues(Take(rest, "<*?+!=:>(#/&^~@{"));
+      mark.values = Split(Take(rest, "<*?+!=:>(#/&^~@{"), '|');
       break;
     case ':':
     case '@': {
@@ -188,7 +179,7 @@ Rule ParseRule(std::string_view token, const SchemaType& type, const Functions& 
   Rule rule;
   std::string_view rest = token;
   if (rest.starts_with('|')) {
-    rule.marks.push_back(Mark{.kind = '|', .values = SplitValues(rest.substr(1))});
+    rule.marks.push_back(Mark{.kind = '|', .values = Split(rest.substr(1), '|')});
     return rule;
   }
   rule.member = rule.step = Take(rest, kMarks);
@@ -239,17 +230,15 @@ bool IsListed(const std::vector<std::string_view>& values, std::string_view text
 
 // Exactly one of the members is there; an empty list counts as absent.
 void CheckUnion(const Place& place, const std::vector<std::string_view>& members) {
-  std::string all, set;
-  int set_count = 0;
+  std::vector<std::string_view> set;
   for (const std::string_view member : members) {
     const json::value* value = FindMember(place.object(), member);
-    all += (all.empty() ? "" : ", ") + std::string(member);
-    if (value == nullptr || *value == json::value(json::array())) continue;
-    ++set_count;
-    set += (set.empty() ? "" : ", ") + std::string(member);
+    if (value != nullptr && *value != json::value(json::array())) set.push_back(member);
   }
-  if (set_count == 0) place.Invalid("", "must specify one of: " + all);
-  if (set_count > 1) place.Invalid(json::value("{" + set + "}"), "must specify exactly one of: " + all);
+  if (set.empty()) place.Invalid("", "must specify one of: " + Joined(members));
+  if (set.size() > 1) {
+    place.Invalid(json::value("{" + Joined(set) + "}"), "must specify exactly one of: " + Joined(members));
+  }
 }
 
 }  // namespace
