@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "berth/answers/drain_answer.h"
 #include "berth/app/commands.h"
 #include "berth/app/common_flags.h"
 #include "berth/app/question_flags.h"
@@ -16,7 +17,6 @@
 #include "berth/shell/cli/exit_codes.h"
 #include "berth/shell/cli/text.h"
 #include "berth/whatif/drain.h"
-#include "berth/whatif/drain_answer.h"
 
 namespace berth::app {
 namespace {
@@ -37,8 +37,8 @@ int RunCanDrain(const CanDrainOptions& options, config::KnownPlugins plugins) {
   if (!unknown.empty()) return cli::kExitUsage;
   const whatif::DrainPlan plan = whatif::PlanDrain(*asked.cluster, asked.state, options.nodes, options.drain);
   PrintAnswer(options.question.output, asked.state,
-              {[&](bool is_wide, const cli::Table::Style& style) { return whatif::DrainLines(plan, is_wide, style); },
-               [&] { return whatif::DrainJson(plan); }});
+              {[&](bool is_wide, const cli::Table::Style& style) { return answers::DrainLines(plan, is_wide, style); },
+               [&] { return answers::DrainJson(plan); }});
   return plan.CanDrain() ? cli::kExitOk : cli::kExitNo;
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "berth/answers/capacity_answer.h"
 #include "berth/api/names.h"
 #include "berth/app/commands.h"
 #include "berth/app/common_flags.h"
@@ -24,7 +25,6 @@
 #include "berth/shell/cli/signals.h"
 #include "berth/shell/cli/text.h"
 #include "berth/whatif/capacity.h"
-#include "berth/whatif/capacity_answer.h"
 #include "berth/whatif/manifest_shapes.h"
 #include "berth/whatif/shapes.h"
 
@@ -131,8 +131,8 @@ int RunCapacity(const CapacityCommandOptions& options, config::KnownPlugins plug
   if (!capacity.ok()) return cli::FailWith(capacity.error(), cli::kExitUsage);
   PrintAnswer(
       options.question.output, asked.state,
-      {[&](bool is_wide, const cli::Table::Style& style) { return whatif::CapacityLines(*capacity, is_wide, style); },
-       [&] { return whatif::CapacityJson(*capacity); }});
+      {[&](bool is_wide, const cli::Table::Style& style) { return answers::CapacityLines(*capacity, is_wide, style); },
+       [&] { return answers::CapacityJson(*capacity); }});
   if (capacity->is_interrupted) return cli::kExitFailed;
   return options.required && !IsEnough(*capacity, *options.required) ? cli::kExitNo : cli::kExitOk;
 }

@@ -7,6 +7,9 @@
 
 #include <unistd.h>
 
+#include "berth/answers/explanation_json.h"
+#include "berth/answers/explanation_text.h"
+#include "berth/answers/group_answer.h"
 #include "berth/app/commands.h"
 #include "berth/app/common_flags.h"
 #include "berth/app/explain_many.h"
@@ -20,9 +23,6 @@
 #include "berth/shell/net/url.h"
 #include "berth/shell/plugin_files/plugin_files.h"
 #include "berth/whatif/explanation.h"
-#include "berth/whatif/explanation_json.h"
-#include "berth/whatif/explanation_text.h"
-#include "berth/whatif/group_answer.h"
 #include "berth/whatif/group_explanation.h"
 #include "berth/whatif/offline_cluster.h"
 #include "berth/whatif/pod_group_warnings.h"
@@ -39,7 +39,7 @@ std::string CheckSchedulerUrl(const std::string& text) {
 void Print(const whatif::Explanation& said, const ExplainOptions& options) {
   cli::FileTerminal terminal(STDOUT_FILENO);
   if (IsDocument(options.question.output))
-    return PrintDocument(terminal, options.question.output, whatif::ExplanationJson(said));
+    return PrintDocument(terminal, options.question.output, answers::ExplanationJson(said));
   for (const std::string& line : ExplanationText(said, options)) terminal.Write(line + "\n");
 }
 
@@ -61,11 +61,11 @@ int ExitOf(whatif::PodState state) {
 
 std::vector<std::string> ExplanationText(const whatif::Explanation& said, const ExplainOptions& options) {
   const cli::FileTerminal terminal(STDOUT_FILENO);
-  whatif::ExplanationStyle style;
+  answers::ExplanationStyle style;
   style.is_wide = options.question.output == QuestionOutput::kWide;
   style.with_nodes = options.with_nodes;
   style.table = {terminal.HasColor(), style.is_wide || !terminal.IsTty() ? 0 : terminal.Size().columns - 2};
-  return whatif::ExplanationLines(said, style);
+  return answers::ExplanationLines(said, style);
 }
 
 Expected<whatif::Explanation> ExplainLoaded(const ExplainOptions& options, QuestionCluster& loaded,
@@ -116,8 +116,8 @@ int RunExplainGroup(const ExplainGroupOptions& options, config::KnownPlugins plu
   const auto said = whatif::ExplainPodGroup(*state, *core, *namespace_name, name);
   if (!said.ok()) return cli::FailWith(said.error());
   PrintAnswer(question.output, *state,
-              {[&](bool is_wide, const cli::Table::Style& style) { return whatif::GroupLines(*said, is_wide, style); },
-               [&] { return whatif::GroupJson(*said); }});
+              {[&](bool is_wide, const cli::Table::Style& style) { return answers::GroupLines(*said, is_wide, style); },
+               [&] { return answers::GroupJson(*said); }});
   const bool is_placed = said->state == whatif::GroupState::kPlaced || said->state == whatif::GroupState::kFits;
   return is_placed ? cli::kExitOk : kExitRefused;
 }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "berth/answers/headroom_answer.h"
 #include "berth/app/commands.h"
 #include "berth/app/common_flags.h"
 #include "berth/app/question_flags.h"
@@ -15,7 +16,6 @@
 #include "berth/shell/cli/command.h"
 #include "berth/shell/cli/exit_codes.h"
 #include "berth/shell/cli/signals.h"
-#include "berth/whatif/headroom_answer.h"
 
 namespace berth::app {
 namespace {
@@ -42,8 +42,8 @@ int RunHeadroom(const HeadroomCommandOptions& options, config::KnownPlugins plug
   const whatif::Headroom headroom = whatif::MeasureHeadroom(*asked.cluster, asked.state, headroom_options);
   PrintAnswer(
       options.question.output, asked.state,
-      {[&](bool is_wide, const cli::Table::Style& style) { return whatif::HeadroomLines(headroom, is_wide, style); },
-       [&] { return whatif::HeadroomJson(headroom); }});
+      {[&](bool is_wide, const cli::Table::Style& style) { return answers::HeadroomLines(headroom, is_wide, style); },
+       [&] { return answers::HeadroomJson(headroom); }});
   const bool is_enough = std::ranges::all_of(headroom.workloads, [&](const whatif::WorkloadHeadroom& workload) {
     return workload.survives >= options.required.value_or(0);
   });

@@ -15,6 +15,7 @@
 
 #include <unistd.h>
 
+#include "berth/answers/price_answer.h"
 #include "berth/api/selector.h"
 #include "berth/app/commands.h"
 #include "berth/app/connection.h"
@@ -165,7 +166,7 @@ class PriceCommand {
 
   static int List(const std::vector<prices::PricedNode>& nodes, const std::vector<std::string>& keys) {
     cli::FileTerminal terminal(STDOUT_FILENO);
-    const cli::Table table = prices::PriceTable(nodes, keys);
+    const cli::Table table = answers::PriceTable(nodes, keys);
     for (const std::string& line : table.Lines({terminal.HasColor(), terminal.IsTty() ? terminal.Size().columns : 0}))
       terminal.Write(line + "\n");
     return 0;
@@ -178,7 +179,7 @@ class PriceCommand {
       if (change.before != change.after) needed.push_back(change);
     }
     const auto tell = [this](const prices::PriceChange& change, const char* remark) {
-      std::printf("%s%s\n", prices::ChangeLine(change, key_).c_str(), remark);
+      std::printf("%s%s\n", answers::ChangeLine(change, key_).c_str(), remark);
     };
     if (options_.dry_run) {
       for (const prices::PriceChange& change : changes)

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "berth/answers/plan_answer.h"
 #include "berth/app/commands.h"
 #include "berth/app/common_flags.h"
 #include "berth/app/config_map_hint.h"
@@ -18,7 +19,6 @@
 #include "berth/codec/yaml_lines.h"
 #include "berth/core/config/known_plugins.h"
 #include "berth/rebalance/plan.h"
-#include "berth/rebalance/plan_answer.h"
 #include "berth/rebalance/policy.h"
 #include "berth/rebalance/policy_reader.h"
 #include "berth/shell/cli/command.h"
@@ -74,10 +74,9 @@ int RunRebalancePlan(const RebalancePlanOptions& options, config::KnownPlugins p
   if (!plan.ok() && plan.error().code == ErrorCode::kUnavailable)
     return cli::FailWith(plan.error().Wrap("nothing would move"));
   if (!plan.ok()) return FailUsage(plan.error().Wrap("--policy " + options.policy));
-  PrintAnswer(
-      question.output, asked.state,
-      {[&](bool is_wide, const cli::Table::Style& style) { return rebalance::PlanLines(*plan, is_wide, style); },
-       [&] { return rebalance::PlanJson(*plan); }});
+  PrintAnswer(question.output, asked.state,
+              {[&](bool is_wide, const cli::Table::Style& style) { return answers::PlanLines(*plan, is_wide, style); },
+               [&] { return answers::PlanJson(*plan); }});
   return plan->is_interrupted ? cli::kExitFailed : cli::kExitOk;
 }
 

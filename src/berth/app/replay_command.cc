@@ -16,6 +16,8 @@
 
 #include <unistd.h>
 
+#include "berth/answers/answer_text.h"
+#include "berth/answers/explanation_text.h"
 #include "berth/app/commands.h"
 #include "berth/app/common_flags.h"
 #include "berth/app/question_configuration.h"
@@ -31,8 +33,6 @@
 #include "berth/shell/cli/terminal.h"
 #include "berth/shell/cli/text.h"
 #include "berth/shell/plugin_files/plugin_files.h"
-#include "berth/whatif/answer_text.h"
-#include "berth/whatif/explanation_text.h"
 #include "berth/whatif/live_explanation.h"
 
 namespace berth::app {
@@ -103,7 +103,7 @@ class ReplayCommand {
            (*reader)->header().build.substr(0, 12) + "): decisions may differ, and the first that does is named");
     }
     if (const auto& own = (*reader)->header().own_plugins; !own.empty()) {
-      Warn(path_ + " was made with plugins that do not come with berth (" + whatif::NamesText(own, kNamesMax) +
+      Warn(path_ + " was made with plugins that do not come with berth (" + answers::NamesText(own, kNamesMax) +
            "): what they take from elsewhere than their calls (clocks, threads, files, networks) is not in it");
     }
     if (!options_.config.empty()) return Compare();
@@ -161,16 +161,16 @@ class ReplayCommand {
           header.kubernetes + ", seed " + std::to_string(header.seed));
     const Time end = counts.turns == 0 ? header.started_at : replayer.wall_now();
     Print("from " + FormatRfc3339(header.started_at) + " to " + FormatRfc3339(end) + ": " +
-          whatif::Counted(counts.turns, "turn", "turns") + ", " + whatif::Counted(counts.inputs, "input", "inputs") +
-          ", " + whatif::Counted(counts.decisions, "decision", "decisions") + ", " + std::to_string(counts.placed) +
+          answers::Counted(counts.turns, "turn", "turns") + ", " + answers::Counted(counts.inputs, "input", "inputs") +
+          ", " + answers::Counted(counts.decisions, "decision", "decisions") + ", " + std::to_string(counts.placed) +
           " placed");
   }
 
   static void PrintWaiting(const scheduler::Scheduler& core) {
     const std::vector<scheduler::UnboundPod> unbound = core.Unbound();
     Print("Then " + std::to_string(core.cache().pod_count()) + " pods are on " +
-          whatif::Counted(core.cache().nodes().node_count(), "node", "nodes") + ", and " +
-          whatif::Counted(unbound.size(), "pod has", "pods have") + " none:");
+          answers::Counted(core.cache().nodes().node_count(), "node", "nodes") + ", and " +
+          answers::Counted(unbound.size(), "pod has", "pods have") + " none:");
     for (std::size_t i = 0; i < std::min(unbound.size(), kNamesMax); ++i)
       Print("  " + unbound[i].key + ": " + unbound[i].why);
     if (unbound.size() > kNamesMax) Print("  and " + std::to_string(unbound.size() - kNamesMax) + " more");
@@ -250,10 +250,10 @@ class ReplayCommand {
   static void PrintExplanation(const whatif::Explanation& said) {
     cli::FileTerminal terminal(STDOUT_FILENO);
     std::fflush(stdout);
-    whatif::ExplanationStyle style;
+    answers::ExplanationStyle style;
     style.with_nodes = true;
     style.table = {terminal.HasColor(), terminal.IsTty() ? terminal.Size().columns - 2 : 0};
-    for (const std::string& line : whatif::ExplanationLines(said, style)) terminal.Write(line + "\n");
+    for (const std::string& line : answers::ExplanationLines(said, style)) terminal.Write(line + "\n");
   }
 
   // --- Another configuration ---
@@ -364,7 +364,7 @@ class ReplayCommand {
     }
     if (names.empty()) return;
     std::sort(names.begin(), names.end());
-    Print(title + ": " + std::to_string(names.size()) + ": " + whatif::NamesText(names, kNamesMax));
+    Print(title + ": " + std::to_string(names.size()) + ": " + answers::NamesText(names, kNamesMax));
   }
 
   const ReplayOptions& options_;

@@ -16,6 +16,8 @@
 
 #include <unistd.h>
 
+#include "berth/answers/shadow_answer.h"
+#include "berth/answers/shadow_page.h"
 #include "berth/app/commands.h"
 #include "berth/app/common_flags.h"
 #include "berth/app/connection.h"
@@ -31,8 +33,6 @@
 #include "berth/base/tick_clock.h"
 #include "berth/base/time.h"
 #include "berth/core/config/known_plugins.h"
-#include "berth/shadow/shadow_page.h"
-#include "berth/shadow/shadow_text.h"
 #include "berth/shell/cli/command.h"
 #include "berth/shell/cli/exit_codes.h"
 #include "berth/shell/cli/flag_set.h"
@@ -141,9 +141,10 @@ class ShadowRun {
 
   // `report` must outlive it.
   static Answer AnswerOf(const shadow::ShadowReport& report) {
-    return {
-        [&report](bool is_wide, const cli::Table::Style& style) { return shadow::ShadowLines(report, is_wide, style); },
-        [&report] { return shadow::ShadowJson(report); }};
+    return {[&report](bool is_wide, const cli::Table::Style& style) {
+              return answers::ShadowLines(report, is_wide, style);
+            },
+            [&report] { return answers::ShadowJson(report); }};
   }
 
   void TellSoFar() {
@@ -159,7 +160,7 @@ class ShadowRun {
     PrintAnswer(terminal, options_.output, AnswerOf(report));
     if (!options_.page.empty()) {
       std::ofstream file(options_.page, std::ios::binary | std::ios::trunc);
-      file << shadow::ShadowPage(report);
+      file << answers::ShadowPage(report);
       file.close();
       if (!file) return cli::FailWith(InvalidError("--page " + options_.page + ": cannot be written"));
     }

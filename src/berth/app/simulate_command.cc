@@ -15,6 +15,7 @@
 
 #include <unistd.h>
 
+#include "berth/answers/simulation_answer.h"
 #include "berth/app/commands.h"
 #include "berth/app/common_flags.h"
 #include "berth/app/manifest_files.h"
@@ -34,7 +35,6 @@
 #include "berth/whatif/manifests.h"
 #include "berth/whatif/pod_group_warnings.h"
 #include "berth/whatif/simulation.h"
-#include "berth/whatif/simulation_report.h"
 
 namespace berth::app {
 namespace {
@@ -151,8 +151,9 @@ class SimulateCommand {
   void Print(const whatif::Simulation& simulation) const {
     cli::FileTerminal terminal(STDOUT_FILENO);
     if (IsDocument(options_.question.output))
-      return PrintDocument(terminal, options_.question.output, whatif::SimulationJson(simulation, manifests_.left_out));
-    terminal.Write(whatif::SimulationText(simulation, StyleOf(terminal)));
+      return PrintDocument(terminal, options_.question.output,
+                           answers::SimulationJson(simulation, manifests_.left_out));
+    terminal.Write(answers::SimulationText(simulation, StyleOf(terminal)));
   }
 
   void Print(const whatif::Simulation& first, const whatif::Simulation& second) const {
@@ -162,15 +163,16 @@ class SimulateCommand {
       a = options_.question.config.empty() ? a : options_.question.config;
       b = options_.compare;
     }
-    const whatif::Compared one{a, first};
-    const whatif::Compared other{b, second};
+    const answers::Compared one{a, first};
+    const answers::Compared other{b, second};
     cli::FileTerminal terminal(STDOUT_FILENO);
     if (IsDocument(options_.question.output))
-      return PrintDocument(terminal, options_.question.output, whatif::ComparisonJson(one, other, manifests_.left_out));
-    terminal.Write(whatif::ComparisonText(one, other, StyleOf(terminal)));
+      return PrintDocument(terminal, options_.question.output,
+                           answers::ComparisonJson(one, other, manifests_.left_out));
+    terminal.Write(answers::ComparisonText(one, other, StyleOf(terminal)));
   }
 
-  whatif::ReportStyle StyleOf(const cli::FileTerminal& terminal) const {
+  answers::ReportStyle StyleOf(const cli::FileTerminal& terminal) const {
     const bool is_wide = options_.question.output == QuestionOutput::kWide;
     return {is_wide, terminal.HasColor(), terminal.IsTty() ? terminal.Size().columns : is_wide ? 0 : kWidth};
   }

@@ -9,7 +9,7 @@
 #include "berth/shell/cli/table.h"
 #include "berth/whatif/explanation.h"
 
-namespace berth::whatif {
+namespace berth::answers {
 
 struct ExplanationStyle {
   cli::Table::Style table;
@@ -18,6 +18,6 @@ struct ExplanationStyle {
 };
 
 // Lines without newlines, of at most 100 columns.
-std::vector<std::string> ExplanationLines(const Explanation& explanation, const ExplanationStyle& style);
+std::vector<std::string> ExplanationLines(const whatif::Explanation& explanation, const ExplanationStyle& style);
 
-}  // namespace berth::whatif
+}  // namespace berth::answers

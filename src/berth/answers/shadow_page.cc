@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "berth/shadow/shadow_page.h"
+#include "berth/answers/shadow_page.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -8,11 +8,14 @@
 #include <string_view>
 #include <vector>
 
-#include "berth/shadow/shadow_text.h"
+#include "berth/answers/shadow_answer.h"
 #include "berth/shell/cli/text.h"
 
-namespace berth::shadow {
+namespace berth::answers {
 namespace {
+
+using shadow::Comparison, shadow::DecisionCost, shadow::Match, shadow::MatchCount, shadow::ShadowReport;
+using shadow::kMatchCount;
 
 constexpr std::string_view kHead = R"(<!doctype html>
 <html lang="en">
@@ -174,4 +177,4 @@ std::string ShadowPage(const ShadowReport& report) {
   return page;
 }
 
-}  // namespace berth::shadow
+}  // namespace berth::answers

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "berth/shadow/shadow_text.h"
+#include "berth/answers/shadow_answer.h"
 
 #include <algorithm>
 #include <string>
@@ -8,12 +8,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "berth/shadow/shadow_page.h"
-#include "berth/whatif/answer_text.h"
+#include "berth/answers/page.h"
+#include "berth/answers/shadow_page.h"
 
-namespace berth::shadow {
+namespace berth::answers {
 namespace {
 
+using shadow::Comparison, shadow::Match, shadow::ShadowReport;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -54,7 +55,7 @@ ShadowReport Sample() {
 
 TEST(ShadowTextTest, Tables) {
   EXPECT_THAT(
-      ShadowLines(Sample(), false, {false, whatif::kAnswerColumns}),
+      ShadowLines(Sample(), false, {false, kAnswerColumns}),
       ElementsAre(
           "Compared:   11 decisions of default-scheduler in 1h0m0s, with 3 nodes and 5 pods on them",
           "Agreement:  81.82 % (9), and 1 explained by the order of decisions; 1 differ",
@@ -79,8 +80,8 @@ TEST(ShadowTextTest, FitsAHundredColumns) {
     other.their_message = other.our_message = std::string(300, 'x');
     report.Add(other);
   }
-  const auto lines = ShadowLines(report, false, {false, whatif::kAnswerColumns});
-  for (const std::string& line : lines) EXPECT_LE(cli::DisplayWidth(line), whatif::kAnswerColumns) << line;
+  const auto lines = ShadowLines(report, false, {false, kAnswerColumns});
+  for (const std::string& line : lines) EXPECT_LE(cli::DisplayWidth(line), kAnswerColumns) << line;
   EXPECT_THAT(lines, Contains("The newest 20 of 42 differences"));
   const auto wide = ShadowLines(report, true, {false, 0});
   EXPECT_THAT(wide, Not(Contains(HasSubstr("The newest"))));
@@ -133,19 +134,5 @@ TEST(ShadowPageTest, OnePageThatNeedsNothingElse) {
   EXPECT_TRUE(page.ends_with("</html>\n"));
 }
 
-TEST(DecisionCostTest, QuantilesAreNearAndNeverTooLow) {
-  DecisionCost cost;
-  EXPECT_EQ(cost.Quantile(990), Duration{0});
-  for (int i = 1; i <= 1000; ++i) cost.Add(Duration(i * 10), Duration(i));
-  EXPECT_EQ(cost.count(), 1000U);
-  EXPECT_EQ(cost.max(), 10ms);
-  EXPECT_EQ(cost.cpu(), 500'500us);
-  for (const int per_mille : {1, 10, 100, 500, 900, 990, 1000}) {
-    const Duration exact(per_mille * 10);
-    EXPECT_GE(cost.Quantile(per_mille), exact) << per_mille;
-    EXPECT_LE(cost.Quantile(per_mille), exact + exact / 8 + 1us) << per_mille;
-  }
-}
-
 }  // namespace
-}  // namespace berth::shadow
+}  // namespace berth::answers

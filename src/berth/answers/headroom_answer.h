@@ -9,12 +9,12 @@
 #include "berth/shell/cli/table.h"
 #include "berth/whatif/headroom.h"
 
-namespace berth::whatif {
+namespace berth::answers {
 
 // `is_wide` adds priorities, pending pods, and of the loss that is not survived all nodes and the reasons.
-std::vector<std::string> HeadroomLines(const Headroom& headroom, bool is_wide, const cli::Table::Style& style);
+std::vector<std::string> HeadroomLines(const whatif::Headroom& headroom, bool is_wide, const cli::Table::Style& style);
 
 // docs/capacity.md describes the fields.
-codec::json::object HeadroomJson(const Headroom& headroom);
+codec::json::object HeadroomJson(const whatif::Headroom& headroom);
 
-}  // namespace berth::whatif
+}  // namespace berth::answers

@@ -9,14 +9,14 @@
 #include "berth/codec/json.h"
 #include "berth/whatif/explanation.h"
 
-namespace berth::whatif {
+namespace berth::answers {
 
 enum class NodesInJson : std::uint8_t { kAll, kNone };
 
-codec::json::value ExplanationJson(const Explanation& explanation, NodesInJson nodes = NodesInJson::kAll);
+codec::json::value ExplanationJson(const whatif::Explanation& explanation, NodesInJson nodes = NodesInJson::kAll);
 
 // Fields that are missing are as in an empty explanation, unknown ones are ignored. kInvalid: it has no state, or a
 // field is of another type, which the message names.
-Expected<Explanation> ParseExplanation(const codec::json::value& json);
+Expected<whatif::Explanation> ParseExplanation(const codec::json::value& json);
 
-}  // namespace berth::whatif
+}  // namespace berth::answers

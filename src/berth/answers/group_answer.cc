@@ -1,35 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "berth/whatif/group_answer.h"
+#include "berth/answers/group_answer.h"
 
 #include <algorithm>
 #include <string_view>
 #include <utility>
 
-#include "berth/shell/cli/text.h"
-#include "berth/whatif/answer_text.h"
+#include "berth/answers/answer_text.h"
+#include "berth/answers/page.h"
 
-namespace berth::whatif {
+namespace berth::answers {
 namespace {
 
 namespace json = codec::json;
 using cli::Cell;
 using cli::Color;
+using whatif::GroupExplanation, whatif::GroupMemberAnswer, whatif::GroupState;
 
-constexpr std::size_t kLabelColumns = 12;
 constexpr std::size_t kVictimsMax = 5;
-
-void AddField(std::vector<std::string>& lines, std::string_view name, std::string_view value,
-              const cli::Table::Style& style) {
-  std::string label = std::string(name) + ':';
-  label.resize(std::max(label.size() + 1, kLabelColumns), ' ');
-  std::vector<std::string> parts;
-  AddWrapped(parts, value, TextColumns(style) - kLabelColumns);
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const std::string before =
-        i == 0 ? cli::Paint(label, Color::kBold, style.has_color) : std::string(label.size(), ' ');
-    lines.push_back(before + parts[i].substr(std::min(parts[i].find_first_not_of(' '), parts[i].size())));
-  }
-}
 
 std::string Policy(const api::PodGroup& group) {
   std::string text = group.min_count ? "gang, minCount " + std::to_string(*group.min_count) : "basic";
@@ -54,8 +41,8 @@ std::string FirstSentence(const std::string& text) {
 }  // namespace
 
 std::vector<std::string> GroupLines(const GroupExplanation& said, bool is_wide, const cli::Table::Style& style) {
-  std::vector<std::string> lines;
-  const auto field = [&](std::string_view name, std::string_view value) { AddField(lines, name, value, style); };
+  Page page(style);
+  const auto field = [&](std::string_view name, std::string_view value) { page.Field(name, value, 2); };
   const std::size_t running = said.RunningCount();
   field("PodGroup", said.group);
   field("Policy", Policy(said.object));
@@ -80,16 +67,16 @@ std::vector<std::string> GroupLines(const GroupExplanation& said, bool is_wide, 
     if (!condition.message.empty() && condition.message != said.message) text += ": " + condition.message;
     field("Condition", text);
   }
-  if (said.members.empty()) return lines;
-  lines.emplace_back();
+  if (said.members.empty()) return std::move(page).Take();
+  page.Gap();
   cli::Table table({{"POD"}, {"STATE"}, {"NODE"}, {"WHY"}});
   for (const GroupMemberAnswer& member : said.members) {
     const std::string why = is_wide ? member.why : FirstSentence(member.why);
     table.AddRow({member.name, StateOf(member, said), member.node.empty() ? Cell("<none>", Color::kRed) : member.node,
                   !why.empty() && member.why.ends_with(said.message) ? "as the group" : why});
   }
-  AddTable(lines, table, style);
-  return lines;
+  page.Rows(table);
+  return std::move(page).Take();
 }
 
 json::object GroupJson(const GroupExplanation& said) {
@@ -120,4 +107,4 @@ json::object GroupJson(const GroupExplanation& said) {
           {"pods", std::move(members)}};
 }
 
-}  // namespace berth::whatif
+}  // namespace berth::answers

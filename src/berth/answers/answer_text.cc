@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "berth/whatif/answer_text.h"
+#include "berth/answers/answer_text.h"
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
-#include <iterator>
 #include <utility>
 
-#include "berth/shell/cli/text.h"
-
-namespace berth::whatif {
+namespace berth::answers {
 namespace {
 
 std::string CpuText(std::int64_t milli) {
@@ -53,9 +49,9 @@ std::string AmountsText(const framework::Resource& amounts) {
   return text.empty() ? "nothing" : text;
 }
 
-codec::json::object RefusalJson(const PlacementRefusal& refusal) {
+codec::json::object RefusalJson(const whatif::PlacementRefusal& refusal) {
   codec::json::array reasons;
-  for (const RefusalReason& reason : refusal.reasons) {
+  for (const whatif::RefusalReason& reason : refusal.reasons) {
     reasons.push_back(
         codec::json::object{{"reason", reason.reason}, {"plugin", reason.plugin}, {"nodes", reason.node_count}});
   }
@@ -65,14 +61,6 @@ codec::json::object RefusalJson(const PlacementRefusal& refusal) {
         codec::json::object{{"node", refusal.preemption_node}, {"victims", NamesJson(refusal.preemption_victims)}};
   }
   return object;
-}
-
-std::string ReasonsText(const PlacementRefusal& refusal) {
-  if (refusal.reasons.empty()) return refusal.message;
-  std::string text;
-  for (const RefusalReason& reason : refusal.reasons)
-    text.append(text.empty() ? "" : ", ").append(std::to_string(reason.node_count)).append(" ").append(reason.reason);
-  return text;
 }
 
 std::string NamesText(const std::vector<std::string>& names, std::size_t names_max) {
@@ -97,27 +85,4 @@ codec::json::object KeyJson(const std::string& key) {
   return {{"namespace", key.substr(0, slash)}, {"name", key.substr(slash + 1)}};
 }
 
-void AddWrapped(std::vector<std::string>& lines, std::string_view text, std::size_t width, std::size_t indent) {
-  const std::string safe = cli::Printable(text);
-  std::string line(indent, ' ');
-  bool is_empty = true;
-  for (std::size_t at = 0; at < safe.size();) {
-    const std::size_t end = std::min(safe.find(' ', at), safe.size());
-    const std::string_view word = std::string_view(safe).substr(at, end - at);
-    at = end + 1;
-    if (!is_empty && cli::DisplayWidth(line) + 1 + cli::DisplayWidth(word) > width) {
-      lines.push_back(std::exchange(line, std::string(indent + 2, ' ')));
-      is_empty = true;
-    }
-    line.append(is_empty ? "" : " ").append(word);
-    is_empty = false;
-  }
-  lines.push_back(std::move(line));
-}
-
-void AddTable(std::vector<std::string>& lines, const cli::Table& table, const cli::Table::Style& style) {
-  std::vector<std::string> of_table = table.Lines(style);
-  std::move(of_table.begin(), of_table.end(), std::back_inserter(lines));
-}
-
-}  // namespace berth::whatif
+}  // namespace berth::answers

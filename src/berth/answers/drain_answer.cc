@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "berth/whatif/drain_answer.h"
+#include "berth/answers/drain_answer.h"
 
 #include <cstddef>
 #include <utility>
 
-#include "berth/shell/cli/text.h"
-#include "berth/whatif/answer_text.h"
+#include "berth/answers/answer_text.h"
+#include "berth/answers/page.h"
 
-namespace berth::whatif {
+namespace berth::answers {
 namespace {
+
+using whatif::DrainedPod, whatif::DrainFate, whatif::DrainPlan;
 
 std::string BudgetText(const DrainedPod& pod) {
   if (pod.budgets.empty()) return "-";
   return NamesText(pod.budgets, 2) +
-         (pod.budget == BudgetAnswer::kSeveral ? "" : " " + std::string(ToString(pod.budget)));
+         (pod.budget == whatif::BudgetAnswer::kSeveral ? "" : " " + std::string(ToString(pod.budget)));
 }
 
 std::string PlaceText(const DrainedPod& pod) {
@@ -52,21 +54,16 @@ std::vector<std::string> DrainLines(const DrainPlan& plan, bool is_wide, const c
     if (is_wide) cells.insert(cells.begin() + 2, pod.owner.empty() ? "-" : pod.owner);
     table.AddRow(std::move(cells));
   }
-  std::vector<std::string> lines;
-  if (table.row_count() > 0) {
-    AddTable(lines, table, style);
-    lines.emplace_back();
-  }
-  const std::size_t width = TextColumns(style);
+  Page page(style);
+  if (table.row_count() > 0) page.Rows(table);
+  page.Gap();
   const bool can_drain = plan.CanDrain();
-  AddWrapped(lines,
-             NamesText(plan.nodes, 5) + (can_drain ? " can be drained (" : " cannot be drained (") + Summary(plan) +
-                 (can_drain ? ")." : "):"),
-             width);
+  page.Text(NamesText(plan.nodes, 5) + (can_drain ? " can be drained (" : " cannot be drained (") + Summary(plan) +
+            (can_drain ? ")." : "):"));
   for (const DrainedPod& pod : plan.pods) {
-    if (!pod.obstacle.empty()) AddWrapped(lines, pod.key + ": " + pod.obstacle, width, 2);
+    if (!pod.obstacle.empty()) page.Text(pod.key + ": " + pod.obstacle, 2);
   }
-  return lines;
+  return std::move(page).Take();
 }
 
 codec::json::object DrainJson(const DrainPlan& plan) {
@@ -92,4 +89,4 @@ codec::json::object DrainJson(const DrainPlan& plan) {
           {"pods", std::move(pods)}};
 }
 
-}  // namespace berth::whatif
+}  // namespace berth::answers

@@ -1,25 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "berth/whatif/simulation_report.h"
+#include "berth/answers/simulation_answer.h"
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string_view>
 #include <tuple>
 #include <utility>
 
+#include "berth/answers/answer_text.h"
+#include "berth/answers/page.h"
 #include "berth/plugins/best_price/price.h"
-#include "berth/shell/cli/table.h"
-#include "berth/shell/cli/text.h"
 
-namespace berth::whatif {
+namespace berth::answers {
 namespace {
 
 namespace json = codec::json;
 using cli::Cell;
 using cli::Color;
 using cli::Table;
+using whatif::ClusterUse, whatif::LostPod, whatif::NodeUse, whatif::PodOrigin, whatif::Simulation, whatif::Workload;
+using whatif::SimulatedComposite, whatif::SimulatedEviction, whatif::SimulatedGroup, whatif::SimulatedPod;
 
 constexpr std::size_t kNodesNamedMax = 3;  // more of them are counted
 constexpr std::size_t kRowsMax = 50;       // of evictions and the like, unless wide
@@ -33,10 +36,6 @@ std::string NameOf(const Workload& workload) {
 }
 
 std::string NameOf(const SimulatedPod& pod) { return pod.workload.namespace_name + '/' + pod.name; }
-
-std::string Count(std::size_t count, const std::string& noun) {
-  return std::to_string(count) + ' ' + noun + (count == 1 ? "" : "s");
-}
 
 std::map<PodsOf, NodeCounts> Grouped(const Simulation& simulation) {
   std::map<PodsOf, NodeCounts> groups;
@@ -90,63 +89,42 @@ std::size_t NodesOf(const Simulation& simulation) {
   return counts.size() - counts.count("");
 }
 
-// The text in lines of at most `width`, each after two blanks.
-std::string Wrapped(const std::string& text, std::size_t width) {
-  const std::size_t limit = width == 0 ? text.size() : std::max(width, kWrapWidthMin) - 2;
-  std::string out;
-  std::string_view rest = text;
-  while (!rest.empty()) {
-    std::size_t end = rest.size();
-    if (end > limit) {
-      end = rest.rfind(' ', limit);
-      if (end == std::string_view::npos || end == 0) end = limit;
-    }
-    out.append("  ").append(rest.substr(0, end)).append("\n");
-    rest.remove_prefix(end);
-    rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
-  }
-  return out;
-}
-
-class Text {
+class ReportPage : public Page {
  public:
-  explicit Text(const ReportStyle& style) : style_(style) {}
+  explicit ReportPage(const ReportStyle& style)
+      : Page({style.has_color, style.width},
+             style.width == 0 ? std::numeric_limits<std::size_t>::max() : std::max(style.width, kWrapWidthMin)),
+        is_wide_(style.is_wide) {}
 
-  void Add(const Table& table) {
+  // The table below a gap, unless it has no row.
+  void Section(const Table& table) {
     if (table.row_count() == 0) return;
     Gap();
-    for (const std::string& line : table.Lines({style_.has_color, style_.width})) out_ += line + '\n';
+    Rows(table);
   }
-  void Add(const std::string& line, Color color = Color::kNone) {
-    out_ += cli::Paint(cli::Printable(line), color, style_.has_color) + '\n';
+  // Whether a table that may be cut has room for one more row.
+  bool HasRoom(const Table& table) const { return is_wide_ || table.row_count() < kRowsMax; }
+  // The same for a table that was filled while it had room; says how many of `all` rows are missing.
+  void CutSection(const Table& table, std::size_t all) {
+    Section(table);
+    if (table.row_count() < all) Line("and " + std::to_string(all - table.row_count()) + " more (-o wide lists all)");
   }
-  // Of another Text.
-  void AddRaw(const std::string& text) { out_ += text; }
-  void AddWrapped(const std::string& text) { out_ += Wrapped(cli::Printable(text), style_.width); }
-  void Gap() {
-    if (!out_.empty()) out_ += '\n';
+  void Reason(const std::string& why) {
+    if (!why.empty()) Text(why, 2, 0);
   }
-  // Rows beyond the bound are counted.
-  bool HasRoom(const Table& table) const { return style_.is_wide || table.row_count() < kRowsMax; }
-  void AddRest(const Table& table, std::size_t all) {
-    Add(table);
-    if (table.row_count() < all) Add("and " + std::to_string(all - table.row_count()) + " more (-o wide lists all)");
-  }
-  std::string Take() && { return std::move(out_); }
 
  private:
-  const ReportStyle& style_;
-  std::string out_;
+  const bool is_wide_;
 };
 
-void AddPods(const Simulation& simulation, const ReportStyle& style, Text& text) {
+void AddPods(const Simulation& simulation, const ReportStyle& style, ReportPage& page) {
   if (style.is_wide) {
     Table table({{"POD"}, {"ORIGIN"}, {"NODE"}, {"ZONE"}, {"WAS ON"}});
     for (const SimulatedPod& pod : simulation.pods) {
       table.AddRow({NameOf(pod), std::string(ToString(pod.origin)),
                     pod.node.empty() ? Cell("<none>", Color::kRed) : Cell(pod.node), pod.zone, pod.was_on});
     }
-    return text.Add(table);
+    return page.Section(table);
   }
   Table table({{"WORKLOAD"}, {"ORIGIN"}, {"PODS", true}, {"PENDING", true}, {"NODES"}});
   for (const auto& [group, counts] : Grouped(simulation)) {
@@ -154,12 +132,12 @@ void AddPods(const Simulation& simulation, const ReportStyle& style, Text& text)
     table.AddRow({NameOf(group.second), std::string(ToString(group.first)), std::to_string(CountOf(counts)),
                   Cell(std::to_string(pending), pending == 0 ? Color::kNone : Color::kRed), Where(counts)});
   }
-  text.Add(table);
+  page.Section(table);
 }
 
 std::string NameOf(const SimulatedGroup& group) { return group.namespace_name + '/' + group.name; }
 
-void AddGroups(const Simulation& simulation, Text& text) {
+void AddGroups(const Simulation& simulation, ReportPage& page) {
   const auto red_above_zero = [](std::size_t count) {
     return Cell(std::to_string(count), count == 0 ? Color::kNone : Color::kRed);
   };
@@ -169,19 +147,19 @@ void AddGroups(const Simulation& simulation, Text& text) {
   if (!simulation.composites.empty()) columns.push_back({"IN"});
   Table table(std::move(columns));
   for (const SimulatedGroup& group : simulation.groups) {
-    if (!text.HasRoom(table)) break;
+    if (!page.HasRoom(table)) break;
     table.AddRow({NameOf(group), minimum(group.min_count), std::to_string(group.scheduled),
                   red_above_zero(group.pending), group.reason, group.parent.empty() ? "<none>" : group.parent});
   }
-  text.AddRest(table, simulation.groups.size());
+  page.CutSection(table, simulation.groups.size());
   Table composites({{"COMPOSITE POD GROUP"}, {"MIN GROUPS", true}, {"PLACED", true}, {"WAITING", true}, {"IN"}});
   for (const SimulatedComposite& group : simulation.composites) {
-    if (!text.HasRoom(composites)) break;
+    if (!page.HasRoom(composites)) break;
     composites.AddRow({group.namespace_name + '/' + group.name, minimum(group.min_group_count),
                        std::to_string(group.placed), red_above_zero(group.waiting),
                        group.parent.empty() ? "<none>" : group.parent});
   }
-  text.AddRest(composites, simulation.composites.size());
+  page.CutSection(composites, simulation.composites.size());
 }
 
 // By "namespace/name", the groups that tell why their pods stay pending.
@@ -202,22 +180,22 @@ const SimulatedPod* PodThatTellsMore(const Simulation& simulation, const Simulat
   return found == simulation.pods.end() ? nullptr : &*found;
 }
 
-void AddGroupReasons(const Simulation& simulation, Text& text) {
+void AddGroupReasons(const Simulation& simulation, ReportPage& page) {
   std::size_t told = 0;
   for (const auto& [name, group] : GroupsWithReason(simulation)) {
     if (told++ == kRowsMax) break;
-    text.Gap();
-    text.Add(Count(group->pending, "pod") + " of PodGroup " + name + (group->pending == 1 ? " stays" : " stay") +
-                 " pending:",
-             Color::kRed);
-    text.AddWrapped(group->message);
+    page.Gap();
+    page.Line(Counted(group->pending, "pod", "pods") + " of PodGroup " + name +
+                  (group->pending == 1 ? " stays" : " stay") + " pending:",
+              Color::kRed);
+    page.Reason(group->message);
     if (const SimulatedPod* const pod = PodThatTellsMore(simulation, *group))
-      text.AddWrapped("pod " + pod->name + ": " + pod->why);
+      page.Reason("pod " + pod->name + ": " + pod->why);
   }
 }
 
-void AddReasons(const Simulation& simulation, Text& text) {
-  AddGroupReasons(simulation, text);
+void AddReasons(const Simulation& simulation, ReportPage& page) {
+  AddGroupReasons(simulation, page);
   const auto groups = GroupsWithReason(simulation);
   std::map<std::tuple<PodOrigin, Workload, std::string>, std::size_t> reasons;
   for (const SimulatedPod& pod : simulation.pods) {
@@ -227,30 +205,31 @@ void AddReasons(const Simulation& simulation, Text& text) {
   std::size_t told = 0;
   for (const auto& [reason, count] : reasons) {
     if (told++ == kRowsMax) {
-      text.Add("and " + Count(reasons.size() - kRowsMax, "reason") + " more (-o json has all)");
+      page.Line("and " + Counted(reasons.size() - kRowsMax, "reason", "reasons") + " more (-o json has all)");
       break;
     }
-    if (told == 1) text.Gap();
+    if (told == 1) page.Gap();
     const auto& [origin, workload, why] = reason;
-    text.Add(Count(count, "pod") + " of " + NameOf(workload) + (count == 1 ? " stays" : " stay") + " pending:",
-             Color::kRed);
-    text.AddWrapped(why);
+    page.Line(
+        Counted(count, "pod", "pods") + " of " + NameOf(workload) + (count == 1 ? " stays" : " stay") + " pending:",
+        Color::kRed);
+    page.Reason(why);
   }
 }
 
-void AddLosses(const Simulation& simulation, Text& text) {
+void AddLosses(const Simulation& simulation, ReportPage& page) {
   Table evicted({{"EVICTED"}, {"FROM"}, {"FOR"}});
   for (const SimulatedEviction& each : simulation.evictions) {
-    if (text.HasRoom(evicted))
+    if (page.HasRoom(evicted))
       evicted.AddRow({each.workload.namespace_name + '/' + each.name, each.node,
                       each.group_kind + (each.group_kind.empty() ? "" : " ") + each.preemptor});
   }
-  text.AddRest(evicted, simulation.evictions.size());
+  page.CutSection(evicted, simulation.evictions.size());
   Table lost({{"LOST"}, {"WAS ON"}, {"WHY"}});
   for (const LostPod& each : simulation.lost) {
-    if (text.HasRoom(lost)) lost.AddRow({each.workload.namespace_name + '/' + each.name, each.node, each.why});
+    if (page.HasRoom(lost)) lost.AddRow({each.workload.namespace_name + '/' + each.name, each.node, each.why});
   }
-  text.AddRest(lost, simulation.lost.size());
+  page.CutSection(lost, simulation.lost.size());
 }
 
 // Nodes whose pods change, or that come or go.
@@ -269,21 +248,21 @@ std::vector<std::tuple<std::string, const NodeUse*, const NodeUse*>> ChangedNode
   return changed;
 }
 
-std::string Change(const std::string& before, const std::string& after) {
+std::string BeforeAndAfter(const std::string& before, const std::string& after) {
   return before == after ? after : before + " -> " + after;
 }
 
-void AddNodes(const Simulation& simulation, Text& text) {
+void AddNodes(const Simulation& simulation, ReportPage& page) {
   Table table({{"NODE"}, {"ZONE"}, {"PODS"}, {"CPU"}, {"MEMORY"}});
   for (const auto& [name, before, after] : ChangedNodes(simulation)) {
     const auto of = [](const NodeUse* node, auto say) { return node == nullptr ? std::string("-") : say(*node); };
-    const auto both = [&, b = before, a = after](auto say) { return Change(of(b, say), of(a, say)); };
+    const auto both = [&, b = before, a = after](auto say) { return BeforeAndAfter(of(b, say), of(a, say)); };
     table.AddRow({name, (after == nullptr ? before : after)->zone,
                   both([](const NodeUse& node) { return std::to_string(node.pods); }),
                   both([](const NodeUse& node) { return Percent(node.cpu_milli, node.cpu_milli_of); }),
                   both([](const NodeUse& node) { return Percent(node.memory_bytes, node.memory_bytes_of); })});
   }
-  text.Add(table);
+  page.Section(table);
 }
 
 // "a 3, b 2".
@@ -294,7 +273,7 @@ std::string Zones(const std::map<std::string, std::size_t>& zones) {
   return text.empty() ? "-" : text;
 }
 
-void AddSums(const Simulation& simulation, Text& text) {
+void AddSums(const Simulation& simulation, ReportPage& page) {
   const ClusterUse before = Sum(simulation.nodes_before);
   const ClusterUse after = Sum(simulation.nodes_after);
   Table table({{"CLUSTER"}, {"BEFORE", true}, {"AFTER", true}});
@@ -305,12 +284,12 @@ void AddSums(const Simulation& simulation, Text& text) {
   row("CPU requested", [](const ClusterUse& use) { return Percent(use.cpu_milli, use.cpu_milli_of); });
   row("memory requested", [](const ClusterUse& use) { return Percent(use.memory_bytes, use.memory_bytes_of); });
   if (before.priced_nodes + after.priced_nodes > 0) row("price of nodes in use", Price);
-  text.Add(table);
+  page.Section(table);
 }
 
-void AddNotes(const std::vector<std::string>& notes, Text& text) {
-  if (!notes.empty()) text.Gap();
-  for (const std::string& note : notes) text.Add("note: " + note, Color::kDim);
+void AddNotes(const std::vector<std::string>& notes, ReportPage& page) {
+  if (!notes.empty()) page.Gap();
+  for (const std::string& note : notes) page.Line("note: " + note, Color::kDim);
 }
 
 json::value TextOrNull(const std::string& text) { return text.empty() ? json::value() : json::value(text); }
@@ -347,12 +326,6 @@ json::object ToJson(const ClusterUse& use) {
           {"priceInUse", PriceOrNull(has_price ? std::optional(use.used_price_micro) : std::nullopt)}};
 }
 
-json::array ToJson(const std::vector<std::string>& texts) {
-  json::array out;
-  for (const std::string& text : texts) out.emplace_back(text);
-  return out;
-}
-
 // By workload, how many pods each node has in one of two simulations.
 std::map<Workload, NodeCounts> ByWorkload(const Simulation& simulation) {
   std::map<Workload, NodeCounts> counts;
@@ -382,6 +355,12 @@ std::map<Workload, Difference> Differences(const Simulation& a, const Simulation
   return all;
 }
 
+std::string Ended(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text.append(line).append("\n");
+  return text;
+}
+
 std::size_t PlacedOf(const Simulation& simulation) {
   return static_cast<std::size_t>(std::count_if(simulation.pods.begin(), simulation.pods.end(),
                                                 [](const SimulatedPod& pod) { return !pod.node.empty(); }));
@@ -396,23 +375,23 @@ std::size_t CountElsewhere(const Simulation& a, const Simulation& b) {
 }
 
 std::string SimulationText(const Simulation& simulation, const ReportStyle& style) {
-  Text text(style);
-  AddPods(simulation, style, text);
-  AddGroups(simulation, text);
-  AddReasons(simulation, text);
-  AddLosses(simulation, text);
-  if (style.is_wide) AddNodes(simulation, text);
-  AddSums(simulation, text);
+  ReportPage page(style);
+  AddPods(simulation, style, page);
+  AddGroups(simulation, page);
+  AddReasons(simulation, page);
+  AddLosses(simulation, page);
+  if (style.is_wide) AddNodes(simulation, page);
+  AddSums(simulation, page);
   if (simulation.zones.size() > 1 || (simulation.zones.size() == 1 && !simulation.zones.begin()->first.empty())) {
-    text.Gap();
-    text.AddWrapped("zones: " + Zones(simulation.zones));
+    page.Gap();
+    page.Reason("zones: " + Zones(simulation.zones));
   }
-  AddNotes(simulation.notes, text);
-  return std::move(text).Take();
+  AddNotes(simulation.notes, page);
+  return Ended(std::move(page).Take());
 }
 
 std::string ComparisonText(const Compared& a, const Compared& b, const ReportStyle& style) {
-  Text text(style);
+  ReportPage page(style);
   Table sums({{"OF THE PODS"}, {a.name, true}, {b.name, true}});
   const auto row = [&](const std::string& what, auto say) {
     sums.AddRow({what, say(a.simulation), say(b.simulation)});
@@ -436,7 +415,7 @@ std::string ComparisonText(const Compared& a, const Compared& b, const ReportSty
       });
     }
   }
-  text.Add(sums);
+  page.Section(sums);
 
   const ClusterUse use_a = Sum(a.simulation.nodes_after);
   const ClusterUse use_b = Sum(b.simulation.nodes_after);
@@ -446,12 +425,12 @@ std::string ComparisonText(const Compared& a, const Compared& b, const ReportSty
   use("CPU requested", [](const ClusterUse& each) { return Percent(each.cpu_milli, each.cpu_milli_of); });
   use("memory requested", [](const ClusterUse& each) { return Percent(each.memory_bytes, each.memory_bytes_of); });
   if (use_a.priced_nodes > 0) use("price of nodes in use", Price);
-  text.Add(cluster);
+  page.Section(cluster);
 
   const std::size_t elsewhere = CountElsewhere(a.simulation, b.simulation);
   if (elsewhere == 0) {
-    text.Gap();
-    text.Add("No placement differs.");
+    page.Gap();
+    page.Line("No placement differs.");
   } else if (style.is_wide) {
     Table pods({{"POD"}, {a.name}, {b.name}});
     std::map<std::string, std::string> other;
@@ -461,7 +440,7 @@ std::string ComparisonText(const Compared& a, const Compared& b, const ReportSty
       if (node != pod.node)
         pods.AddRow({NameOf(pod), pod.node.empty() ? "<none>" : pod.node, node.empty() ? "<none>" : node});
     }
-    text.Add(pods);
+    page.Section(pods);
   } else {
     Table workloads({{"WORKLOAD"}, {"PODS", true}, {"ELSEWHERE", true}, {a.name}, {b.name}});
     for (const auto& [workload, difference] : Differences(a.simulation, b.simulation)) {
@@ -469,19 +448,19 @@ std::string ComparisonText(const Compared& a, const Compared& b, const ReportSty
       workloads.AddRow({NameOf(workload), std::to_string(difference.pods), std::to_string(difference.elsewhere),
                         Where(difference.a), Where(difference.b)});
     }
-    text.Add(workloads);
+    page.Section(workloads);
   }
   for (const Compared* each : {&a, &b}) {
-    Text reasons(style);
+    ReportPage reasons(style);
     AddReasons(each->simulation, reasons);
-    const std::string told = std::move(reasons).Take();
+    std::vector<std::string> told = std::move(reasons).Take();
     if (told.empty()) continue;
-    text.Gap();
-    text.Add(each->name + ':', Color::kBold);
-    text.AddRaw(told);
+    page.Gap();
+    page.Line(each->name + ':', Color::kBold);
+    page.Append(std::move(told));
   }
-  AddNotes(a.simulation.notes, text);
-  return std::move(text).Take();
+  AddNotes(a.simulation.notes, page);
+  return Ended(std::move(page).Take());
 }
 
 json::object SimulationJson(const Simulation& simulation, const std::vector<std::string>& left_out) {
@@ -553,8 +532,8 @@ json::object SimulationJson(const Simulation& simulation, const std::vector<std:
           {"zones", std::move(zones)},
           {"before", ToJson(Sum(simulation.nodes_before))},
           {"after", ToJson(Sum(simulation.nodes_after))},
-          {"notes", ToJson(simulation.notes)},
-          {"notSimulated", ToJson(left_out)}};
+          {"notes", NamesJson(simulation.notes)},
+          {"notSimulated", NamesJson(left_out)}};
 }
 
 json::object ComparisonJson(const Compared& a, const Compared& b, const std::vector<std::string>& left_out) {
@@ -581,4 +560,4 @@ json::object ComparisonJson(const Compared& a, const Compared& b, const std::vec
           {"simulations", json::array{one(a), one(b)}}};
 }
 
-}  // namespace berth::whatif
+}  // namespace berth::answers

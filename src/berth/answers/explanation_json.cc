@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "berth/whatif/explanation_json.h"
+#include "berth/answers/explanation_json.h"
 
 #include <algorithm>
 #include <charconv>
@@ -9,17 +9,27 @@
 #include <utility>
 #include <vector>
 
+#include "berth/answers/answer_text.h"
 #include "berth/base/time.h"
 
-namespace berth::whatif {
+namespace berth::answers {
 namespace {
 
 namespace json = codec::json;
+using whatif::Change, whatif::ChangeKind, whatif::ChangeSearch, whatif::Explanation, whatif::FunnelStep,
+    whatif::NodeScore, whatif::NodeVerdict, whatif::PodState, whatif::Refusal;
+using whatif::LiveRecord, whatif::QueueStanding;
 
-json::array Texts(const std::vector<std::string>& texts) {
-  json::array array;
-  for (const std::string& text : texts) array.emplace_back(text);
-  return array;
+std::string_view ToString(queue::Place place) {
+  switch (place) {
+    case queue::Place::kActive: return "Active";
+    case queue::Place::kBackoff: return "Backoff";
+    case queue::Place::kErrorBackoff: return "ErrorBackoff";
+    case queue::Place::kUnschedulable: return "Unschedulable";
+    case queue::Place::kGated: return "Gated";
+    case queue::Place::kInFlight: return "InFlight";
+  }
+  return "";
 }
 
 json::object NodeJson(const NodeVerdict& verdict) {
@@ -47,40 +57,38 @@ json::object NodeJson(const NodeVerdict& verdict) {
 json::object LiveJson(const LiveRecord& live) {
   json::object out{{"askedAt", FormatRfc3339Micro(live.asked_at)}, {"decisionsKept", live.decisions_max}};
   if (live.decision) {
-    const KeptDecision& kept = *live.decision;
+    const scheduler::Decision& kept = *live.decision;
     // As text: a seed has more digits than a number has in JavaScript.
     json::object& decision = out["decision"].emplace_object();
     decision = {{"time", FormatRfc3339Micro(kept.time)},
                 {"cycle", kept.cycle},
                 {"seed", std::to_string(kept.seed)},
                 {"attempt", kept.attempt},
-                {"node", kept.node},
+                {"node", kept.node_name},
                 {"total", kept.total},
                 {"nodeCount", kept.node_count},
                 {"feasibleCount", kept.feasible_count},
                 {"message", kept.message}};
     json::array& refusals = decision["refusals"].emplace_array();
-    for (const KeptDecision::Refused& refused : kept.refusals) {
-      refusals.push_back(
-          json::object{{"plugin", refused.plugin}, {"reason", refused.reason}, {"nodes", refused.nodes}});
-    }
+    for (const auto& [status, nodes] : kept.refusals)
+      refusals.push_back(json::object{{"plugin", status.plugin()}, {"reason", status.Message()}, {"nodes", nodes}});
   }
   if (live.queue) {
     json::object& queue = out["queue"].emplace_object();
     queue["place"] = ToString(live.queue->place);
     if (live.queue->backoff_until) queue["backoffUntil"] = FormatRfc3339Micro(*live.queue->backoff_until);
-    queue["refusedBy"] = Texts(live.queue->refused_by);
-    queue["wokenBy"] = Texts(live.queue->woken_by);
+    queue["refusedBy"] = NamesJson(live.queue->refused_by);
+    queue["wokenBy"] = NamesJson(live.queue->woken_by);
   }
-  out["notAsked"] = Texts(live.not_asked);
+  out["notAsked"] = NamesJson(live.not_asked);
   return out;
 }
 
 // Reads the members of an object. The first that is of another type is told in `problem`; all others are read.
-class Fields {
+class ExplanationFields {
  public:
   // `path`: of the object, with a dot behind it, or empty.
-  Fields(const json::value& value, std::string path, std::string& problem)
+  ExplanationFields(const json::value& value, std::string path, std::string& problem)
       : object_(value.if_object()), path_(std::move(path)), problem_(problem) {
     if (object_ == nullptr && !value.is_null()) Expect(path_.substr(0, path_.rfind('.')), "an object");
   }
@@ -127,7 +135,7 @@ class Fields {
     });
     return texts;
   }
-  Fields Object(std::string_view name) const {
+  ExplanationFields Object(std::string_view name) const {
     static const json::value nothing;
     const json::value* const value = Find(name);
     return {value == nullptr ? nothing : *value, path_ + std::string(name) + ".", problem_};
@@ -135,8 +143,9 @@ class Fields {
   // `read` gets the fields of each element of the array.
   template <typename Read>
   void Each(std::string_view name, Read&& read) const {
-    EachValue(name,
-              [&](const json::value& value, const std::string& path) { read(Fields(value, path + ".", problem_)); });
+    EachValue(name, [&](const json::value& value, const std::string& path) {
+      read(ExplanationFields(value, path + ".", problem_));
+    });
   }
   // One of the values whose names ToString() gives, up to `last`; Value{} and a problem when there is none such.
   template <typename Value>
@@ -171,32 +180,33 @@ class Fields {
   std::string& problem_;
 };
 
-LiveRecord ReadLive(const Fields& fields) {
+LiveRecord ReadLive(const ExplanationFields& fields) {
   LiveRecord live;
   live.asked_at = fields.At("askedAt").value_or(Time{});
   live.decisions_max = fields.Count("decisionsKept");
   live.not_asked = fields.Texts("notAsked");
   if (fields.Has("decision")) {
-    const Fields decision = fields.Object("decision");
-    KeptDecision& kept = live.decision.emplace();
+    const ExplanationFields decision = fields.Object("decision");
+    scheduler::Decision& kept = live.decision.emplace();
     kept.time = decision.At("time").value_or(Time{});
     kept.cycle = decision.Count<std::uint64_t>("cycle");
     const std::string seed = decision.Text("seed");
     std::from_chars(seed.data(), seed.data() + seed.size(), kept.seed);  // one that is none is 0
     kept.attempt = decision.Count<std::int32_t>("attempt");
-    kept.node = decision.Text("node");
+    kept.node_name = decision.Text("node");
     kept.total = decision.Count<std::int64_t>("total");
-    kept.node_count = decision.Count("nodeCount");
-    kept.feasible_count = decision.Count("feasibleCount");
+    kept.node_count = decision.Count<std::uint32_t>("nodeCount");
+    kept.feasible_count = decision.Count<std::uint32_t>("feasibleCount");
     kept.message = decision.Text("message");
-    decision.Each("refusals", [&](const Fields& each) {
-      kept.refusals.push_back({each.Text("plugin"), each.Text("reason"), each.Count("nodes")});
+    decision.Each("refusals", [&](const ExplanationFields& each) {
+      kept.refusals.emplace_back(framework::Status::Unschedulable(each.Text("reason")).WithPlugin(each.Text("plugin")),
+                                 each.Count("nodes"));
     });
   }
   if (fields.Has("queue")) {
-    const Fields queue = fields.Object("queue");
+    const ExplanationFields queue = fields.Object("queue");
     QueueStanding& standing = live.queue.emplace();
-    standing.place = queue.OneOf("place", QueuePlace::kInFlight);
+    standing.place = queue.OneOf("place", queue::Place::kInFlight);
     standing.backoff_until = queue.At("backoffUntil");
     standing.refused_by = queue.Texts("refusedBy");
     standing.woken_by = queue.Texts("wokenBy");
@@ -204,21 +214,21 @@ LiveRecord ReadLive(const Fields& fields) {
   return live;
 }
 
-NodeVerdict ReadNode(const Fields& fields) {
+NodeVerdict ReadNode(const ExplanationFields& fields) {
   NodeVerdict verdict;
   verdict.node = fields.Text("name");
-  fields.Each("refusals", [&](const Fields& each) {
+  fields.Each("refusals", [&](const ExplanationFields& each) {
     verdict.refusals.push_back({each.Text("plugin"), each.Text("reason"), each.Flag("resolvable")});
   });
   verdict.total = fields.Count<std::int64_t>("total");
-  fields.Each("scores", [&](const Fields& each) {
+  fields.Each("scores", [&](const ExplanationFields& each) {
     verdict.scores.push_back({each.Text("plugin"), each.Count<std::int64_t>("raw"),
                               each.Count<std::int64_t>("normalized"), each.Count<std::int64_t>("weight")});
   });
   return verdict;
 }
 
-Explanation ReadExplanation(const Fields& fields) {
+Explanation ReadExplanation(const ExplanationFields& fields) {
   Explanation said;
   said.pod = fields.Text("pod");
   said.state = fields.OneOf("state", PodState::kFailed);
@@ -231,25 +241,25 @@ Explanation ReadExplanation(const Fields& fields) {
   said.feasible_count = fields.Count("feasibleCount");
   said.best_count = fields.Count("bestCount");
   said.rank = fields.Count("rank");
-  fields.Each("funnel", [&](const Fields& each) {
+  fields.Each("funnel", [&](const ExplanationFields& each) {
     said.funnel.push_back({each.Text("plugin"), each.Text("reason"), each.Count("refused"), each.Count("wouldRefuse")});
   });
   if (fields.Has("changes")) {
     ChangeSearch& search = said.changes.emplace();
     search.is_complete = fields.Flag("changesComplete");
-    fields.Each("changes", [&](const Fields& each) {
+    fields.Each("changes", [&](const ExplanationFields& each) {
       search.changes.push_back({each.OneOf("kind", ChangeKind::kTogether), each.Texts("what"), each.Count("nodeCount"),
                                 each.Texts("nodes")});
     });
   }
   if (fields.Has("preemption")) {
-    const Fields answer = fields.Object("preemption");
+    const ExplanationFields answer = fields.Object("preemption");
     said.preemption = {answer.Text("node"), answer.Texts("victims"), answer.Count<std::int64_t>("pdbViolations"),
                        answer.Count("candidateCount"), answer.Text("whyNot")};
   }
   said.blocking_objects = fields.Texts("blockingObjects");
   said.woken_by = fields.Texts("wokenBy");
-  fields.Each("nodes", [&](const Fields& each) { said.nodes.push_back(ReadNode(each)); });
+  fields.Each("nodes", [&](const ExplanationFields& each) { said.nodes.push_back(ReadNode(each)); });
   said.left_out = fields.Texts("leftOut");
   if (fields.Has("live")) said.live = ReadLive(fields.Object("live"));
   return said;
@@ -269,7 +279,7 @@ json::value ExplanationJson(const Explanation& said, NodesInJson with_nodes) {
                    {"bestCount", said.best_count}};
   if (said.asked_profile) out["askedProfile"] = *said.asked_profile;
   if (said.state == PodState::kPlaced) out["rank"] = said.rank;
-  if (!said.blocking_objects.empty()) out["blockingObjects"] = Texts(said.blocking_objects);
+  if (!said.blocking_objects.empty()) out["blockingObjects"] = NamesJson(said.blocking_objects);
   json::array& funnel = out["funnel"].emplace_array();
   for (const FunnelStep& step : said.funnel) {
     funnel.push_back(json::object{{"plugin", step.plugin},
@@ -281,35 +291,35 @@ json::value ExplanationJson(const Explanation& said, NodesInJson with_nodes) {
     json::array& changes = out["changes"].emplace_array();
     for (const Change& change : said.changes->changes) {
       changes.push_back(json::object{{"kind", ToString(change.kind)},
-                                     {"what", Texts(change.what)},
+                                     {"what", NamesJson(change.what)},
                                      {"nodeCount", change.node_count},
-                                     {"nodes", Texts(change.nodes)}});
+                                     {"nodes", NamesJson(change.nodes)}});
     }
     out["changesComplete"] = said.changes->is_complete;
   }
   if (said.preemption) {
     out["preemption"] = json::object{{"node", said.preemption->node},
-                                     {"victims", Texts(said.preemption->victims)},
+                                     {"victims", NamesJson(said.preemption->victims)},
                                      {"pdbViolations", said.preemption->pdb_violations},
                                      {"candidateCount", said.preemption->candidate_count},
                                      {"whyNot", said.preemption->why_not}};
   }
-  if (said.state == PodState::kRefused) out["wokenBy"] = Texts(said.woken_by);
+  if (said.state == PodState::kRefused) out["wokenBy"] = NamesJson(said.woken_by);
   if (with_nodes == NodesInJson::kAll) {
     json::array& nodes = out["nodes"].emplace_array();
     for (const NodeVerdict& verdict : said.nodes) nodes.push_back(NodeJson(verdict));
   }
-  if (!said.left_out.empty()) out["leftOut"] = Texts(said.left_out);
+  if (!said.left_out.empty()) out["leftOut"] = NamesJson(said.left_out);
   if (said.live) out["live"] = LiveJson(*said.live);
   return out;
 }
 
 Expected<Explanation> ParseExplanation(const json::value& json) {
   std::string problem;
-  const Fields fields(json, "", problem);
+  const ExplanationFields fields(json, "", problem);
   Explanation said = ReadExplanation(fields);
   if (!problem.empty()) return InvalidError(problem);
   return said;
 }
 
-}  // namespace berth::whatif
+}  // namespace berth::answers

@@ -9,12 +9,12 @@
 #include "berth/shell/cli/table.h"
 #include "berth/whatif/drain.h"
 
-namespace berth::whatif {
+namespace berth::answers {
 
 // `is_wide` adds the owners, and the pods that stay.
-std::vector<std::string> DrainLines(const DrainPlan& plan, bool is_wide, const cli::Table::Style& style);
+std::vector<std::string> DrainLines(const whatif::DrainPlan& plan, bool is_wide, const cli::Table::Style& style);
 
 // docs/capacity.md describes the fields.
-codec::json::object DrainJson(const DrainPlan& plan);
+codec::json::object DrainJson(const whatif::DrainPlan& plan);
 
-}  // namespace berth::whatif
+}  // namespace berth::answers

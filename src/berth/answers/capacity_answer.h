@@ -9,12 +9,12 @@
 #include "berth/shell/cli/table.h"
 #include "berth/whatif/capacity.h"
 
-namespace berth::whatif {
+namespace berth::answers {
 
 // `is_wide` adds what a pod requests and how many pods each node takes.
-std::vector<std::string> CapacityLines(const Capacity& capacity, bool is_wide, const cli::Table::Style& style);
+std::vector<std::string> CapacityLines(const whatif::Capacity& capacity, bool is_wide, const cli::Table::Style& style);
 
 // docs/capacity.md describes the fields.
-codec::json::object CapacityJson(const Capacity& capacity);
+codec::json::object CapacityJson(const whatif::Capacity& capacity);
 
-}  // namespace berth::whatif
+}  // namespace berth::answers

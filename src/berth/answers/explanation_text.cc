@@ -1,54 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "berth/whatif/explanation_text.h"
+#include "berth/answers/explanation_text.h"
 
 #include <algorithm>
 #include <chrono>
-#include <iterator>
 #include <optional>
 #include <string_view>
 #include <utility>
 
+#include "berth/answers/answer_text.h"
+#include "berth/answers/page.h"
 #include "berth/base/text.h"
 #include "berth/base/time.h"
-#include "berth/shell/cli/text.h"
 
-namespace berth::whatif {
+namespace berth::answers {
 namespace {
 
 using cli::Color;
+using whatif::Change, whatif::Explanation, whatif::FunnelStep, whatif::NodeScore, whatif::NodeVerdict, whatif::PodState,
+    whatif::PreemptionAnswer, whatif::Refusal;
+using whatif::LiveRecord, whatif::QueueStanding;
 
 constexpr std::size_t kRunnersUpMax = 3;
 constexpr std::size_t kVictimsShownMax = 5;
 constexpr std::size_t kReasonWidth = 58;
 constexpr std::size_t kNodeWidth = 24;
-constexpr std::size_t kChangeWidth = 66;
+constexpr std::size_t kChangeWidth = 64;
 constexpr std::size_t kColumns = 100;
-
-// The first of them, and how many more there are.
-std::string FirstOf(const std::vector<std::string>& parts, std::string_view separator, std::size_t count_max) {
-  std::string text;
-  for (std::size_t i = 0; i < std::min(parts.size(), count_max); ++i) {
-    if (i > 0) text += separator;
-    text += parts[i];
-  }
-  if (parts.size() > count_max) text += " and " + std::to_string(parts.size() - count_max) + " more";
-  return text;
-}
-
-// Lines of at most so many columns, broken between words; one at least.
-std::vector<std::string> Broken(std::string_view text, std::size_t columns) {
-  std::vector<std::string> lines;
-  do {
-    std::size_t length = text.size();
-    if (length > columns) {
-      length = text.rfind(' ', columns);
-      if (length == std::string_view::npos || length == 0) length = std::min(text.find(' '), text.size());
-    }
-    lines.emplace_back(text.substr(0, length));
-    text.remove_prefix(std::min(length + 1, text.size()));
-  } while (!text.empty());
-  return lines;
-}
 
 // Upstream's message of a pod that was refused, without the sentence about preemption, which the answer has once.
 std::string WithoutPreemption(std::string_view message) {
@@ -58,9 +35,10 @@ std::string WithoutPreemption(std::string_view message) {
   return std::string(message.substr(0, end == std::string_view::npos ? preemption : end + 1));
 }
 
-class Writer {
+class ExplanationPage {
  public:
-  Writer(const Explanation& said, const ExplanationStyle& style) : said_(said), style_(style) {}
+  ExplanationPage(const Explanation& said, const ExplanationStyle& style)
+      : said_(said), style_(style), page_(style.table, kColumns) {}
 
   std::vector<std::string> Go() {
     Head();
@@ -69,83 +47,64 @@ class Writer {
     if (said_.state == PodState::kRefused || (said_.state == PodState::kWaits && fits_none)) Refused();
     if (style_.with_nodes) Nodes();
     LeftOut();
-    return std::move(lines_);
+    return std::move(page_).Take();
   }
 
  private:
-  void Line(std::string text) { lines_.push_back(std::move(text)); }
-  void Field(std::string_view name, std::string_view value) {
-    std::string label(name);
-    label += ':';
-    label.resize(std::max<std::size_t>(label.size() + 1, 12), ' ');
-    std::string line = cli::Paint(label, Color::kBold, style_.table.has_color);
-    for (const std::string& part : Broken(cli::Printable(value), kColumns - label.size())) {
-      Line(line + part);
-      line.assign(label.size(), ' ');
-    }
-  }
-  void Title(std::string_view text) {
-    Line("");
-    Line(cli::Paint(text, Color::kBold, style_.table.has_color));
-  }
-  void Show(const cli::Table& table) {
-    for (std::string& line : table.Lines(style_.table)) Line("  " + std::move(line));
-  }
-  bool IsCut(std::size_t count, std::size_t count_max) const { return !style_.is_wide && count > count_max; }
-
   std::string Counts() const {
     return std::to_string(said_.feasible_count) + " of " + std::to_string(said_.node_count) + " nodes";
   }
 
   void Head() {
-    Field("Pod", said_.pod);
+    page_.Field("Pod", said_.pod);
     std::string scheduler = said_.scheduler_name;
     if (said_.asked_profile && said_.state != PodState::kWaits)
       scheduler += " (no profile of this configuration; answered by that of " + *said_.asked_profile + ")";
-    Field("Scheduler", scheduler);
+    page_.Field("Scheduler", scheduler);
     if (said_.live) Live(*said_.live);
     switch (said_.state) {
-      case PodState::kPlaced: Field("Placed", said_.node); break;
-      case PodState::kFits: Field("Fits", Counts() + "; it would go to " + said_.node); break;
-      case PodState::kRefused: Field("Refused", said_.message); break;
-      case PodState::kGated: Field("Gated", said_.message); break;
-      case PodState::kDeleted: Field("Deleted", said_.message); break;
+      case PodState::kPlaced: page_.Field("Placed", said_.node); break;
+      case PodState::kFits: page_.Field("Fits", Counts() + "; it would go to " + said_.node); break;
+      case PodState::kRefused: page_.Field("Refused", said_.message); break;
+      case PodState::kGated: page_.Field("Gated", said_.message); break;
+      case PodState::kDeleted: page_.Field("Deleted", said_.message); break;
       case PodState::kWaits: Waits(); break;
-      case PodState::kEnded: Field("Ended", said_.message); break;
-      case PodState::kFailed: Field("Failed", said_.message); break;
+      case PodState::kEnded: page_.Field("Ended", said_.message); break;
+      case PodState::kFailed: page_.Field("Failed", said_.message); break;
     }
     const bool has_said_it = said_.told == said_.message;
     if (!said_.told.empty() && !has_said_it)
-      Field("Condition", said_.state == PodState::kRefused ? WithoutPreemption(said_.told) : said_.told);
-    if (said_.state == PodState::kPlaced) Field("Today", Today());
+      page_.Field("Condition", said_.state == PodState::kRefused ? WithoutPreemption(said_.told) : said_.told);
+    if (said_.state == PodState::kPlaced) page_.Field("Today", Today());
   }
 
   void Waits() {
-    Field("Waits", said_.message);
+    page_.Field("Waits", said_.message);
     if (said_.asked_profile && !said_.node.empty())
-      Field("Room", "it would fit " + Counts() + " if " + *said_.asked_profile + " had it, and go to " + said_.node);
+      page_.Field("Room",
+                  "it would fit " + Counts() + " if " + *said_.asked_profile + " had it, and go to " + said_.node);
     if (said_.asked_profile && said_.node.empty())
-      Field("Room", "no node would take it if " + *said_.asked_profile + " had it, either");
+      page_.Field("Room", "no node would take it if " + *said_.asked_profile + " had it, either");
   }
 
   void Live(const LiveRecord& live) {
-    Field("Decided", live.decision ? Decided(*live.decision, live.asked_at) : NotDecided(live));
-    if (live.queue) Field("Queue", Queue(*live.queue));
-    Field("Now", "all that follows was found anew at " + FormatRfc3339(live.asked_at));
+    page_.Field("Decided", live.decision ? Decided(*live.decision, live.asked_at) : NotDecided(live));
+    if (live.queue) page_.Field("Queue", Queue(*live.queue));
+    page_.Field("Now", "all that follows was found anew at " + FormatRfc3339(live.asked_at));
   }
 
-  static std::string Decided(const KeptDecision& kept, Time asked_at) {
+  static std::string Decided(const scheduler::Decision& kept, Time asked_at) {
     std::string text = FormatGoDuration(std::chrono::floor<std::chrono::seconds>(asked_at - kept.time)) +
                        " ago, attempt " + std::to_string(kept.attempt) + ", seed " + std::to_string(kept.seed) + ": ";
-    if (kept.node.empty()) return text + WithoutPreemption(kept.message);
-    text += kept.node + ", ";
+    if (kept.node_name.empty()) return text + WithoutPreemption(kept.message);
+    text += kept.node_name + ", ";
     if (kept.feasible_count == 1) return text + "the only feasible node of " + std::to_string(kept.node_count);
     return text + "one of the best of " + std::to_string(kept.feasible_count) + " feasible nodes of " +
            std::to_string(kept.node_count) + ", score " + std::to_string(kept.total);
   }
 
   static std::string NotDecided(const LiveRecord& live) {
-    if (live.queue && live.queue->place == QueuePlace::kActive && live.queue->refused_by.empty())
+    if (live.queue && live.queue->place == queue::Place::kActive && live.queue->refused_by.empty())
       return "not yet: it waits for its turn";
     return "not kept: the scheduler keeps its newest " + std::to_string(live.decisions_max) + " decisions";
   }
@@ -153,16 +112,16 @@ class Writer {
   static std::string Queue(const QueueStanding& standing) {
     std::string text;
     switch (standing.place) {
-      case QueuePlace::kActive: text = "active: it waits for its turn"; break;
-      case QueuePlace::kBackoff:
-      case QueuePlace::kErrorBackoff:
+      case queue::Place::kActive: text = "active: it waits for its turn"; break;
+      case queue::Place::kBackoff:
+      case queue::Place::kErrorBackoff:
         text = "backing off until " + FormatRfc3339(standing.backoff_until.value_or(Time{})) +
                ", or until no other pod is ready";
-        if (standing.place == QueuePlace::kErrorBackoff) text = text.substr(0, text.find(',')) + ", after an error";
+        if (standing.place == queue::Place::kErrorBackoff) text = text.substr(0, text.find(',')) + ", after an error";
         break;
-      case QueuePlace::kUnschedulable: text = "unschedulable: it waits for an event"; break;
-      case QueuePlace::kGated: text = "gated"; break;
-      case QueuePlace::kInFlight: text = "in flight: it is being decided or bound"; break;
+      case queue::Place::kUnschedulable: text = "unschedulable: it waits for an event"; break;
+      case queue::Place::kGated: text = "gated"; break;
+      case queue::Place::kInFlight: text = "in flight: it is being decided or bound"; break;
     }
     if (!standing.refused_by.empty()) text += "; refused by " + Joined(standing.refused_by, " ");
     if (!standing.woken_by.empty()) text += "; wakes at " + Joined(standing.woken_by, " ");
@@ -200,7 +159,7 @@ class Writer {
       if (verdict.node != said_.node) shown.push_back(&verdict);
     }
     if (shown.size() < 2) return;
-    Title(style_.is_wide ? "Scores: raw / normalised / weighted" : "Scores");
+    page_.Title(style_.is_wide ? "Scores: raw / normalised / weighted" : "Scores");
     std::vector<cli::Column> columns = {{"PLUGIN"}, {"WEIGHT", true}};
     for (const NodeVerdict* verdict : shown) columns.push_back({verdict->node, true, kNodeWidth});
     cli::Table table(std::move(columns));
@@ -218,45 +177,46 @@ class Writer {
     std::vector<cli::Cell> totals = {{"total", Color::kBold}, ""};
     for (const NodeVerdict* verdict : shown) totals.emplace_back(std::to_string(verdict->total), Color::kBold);
     table.AddRow(std::move(totals));
-    Show(table);
+    page_.Rows(table, 2);
   }
 
   void Refused() {
     if (!said_.funnel.empty()) {
-      Title("Why, node by node (OF: all that it would refuse)");
+      page_.Title("Why, node by node (OF: all that it would refuse)");
       cli::Table table({{"NODES", true}, {"OF", true}, {"PLUGIN"}, {"REASON"}});
       for (const FunnelStep& step : said_.funnel) {
         std::vector<cli::Cell> cells = {std::to_string(step.refused), std::to_string(step.would_refuse), step.plugin};
-        for (std::string& part : Broken(step.reason, kReasonWidth)) {
+        for (std::string& part : WrapWords(step.reason, kReasonWidth, kReasonWidth)) {
           cells.resize(3, "");
           cells.emplace_back(std::move(part));
           table.AddRow(std::exchange(cells, {"", "", ""}));
         }
       }
-      Show(table);
+      page_.Rows(table, 2);
     }
     BlockingObjects();
     Changes();
     Preemption();
     if (!said_.woken_by.empty()) {
-      Title("Tried again after one of these events, and every five minutes");
-      Wrapped(Joined(said_.woken_by, " "));
+      page_.Title("Tried again after one of these events, and every five minutes");
+      Sentence(Joined(said_.woken_by, " "));
     }
   }
 
   void Changes() {
     if (!said_.changes) return;
     if (said_.changes->changes.empty()) {
-      Title("No single change that was tried lets it fit");
-      if (!said_.changes->is_complete) Line("  There may be one: the search is bounded.");
+      page_.Title("No single change that was tried lets it fit");
+      if (!said_.changes->is_complete) page_.Line("  There may be one: the search is bounded.");
       return;
     }
-    Title("It would fit after any of these changes, each the smallest of its kind");
+    page_.Title("It would fit after any of these changes, each the smallest of its kind");
     cli::Table table({{"CHANGE"}, {"NODES", true}, {"SUCH AS"}});
     for (const Change& change : said_.changes->changes) {
       bool is_first = true;
       for (std::size_t i = 0; i < change.what.size(); ++i) {
-        for (const std::string& part : Broken(i == 0 ? change.what[i] : "and " + change.what[i], kChangeWidth - 2)) {
+        for (const std::string& part :
+             WrapWords(i == 0 ? change.what[i] : "and " + change.what[i], kChangeWidth, kChangeWidth)) {
           if (std::exchange(is_first, false)) {
             table.AddRow({part, std::to_string(change.node_count), SuchAs(change)});
           } else {
@@ -265,8 +225,8 @@ class Writer {
         }
       }
     }
-    Show(table);
-    if (!said_.changes->is_complete) Line("  There may be others: the search is bounded.");
+    page_.Rows(table, 2);
+    if (!said_.changes->is_complete) page_.Line("  There may be others: the search is bounded.");
   }
 
   // One of the nodes; some of the others are known by name alone.
@@ -281,38 +241,37 @@ class Writer {
     const PreemptionAnswer& answer = *said_.preemption;
     // The message has it.
     if (answer.node.empty() && said_.message.find(answer.why_not) != std::string::npos) return;
-    Title("Preemption");
+    page_.Title("Preemption");
     if (answer.node.empty()) {
-      Wrapped(cli::Printable(answer.why_not));
+      Sentence(answer.why_not);
       return;
     }
     std::string text = "would take place on " + answer.node + " (" + std::to_string(answer.candidate_count) +
                        (answer.candidate_count == 1 ? " candidate)" : " candidates)") + " and evict " +
-                       FirstOf(answer.victims, ", ", style_.is_wide ? answer.victims.size() : kVictimsShownMax);
+                       NamesText(answer.victims, style_.is_wide ? answer.victims.size() : kVictimsShownMax);
     if (answer.pdb_violations > 0) text += ", against " + std::to_string(answer.pdb_violations) + " disruption budgets";
-    Wrapped(cli::Printable(text));
+    Sentence(text);
   }
 
   void BlockingObjects() {
     if (said_.blocking_objects.empty()) return;
-    Title("Claims in the way");
-    for (const std::string& sentence : said_.blocking_objects) Wrapped(cli::Printable(sentence));
+    page_.Title("Claims in the way");
+    for (const std::string& sentence : said_.blocking_objects) Sentence(sentence);
   }
 
   void LeftOut() {
     std::vector<std::string> lines = said_.left_out;
     if (said_.live) lines.insert(lines.end(), said_.live->not_asked.begin(), said_.live->not_asked.end());
     if (lines.empty()) return;
-    Title("Not complete");
-    for (const std::string& line : lines) Wrapped(cli::Printable(line));
+    page_.Title("Not complete");
+    for (const std::string& line : lines) Sentence(line);
   }
 
-  void Wrapped(std::string_view text) {
-    for (const std::string& line : Broken(text, kColumns - 2)) Line("  " + line);
-  }
+  // A sentence below a title.
+  void Sentence(std::string_view text) { page_.Text(text, 2, 0); }
 
   void Nodes() {
-    Title("Nodes, the best and the nearest first");
+    page_.Title("Nodes, the best and the nearest first");
     cli::Table table({{"NODE", false, kNodeWidth}, {"TOTAL", true}, {"REFUSED BY", false, kReasonWidth}});
     for (const NodeVerdict& verdict : said_.nodes) {
       if (verdict.refusals.empty())
@@ -323,18 +282,18 @@ class Writer {
         table.AddRow({i == 0 ? verdict.node : std::string(), "", refusal.plugin + ": " + refusal.reason});
       }
     }
-    Show(table);
+    page_.Rows(table, 2);
   }
 
   const Explanation& said_;
   const ExplanationStyle& style_;
-  std::vector<std::string> lines_;
+  Page page_;
 };
 
 }  // namespace
 
 std::vector<std::string> ExplanationLines(const Explanation& explanation, const ExplanationStyle& style) {
-  return Writer(explanation, style).Go();
+  return ExplanationPage(explanation, style).Go();
 }
 
-}  // namespace berth::whatif
+}  // namespace berth::answers

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "berth/whatif/headroom_answer.h"
+#include "berth/answers/headroom_answer.h"
 
 #include <cstddef>
 #include <utility>
 
-#include "berth/shell/cli/text.h"
-#include "berth/whatif/answer_text.h"
+#include "berth/answers/answer_text.h"
+#include "berth/answers/page.h"
 
-namespace berth::whatif {
+namespace berth::answers {
 namespace {
+
+using whatif::Headroom, whatif::WorkloadHeadroom;
 
 constexpr std::size_t kNodesShown = 3;
 
@@ -55,11 +57,9 @@ std::vector<std::string> HeadroomLines(const Headroom& headroom, bool is_wide, c
     }
     table.AddRow(std::move(cells));
   }
-  std::vector<std::string> lines;
-  if (table.row_count() > 0) {
-    AddTable(lines, table, style);
-    lines.emplace_back();
-  }
+  Page page(style);
+  if (table.row_count() > 0) page.Rows(table);
+  page.Gap();
   std::string summary = Counted(headroom.workloads.size(), "workload", "workloads");
   for (std::size_t losses = 0; losses < counts.size(); ++losses) {
     if (counts[losses] == 0) continue;
@@ -70,9 +70,9 @@ std::vector<std::string> HeadroomLines(const Headroom& headroom, bool is_wide, c
                 : losses == 1 ? "one node loss"
                               : std::to_string(losses) + " node losses");
   }
-  AddWrapped(lines, summary + ".", TextColumns(style));
-  if (headroom.is_interrupted) lines.emplace_back("Interrupted: the true numbers may be higher.");
-  return lines;
+  page.Text(summary + ".");
+  if (headroom.is_interrupted) page.Line("Interrupted: the true numbers may be higher.");
+  return std::move(page).Take();
 }
 
 codec::json::object HeadroomJson(const Headroom& headroom) {
@@ -103,4 +103,4 @@ codec::json::object HeadroomJson(const Headroom& headroom) {
           {"workloads", std::move(workloads)}};
 }
 
-}  // namespace berth::whatif
+}  // namespace berth::answers

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "berth/whatif/capacity_answer.h"
+#include "berth/answers/capacity_answer.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <map>
 #include <utility>
 
-#include "berth/whatif/answer_text.h"
+#include "berth/answers/answer_text.h"
+#include "berth/answers/page.h"
 
-namespace berth::whatif {
+namespace berth::answers {
 namespace {
+
+using whatif::Capacity, whatif::ShapeCapacity;
 
 bool IsAtLimit(const Capacity& capacity, const ShapeCapacity& shape) {
   return !shape.refusal && !shape.daemon_nodes && shape.fits == capacity.options.pods_max;
@@ -38,7 +41,7 @@ std::string StoppedBy(const Capacity& capacity, const ShapeCapacity& shape) {
   return stopped == nullptr ? "" : stopped->name + " fits no more";
 }
 
-void AddNodes(std::vector<std::string>& lines, const Capacity& capacity, const cli::Table::Style& style) {
+void AddNodes(const Capacity& capacity, Page& page) {
   std::map<std::string, std::vector<std::size_t>> by_node;
   for (std::size_t i = 0; i < capacity.shapes.size(); ++i) {
     for (const auto& [node, count] : capacity.shapes[i].nodes) {
@@ -56,8 +59,8 @@ void AddNodes(std::vector<std::string>& lines, const Capacity& capacity, const c
     for (const std::size_t count : counts) cells.emplace_back(std::to_string(count));
     table.AddRow(std::move(cells));
   }
-  lines.emplace_back();
-  AddTable(lines, table, style);
+  page.Gap();
+  page.Rows(table);
 }
 
 }  // namespace
@@ -77,13 +80,12 @@ std::vector<std::string> CapacityLines(const Capacity& capacity, bool is_wide, c
     if (is_wide) cells.insert(cells.begin() + 1, AmountsText(shape.requests));
     table.AddRow(std::move(cells));
   }
-  std::vector<std::string> lines;
-  AddTable(lines, table, style);
-  const std::size_t width = TextColumns(style);
+  Page page(style);
+  page.Rows(table);
   bool has_gap = false;
   const auto add = [&](const std::string& text) {
-    if (!std::exchange(has_gap, true)) lines.emplace_back();
-    AddWrapped(lines, text, width);
+    if (!std::exchange(has_gap, true)) page.Gap();
+    page.Text(text);
   };
   for (const ShapeCapacity& shape : capacity.shapes) {
     if (!shape.refusal) continue;
@@ -97,8 +99,8 @@ std::vector<std::string> CapacityLines(const Capacity& capacity, bool is_wide, c
     add(Counted(capacity.pending_count, "pod of the cluster is", "pods of the cluster are") +
         " pending and took no room in this.");
   }
-  if (is_wide) AddNodes(lines, capacity, style);
-  return lines;
+  if (is_wide) AddNodes(capacity, page);
+  return std::move(page).Take();
 }
 
 codec::json::object CapacityJson(const Capacity& capacity) {
@@ -127,4 +129,4 @@ codec::json::object CapacityJson(const Capacity& capacity) {
           {"shapes", std::move(shapes)}};
 }
 
-}  // namespace berth::whatif
+}  // namespace berth::answers

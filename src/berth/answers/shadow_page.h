@@ -6,8 +6,8 @@
 
 #include "berth/shadow/shadow_report.h"
 
-namespace berth::shadow {
+namespace berth::answers {
 
-std::string ShadowPage(const ShadowReport& report);
+std::string ShadowPage(const shadow::ShadowReport& report);
 
-}  // namespace berth::shadow
+}  // namespace berth::answers

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "berth/rebalance/plan_answer.h"
+#include "berth/answers/plan_answer.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,13 +7,13 @@
 #include <string_view>
 #include <utility>
 
-#include "berth/shell/cli/text.h"
-#include "berth/whatif/answer_text.h"
+#include "berth/answers/answer_text.h"
+#include "berth/answers/page.h"
 
-namespace berth::rebalance {
+namespace berth::answers {
 namespace {
 
-using whatif::Counted;
+using rebalance::PlannedMove, rebalance::RebalancePlan, rebalance::StayingPod, rebalance::ViolationChange;
 
 // What gets better (or worse): the words, or the strategies' numbers.
 std::string ChangesText(const PlannedMove& move, bool is_better) {
@@ -64,7 +64,7 @@ codec::json::object MoveJson(const PlannedMove& move) {
     changes.push_back(
         codec::json::object{{"strategy", NameOf(*change.strategy)}, {"change", change.change}, {"text", change.text}});
   }
-  codec::json::object object = whatif::KeyJson(move.key);
+  codec::json::object object = KeyJson(move.key);
   object["uid"] = move.uid;
   object["owner"] = move.owner;
   object["from"] = move.from;
@@ -92,7 +92,7 @@ std::string GainText(const PlannedMove& move) {
 }
 
 std::vector<std::string> PlanLines(const RebalancePlan& plan, bool is_wide, const cli::Table::Style& style) {
-  std::vector<std::string> lines;
+  Page page(style);
   if (!plan.moves.empty()) {
     std::vector<cli::Column> columns = {{"POD"}, {"FROM"}, {"TO"}, {"WHY"}, {"GAIN"}};
     if (is_wide) columns = {{"POD"}, {"OWNER"}, {"FROM"}, {"TO"}, {"STRATEGY"}, {"WHY"}, {"GAIN"}, {"COST"}, {"CHAIN"}};
@@ -107,19 +107,18 @@ std::vector<std::string> PlanLines(const RebalancePlan& plan, bool is_wide, cons
         table.AddRow({move.key, move.from, to, move.strategy, GainText(move)});
       }
     }
-    whatif::AddTable(lines, table, style);
-    lines.emplace_back();
+    page.Rows(table);
+    page.Gap();
   }
-  const std::size_t width = whatif::TextColumns(style);
-  whatif::AddWrapped(lines, Summary(plan), width);
+  page.Text(Summary(plan));
   const std::size_t told = is_wide ? plan.staying.size() : std::min(plan.staying.size(), kStayingToldMax);
   for (std::size_t i = 0; i < told; ++i) {
     const StayingPod& pod = plan.staying[i];
-    whatif::AddWrapped(lines, pod.key + " stays on " + pod.node + " (" + pod.strategy + "): " + pod.why, width, 2);
+    page.Text(pod.key + " stays on " + pod.node + " (" + pod.strategy + "): " + pod.why, 2);
   }
   if (told < plan.staying.size())
-    lines.push_back("  and " + std::to_string(plan.staying.size() - told) + " more (-o wide tells all)");
-  return lines;
+    page.Line("  and " + std::to_string(plan.staying.size() - told) + " more (-o wide tells all)");
+  return std::move(page).Take();
 }
 
 codec::json::object PlanJson(const RebalancePlan& plan) {
@@ -127,7 +126,7 @@ codec::json::object PlanJson(const RebalancePlan& plan) {
   for (const PlannedMove& move : plan.moves) moves.push_back(MoveJson(move));
   codec::json::array staying;
   for (const StayingPod& pod : plan.staying) {
-    codec::json::object object = whatif::KeyJson(pod.key);
+    codec::json::object object = KeyJson(pod.key);
     object["node"] = pod.node;
     object["profile"] = pod.profile;
     object["strategy"] = pod.strategy;
@@ -135,11 +134,14 @@ codec::json::object PlanJson(const RebalancePlan& plan) {
     object["why"] = pod.why;
     staying.push_back(std::move(object));
   }
-  codec::json::array emptied;
-  for (const std::string& node : plan.emptied) emptied.push_back(codec::json::value(node));
-  return {{"kind", "RebalancePlan"},       {"pods", plan.looked_at},          {"pending", plan.pending},
-          {"complete", plan.is_complete},  {"moves", std::move(moves)},       {"staying", std::move(staying)},
-          {"emptied", std::move(emptied)}, {"chainsCut", plan.are_chains_cut}};
+  return {{"kind", "RebalancePlan"},
+          {"pods", plan.looked_at},
+          {"pending", plan.pending},
+          {"complete", plan.is_complete},
+          {"moves", std::move(moves)},
+          {"staying", std::move(staying)},
+          {"emptied", NamesJson(plan.emptied)},
+          {"chainsCut", plan.are_chains_cut}};
 }
 
-}  // namespace berth::rebalance
+}  // namespace berth::answers

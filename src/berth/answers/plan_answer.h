@@ -10,18 +10,18 @@
 #include "berth/rebalance/plan.h"
 #include "berth/shell/cli/table.h"
 
-namespace berth::rebalance {
+namespace berth::answers {
 
 // What gets better: "node-1 3 to 2, node-2 0 to 1", "1 violation fewer".
-std::string GainText(const PlannedMove& move);
+std::string GainText(const rebalance::PlannedMove& move);
 
 // Pods that stay, told in a table that is not the wide one.
 inline constexpr std::size_t kStayingToldMax = 20;
 
 // `is_wide` adds owners, reasons and what gets worse, and tells all pods that stay.
-std::vector<std::string> PlanLines(const RebalancePlan& plan, bool is_wide, const cli::Table::Style& style);
+std::vector<std::string> PlanLines(const rebalance::RebalancePlan& plan, bool is_wide, const cli::Table::Style& style);
 
 // docs/rebalance.md describes the fields.
-codec::json::object PlanJson(const RebalancePlan& plan);
+codec::json::object PlanJson(const rebalance::RebalancePlan& plan);
 
-}  // namespace berth::rebalance
+}  // namespace berth::answers
