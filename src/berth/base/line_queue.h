@@ -29,7 +29,7 @@ class LineQueue final {
     // Writes the text to the stream with this file descriptor, however long that takes. Called by Run().
     std::function<void(int stream, std::string_view text)> write;
     // Pushes a line that says how many were dropped. Called by Run(), when at most half of the room is taken.
-    std::function<void(std::uint64_t dropped)> tell_dropped;
+    std::function<void(std::uint64_t dropped)> log_dropped;
     // How long lines are gathered after others were written, so that a busy process does not wake the thread for each.
     // A quiet one's line is written at once.
     std::chrono::milliseconds gathering{0};
