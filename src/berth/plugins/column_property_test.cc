@@ -9,6 +9,8 @@
 
 #include "berth/base/random.h"
 #include "berth/core/cache/column_node_table.h"
+#include "berth/core/config/args.h"
+#include "berth/framework/fast_path.h"
 #include "berth/plugins/names.h"
 #include "berth/plugins/node_affinity/node_affinity.h"
 #include "berth/plugins/node_resources_balanced_allocation/node_resources_balanced_allocation.h"
