@@ -36,8 +36,6 @@ berth_third_party(net Boost::headers OpenSSL::SSL OpenSSL::Crypto Threads::Threa
 berth_third_party(http2 ${NGHTTP2_LIBRARY})
 berth_third_party(zstd ${ZSTD_LIBRARY})
 berth_third_party(sqlite ${SQLITE_LIBRARY})
-berth_third_party(cli CLI11::CLI11)
-find_package(CLI11 REQUIRED)
 
 if(BERTH_TESTS)
   find_package(GTest REQUIRED)

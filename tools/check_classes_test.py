@@ -102,6 +102,14 @@ class Rules(unittest.TestCase):
         body = "".join(f"int a{i};\n" for i in range(26))
         self.assertEqual(findings_of({"src/x.h": "struct X {\n" + body + "};\n"}), ["src/x.h:1"])
 
+    def test_a_class_in_a_source_is_short(self) -> None:
+        for lines, where, is_good in [(300, "x.cc", True), (301, "x.cc", False), (301, "x.h", True), (301, "x_test.cc", True)]:
+            with self.subTest(where=where, lines=lines):
+                path = "src/berth/base/" + where
+                text = "namespace {\nclass X {\n" + "// a line\n" * lines + "};\nstruct Y {};\n}\n"
+                self.assertEqual(findings_of({path: text, "src/berth/base/x.h": text if where == "x.h" else ""}),
+                                 [] if is_good else [path + ":2"])
+
     def test_a_class_is_written_in_one_source(self) -> None:
         header = "namespace n { class X { public: void A(); void B(); struct In; }; }\n"
         method = "namespace n { void X::%s() {} }\n"

@@ -52,18 +52,20 @@ MAY_INCLUDE = {
     "recording": CORE + ["config", "scheduler"],
     "runner": CORE + ["config", "instruments", "plugins", "runtime", "scheduler", "net", "client", "outside", "plugin_files",
                       "recording"],
-    "prices": ["base", "codec", "api", "plugins", "client", "cli"],
+    "prices": ["base", "codec", "api", "plugins", "client"],
     # Questions about a cluster: the core on a state that the client reads.
-    "whatif": CORE + ["config", "cache", "instruments", "queue", "plugins", "runtime", "scheduler", "net", "client", "cli",
+    "whatif": CORE + ["config", "cache", "instruments", "queue", "plugins", "runtime", "scheduler", "net", "client",
                       "objects", "controllers"],
     # Another scheduler's decisions beside the core's.
-    "shadow": CORE + ["config", "cache", "plugins", "runtime", "scheduler", "cli", "whatif"],
+    "shadow": CORE + ["config", "cache", "plugins", "runtime", "scheduler", "whatif"],
     # Which pods should move, and where to, proved on the core that whatif has.
-    "rebalance": CORE + ["config", "plugins", "runtime", "scheduler", "cli", "net", "whatif"],
+    "rebalance": CORE + ["config", "plugins", "runtime", "scheduler", "net", "whatif"],
+    # What they answer, as text, JSON and HTML.
+    "answers": ["base", "codec", "api", "framework", "plugins", "prices", "whatif", "shadow", "rebalance", "cli"],
     # Objections, compared with what the real descheduler evicts.
     "deschedule_check": ["base", "codec", "api", "rebalance", "whatif"],
     # A recorded run, repeated; and the same history under another configuration.
-    "replay": CORE + ["config", "cache", "plugins", "runtime", "scheduler", "recording", "cli", "whatif"],
+    "replay": CORE + ["config", "cache", "plugins", "runtime", "scheduler", "recording", "whatif"],
     # Explanations of golden cases, compared with the answers of the real kube-scheduler.
     "explain_check": CORE + ["config", "plugins", "runtime", "scheduler", "conformance", "whatif"],
     "wake_ups": CORE + ["config", "plugins", "runtime", "scheduler", "whatif"],

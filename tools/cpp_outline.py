@@ -30,6 +30,7 @@ class Class:
     path: str
     line: int
     keyword: str
+    body_lines: int = 0  # between its braces
     data_members: list[str] = field(default_factory=list)
     hidden_data_members: list[str] = field(default_factory=list)  # the private and protected ones
     private_methods: list[str] = field(default_factory=list)  # the protected ones too; no constructors
@@ -194,6 +195,8 @@ class _Reader:
             if body is not None:
                 name, brace = body
                 inner = Class("::".join(filter(None, [scope, name])), self.path, self.tokens[start][1], token)
+                if brace in self.closing:
+                    inner.body_lines = max(self.tokens[self.closing[brace]][1] - self.tokens[brace][1] - 1, 0)
                 self.outline.classes.append(inner)
                 self.read_class_body(brace + 1, self.closing.get(brace, end), inner)
                 return self.read_members(self.after_bracket(brace), end, owner, access, is_static)

@@ -5,9 +5,9 @@
 #include <string>
 #include <utility>
 
+#include "berth/answers/explanation_json.h"
 #include "berth/codec/json.h"
 #include "berth/proof/explain_check/case_explanation.h"
-#include "berth/whatif/explanation_json.h"
 
 namespace {
 
@@ -32,7 +32,7 @@ json::object Explained(const std::string& file) {
   json::array& differences = line["differences"].emplace_array();
   for (const std::string& difference : berth::conformance::Differences(*test, test->expected.front(), *said))
     differences.emplace_back(difference);
-  line["explanation"] = berth::whatif::ExplanationJson(*said);
+  line["explanation"] = berth::answers::ExplanationJson(*said);
   return line;
 }
 

@@ -146,7 +146,7 @@ class Log(BerthTest):
             (["--config=/nonexistent"], r'^E' + HEADER[len("[IWEF]"):] + r'"command failed" err=".*/nonexistent.*"\n$'),
             (["--feature-gates=Nope=true"], r'^E' + HEADER[len("[IWEF]"):] + r'"command failed" err=".*Nope.*"\n$'),
             (["--config=/nonexistent", "--logging-format=json"],
-             r'^\{"ts":[\d.]+,"logger":"app","caller":"app/[a-z_]+\.cc:\d+","msg":"command failed","err":".*/nonexistent.*"\}\n$'),
+             r'^\{"ts":[\d.]+,"logger":"app","caller":"[a-z]+/[a-z_]+\.cc:\d+","msg":"command failed","err":".*/nonexistent.*"\}\n$'),
         ]
         for arguments, wanted in cases:
             with self.subTest(arguments=arguments):

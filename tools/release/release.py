@@ -48,7 +48,6 @@ SHELLS = {"bash": ("berth.bash", "usr/share/bash-completion/completions/berth"),
 LICENCES = {
     "abseil": "Apache-2.0",
     "boost1.81": "BSL-1.0",
-    "cli11": "BSD-3-Clause",
     "fmtlib": "MIT",
     "gcc-12": "GPL-3.0-or-later WITH GCC-exception-3.1",
     "glibc": "LGPL-2.1-or-later",

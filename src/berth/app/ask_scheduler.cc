@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "berth/answers/explanation_json.h"
 #include "berth/app/process.h"
 #include "berth/app/question_flags.h"
 #include "berth/base/log.h"
@@ -16,7 +17,6 @@
 #include "berth/shell/client/rest_client.h"
 #include "berth/shell/net/io_context.h"
 #include "berth/shell/net/url.h"
-#include "berth/whatif/explanation_json.h"
 
 namespace berth::app {
 namespace {
@@ -65,7 +65,7 @@ std::string_view HintFor(const Error& error) {
 
 Expected<whatif::Explanation> Read(const std::string& body) {
   BERTH_ASSIGN_OR_RETURN(const codec::json::value json, codec::ParseJson(body, {.bytes_max = kAnswerBytesMax}));
-  return whatif::ParseExplanation(json);
+  return answers::ParseExplanation(json);
 }
 
 }  // namespace

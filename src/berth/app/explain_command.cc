@@ -7,20 +7,39 @@
 
 #include <unistd.h>
 
+#include "berth/answers/explanation_json.h"
+#include "berth/answers/explanation_text.h"
+#include "berth/answers/group_answer.h"
+#include "berth/app/commands.h"
+#include "berth/app/common_flags.h"
 #include "berth/app/explain_many.h"
+#include "berth/app/question_cluster.h"
+#include "berth/app/question_configuration.h"
 #include "berth/app/question_output.h"
+#include "berth/base/text.h"
+#include "berth/shell/cli/command.h"
 #include "berth/shell/cli/exit_codes.h"
+#include "berth/shell/cli/flag_set.h"
+#include "berth/shell/net/url.h"
+#include "berth/shell/plugin_files/plugin_files.h"
 #include "berth/whatif/explanation.h"
-#include "berth/whatif/explanation_json.h"
-#include "berth/whatif/explanation_text.h"
+#include "berth/whatif/group_explanation.h"
+#include "berth/whatif/offline_cluster.h"
+#include "berth/whatif/pod_group_warnings.h"
 
 namespace berth::app {
 namespace {
 
+std::string CheckSchedulerUrl(const std::string& text) {
+  const auto url = net::ParseUrl(text);
+  const bool is_port = url.ok() && url->scheme == "https" && url->path.empty();
+  return is_port ? "" : Quoted(text) + " should be https://HOST:PORT, the address of berth's secure port";
+}
+
 void Print(const whatif::Explanation& said, const ExplainOptions& options) {
   cli::FileTerminal terminal(STDOUT_FILENO);
   if (IsDocument(options.question.output))
-    return PrintDocument(terminal, options.question.output, whatif::ExplanationJson(said));
+    return PrintDocument(terminal, options.question.output, answers::ExplanationJson(said));
   for (const std::string& line : ExplanationText(said, options)) terminal.Write(line + "\n");
 }
 
@@ -42,11 +61,11 @@ int ExitOf(whatif::PodState state) {
 
 std::vector<std::string> ExplanationText(const whatif::Explanation& said, const ExplainOptions& options) {
   const cli::FileTerminal terminal(STDOUT_FILENO);
-  whatif::ExplanationStyle style;
+  answers::ExplanationStyle style;
   style.is_wide = options.question.output == QuestionOutput::kWide;
   style.with_nodes = options.with_nodes;
   style.table = {terminal.HasColor(), style.is_wide || !terminal.IsTty() ? 0 : terminal.Size().columns - 2};
-  return whatif::ExplanationLines(said, style);
+  return answers::ExplanationLines(said, style);
 }
 
 Expected<whatif::Explanation> ExplainLoaded(const ExplainOptions& options, QuestionCluster& loaded,
@@ -62,6 +81,45 @@ Expected<whatif::Explanation> ExplainLoaded(const ExplainOptions& options, Quest
   }
   auto ended = whatif::ExplainPod(*loaded.cluster, *loaded.with_ended, namespace_name, name);
   return ended.ok() ? std::move(ended) : std::move(said);
+}
+
+namespace {
+
+Error NoPodGroups(int release_minor) {
+  return InvalidError("pods are scheduled one by one here: pod groups need " + whatif::PodGroupFlags(release_minor) +
+                      ", or the plugin PodGroupAnnotations in --config");
+}
+
+int RunExplainGroup(const ExplainGroupOptions& options, config::KnownPlugins plugins) {
+  const QuestionOptions& question = options.question;
+  std::string name = options.group;
+  const auto namespace_name = NamespaceIn(question, name);
+  if (!namespace_name.ok()) return cli::FailWith(namespace_name.error(), cli::kExitUsage);
+  // What is wrong with the question is said before any cluster is read.
+  const auto checked = LoadQuestionConfiguration("--config", question.config, plugins, {}, question.release);
+  if (!checked.ok()) return cli::FailWith(checked.error(), cli::kExitUsage);
+  if (!MayHavePodGroups(question.release)) {
+    // A plugin may name groups where the API has none.
+    const auto core = whatif::OfflineCluster::Make({.configuration = checked->configuration,
+                                                    .plugins = plugins,
+                                                    .read_file = plugin_files::PluginFiles(question.config)});
+    if (!core.ok()) return cli::FailWith(core.error(), cli::kExitUsage);
+    const int minor = question.release.version.minor.value_or(checked->configuration.release.minor);
+    if ((*core)->pod_groups() == nullptr) return cli::FailWith(NoPodGroups(minor), cli::kExitUsage);
+  }
+  const auto state = ReadClusterFor(question);
+  if (!state.ok()) return cli::FailWith(state.error());
+  auto core = OfflineOptionsFor(question.config, plugins, state->kubernetes_version, question.release);
+  if (!core.ok()) return cli::FailWith(core.error(), cli::kExitUsage);
+  WarnOfOtherRules(question.release, state->kubernetes_version, core->configuration.release.minor);
+  core->now = state->read_at;
+  const auto said = whatif::ExplainPodGroup(*state, *core, *namespace_name, name);
+  if (!said.ok()) return cli::FailWith(said.error());
+  PrintAnswer(question.output, *state,
+              {[&](bool is_wide, const cli::Table::Style& style) { return answers::GroupLines(*said, is_wide, style); },
+               [&] { return answers::GroupJson(*said); }});
+  const bool is_placed = said->state == whatif::GroupState::kPlaced || said->state == whatif::GroupState::kFits;
+  return is_placed ? cli::kExitOk : kExitRefused;
 }
 
 int RunExplain(const ExplainOptions& options, config::KnownPlugins plugins) {
@@ -88,6 +146,82 @@ int RunExplain(const ExplainOptions& options, config::KnownPlugins plugins) {
     return cli::FailWith(said.error(), said.error().code == ErrorCode::kInvalid ? cli::kExitUsage : cli::kExitFailed);
   Print(*said, options);
   return ExitOf(said->state);
+}
+
+// Of several pods at once.
+void AddManyFlags(cli::Command& explain, ExplainOptions& options) {
+  cli::Flag& names =
+      explain.Argument("NAMES", options.names,
+                       "KIND/NAME or KIND/NAMESPACE/NAME: pods, and the pods that wait of deployments, jobs, ...");
+  cli::Flag& files =
+      explain.Option("filename", options.name_files, "file with such names, a line each; - is standard input")
+          .ShowAsOne()
+          .Letter('f')
+          .Type(cli::kFileHint);
+  cli::Flag& selector =
+      explain.Option("selector", options.selector, "the pods of the namespace whose labels match").Letter('l');
+  explain
+      .Switch("pending", options.of_pending,
+              "all pods that wait, by what they wait for and whose they are; of all namespaces without -n")
+      .Excludes(names)
+      .Excludes(files)
+      .Excludes(selector);
+  explain
+      .Switch("watch", options.is_watched,
+              "ask every two seconds, and answer again when the answer is another one, until nothing waits")
+      .Letter('w');
+  explain.Switch("nodes", options.with_nodes, "what every node says, too");
+}
+
+void AddQuestion(cli::Command& command, QuestionOptions& question, Commands& commands) {
+  AddQuestionFlags(command, question);
+  AddQuestionRelease(command, question.release);
+  AddPluginDirectory(command, commands.plugin_directory());
+}
+
+}  // namespace
+
+void AddExplainCommand(Commands& commands) {
+  const auto options = std::make_shared<ExplainOptions>();
+  cli::Command& explain = commands.Add("explain", "why a pod is pending, or why it is where it is",
+                                       {[options](config::KnownPlugins known) { return RunExplain(*options, known); }});
+  const std::string path = explain.Path();
+  explain.SetFooter("Any cluster, whichever scheduler runs there; nothing is changed. For example:\n  " + path +
+                    " pod -n shop web-7d5b\n  " + path + " pod shop/web-7d5b --nodes\n  " + path +
+                    " pod shop/web-7d5b --scheduler https://10.0.0.7:10259\n  " + path +
+                    " deployment/web job/train\n  kubectl get pods -o name | " + path + " -f -\n  " + path +
+                    " --pending");
+  AddManyFlags(explain, *options);
+  AddQuestion(explain, options->question, commands);
+
+  cli::Command& pod = explain.AddSubcommand("pod", "a pod, pending or placed");
+  pod.Argument("POD", options->pod, "its name, or NAMESPACE/NAME").Required();
+  pod.Switch("nodes", options->with_nodes, "what every node says, too");
+  AddQuestion(pod, options->question, commands);
+  cli::Flag& scheduler =
+      pod.Option("scheduler", options->scheduler.url,
+                 "https://HOST:PORT of a running berth's secure port, to ask it in place of the cluster: its answer "
+                 "has the decision as it was made, too")
+          .Check(CheckSchedulerUrl);
+  for (const char* const other : {"master", "snapshot", "config", "kubernetes-version", "feature-gates"})
+    scheduler.Excludes(pod.At(other));
+  pod.Option("scheduler-ca-file", options->scheduler.ca_file,
+             "authority of that port's certificate; default: that of the kubeconfig's cluster")
+      .Type(cli::kFileHint)
+      .Needs(scheduler);
+  pod.Switch("scheduler-insecure-skip-tls-verify", options->scheduler.insecure_skip_tls_verify,
+             "take any certificate of that port: whoever is there then gets the kubeconfig's token")
+      .Needs(scheduler);
+  pod.SetFooter(
+      "Exit status: 0 it has a node or would get one, 1 the answer could not be found, 2 wrong usage, 3 no\n"
+      "node takes it or a gate holds it back.");
+
+  cli::Command& group = explain.AddSubcommand("podgroup", "a pod group and its pods, waiting or placed");
+  group.Argument("PODGROUP", options->of_group.group, "its name, or NAMESPACE/NAME").Required();
+  AddQuestion(group, options->of_group.question, commands);
+  group.SetFooter(
+      "Needs the feature gate GenericWorkload. Exit status: 0 it is placed or would be, 1 the answer could not be\n"
+      "found, 2 wrong usage, 3 it would not be placed now.");
 }
 
 }  // namespace berth::app

@@ -1,24 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// `berth explain`: why a pod is where it is, or nowhere, on any cluster or snapshot. Reads only. Returns the exit
-// status; a failure is one line on standard error. Call it once per process, on the main thread, after
-// cli::BlockSignals().
+// `berth explain`: why a pod is where it is, or nowhere, on any cluster or snapshot. Reads only.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "berth/app/ask_scheduler.h"
-#include "berth/app/explain_group_command.h"
 #include "berth/app/question_cluster.h"
 #include "berth/app/question_flags.h"
 #include "berth/base/expected.h"
-#include "berth/core/config/known_plugins.h"
 #include "berth/whatif/explanation.h"
 
 namespace berth::app {
 
+class Commands;
+
 // The pod has no node, and no node takes it.
 inline constexpr int kExitRefused = 3;
+
+struct ExplainGroupOptions {
+  QuestionOptions question;
+  std::string group;  // "name" or "namespace/name"
+};
 
 struct ExplainOptions {
   QuestionOptions question;
@@ -42,6 +45,6 @@ std::vector<std::string> ExplanationText(const whatif::Explanation& said, const 
 Expected<whatif::Explanation> ExplainLoaded(const ExplainOptions& options, QuestionCluster& loaded,
                                             const std::string& namespace_name, const std::string& name);
 
-int RunExplain(const ExplainOptions& options, config::KnownPlugins plugins);
+void AddExplainCommand(Commands& commands);
 
 }  // namespace berth::app

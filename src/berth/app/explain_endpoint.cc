@@ -7,14 +7,13 @@
 #include <string_view>
 #include <utility>
 
-#include "berth/app/explain_page.h"
+#include "berth/answers/explanation_json.h"
 #include "berth/base/base64.h"
 #include "berth/base/go_text.h"
 #include "berth/base/utf8.h"
 #include "berth/codec/json.h"
 #include "berth/shell/serving/answers.h"
 #include "berth/shell/serving/client_certificate.h"
-#include "berth/whatif/explanation_json.h"
 #include "berth/whatif/live_explanation.h"
 
 namespace berth::app {
@@ -122,7 +121,7 @@ void ExplainEndpoint::ExplainOne(const net::Request& request, const net::Target&
   const std::string_view with_nodes = target.Query("nodes");
   if (!with_nodes.empty() && with_nodes != "true" && with_nodes != "false")
     return done(BadRequest(request, "nodes should be true or false"));
-  const auto nodes = with_nodes == "false" ? whatif::NodesInJson::kNone : whatif::NodesInJson::kAll;
+  const auto nodes = with_nodes == "false" ? answers::NodesInJson::kNone : answers::NodesInJson::kAll;
   const auto said = std::make_shared<std::optional<Expected<whatif::Explanation>>>();
   AskCore(
       request,
@@ -135,7 +134,7 @@ void ExplainEndpoint::ExplainOne(const net::Request& request, const net::Target&
         Expected<whatif::Explanation>& answer = **said;
         if (!answer.ok()) return serving::Failure(request, 404, "NotFound", answer.error().message);
         answer->live->not_asked = sources_.not_asked;
-        return JsonAnswer(whatif::ExplanationJson(*answer, nodes));
+        return JsonAnswer(answers::ExplanationJson(*answer, nodes));
       },
       std::move(done));
 }

@@ -10,6 +10,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "berth/base/time.h"
@@ -64,5 +65,8 @@ class ExplainEndpoint {
   std::atomic<Time> rest_until_{Time{}};
   WorkerPool workers_{1};  // the last: its work uses the others
 };
+
+// The web page of /explain: HTML with one style and one script, and nothing that is loaded from elsewhere.
+std::string_view ExplainPage();
 
 }  // namespace berth::app

@@ -12,12 +12,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "berth/app/explain_page.h"
+#include "berth/answers/explanation_json.h"
 #include "berth/base/base64.h"
 #include "berth/codec/json.h"
 #include "berth/core/scheduler/scheduler_testing.h"
 #include "berth/shell/serving/client_certificate.h"
-#include "berth/whatif/explanation_json.h"
 #include "berth/whatif/live_explanation.h"
 
 namespace berth::app {
@@ -109,9 +108,10 @@ TEST_F(ExplainEndpointTest, APodIsExplainedAsTheLibraryExplainsIt) {
   auto said = whatif::ExplainLive(harness_.core, {"default", "large", harness_.now, std::chrono::hours(1)}, {});
   ASSERT_TRUE(said.ok());
   said->live->not_asked = {"extender https://e is not asked"};
-  EXPECT_EQ(codec::WriteJson(AskJson("/explain/pods/default/large")), codec::WriteJson(whatif::ExplanationJson(*said)));
+  EXPECT_EQ(codec::WriteJson(AskJson("/explain/pods/default/large")),
+            codec::WriteJson(answers::ExplanationJson(*said)));
   EXPECT_EQ(codec::WriteJson(AskJson("/explain/pods/default/large?nodes=false")),
-            codec::WriteJson(whatif::ExplanationJson(*said, whatif::NodesInJson::kNone)));
+            codec::WriteJson(answers::ExplanationJson(*said, answers::NodesInJson::kNone)));
 }
 
 TEST_F(ExplainEndpointTest, ThePendingPodsAreListedInParts) {

@@ -11,13 +11,15 @@
 
 #include <unistd.h>
 
+#include "berth/answers/answer_text.h"
+#include "berth/answers/explanation_json.h"
+#include "berth/answers/page.h"
+#include "berth/answers/pending_answer.h"
 #include "berth/app/manifest_files.h"
 #include "berth/app/question_output.h"
 #include "berth/shell/cli/exit_codes.h"
 #include "berth/shell/cli/signals.h"
 #include "berth/whatif/alike_pods.h"
-#include "berth/whatif/answer_text.h"
-#include "berth/whatif/explanation_json.h"
 #include "berth/whatif/named_pods.h"
 #include "berth/whatif/pending_pods.h"
 
@@ -97,14 +99,14 @@ class Many {
   void AnswerPending(ManyAnswer& answer) {
     const auto pending = whatif::FindPendingPods(*loaded_.cluster, loaded_.state, options_.question.namespace_name);
     if (IsDocument(options_.question.output)) {
-      answer.document = whatif::PendingJson(pending);
+      answer.document = answers::PendingJson(pending);
     } else {
       const cli::FileTerminal terminal(STDOUT_FILENO);
       const bool is_wide = options_.question.output == QuestionOutput::kWide;
-      const std::size_t width = terminal.IsTty() ? terminal.Size().columns : whatif::kAnswerColumns;
-      answer.lines = whatif::PendingLines(pending, {terminal.HasColor(), is_wide ? 0 : width});
+      const std::size_t width = terminal.IsTty() ? terminal.Size().columns : answers::kAnswerColumns;
+      answer.lines = answers::PendingLines(pending, {terminal.HasColor(), is_wide ? 0 : width});
     }
-    answer.facts = whatif::PendingFacts(pending);
+    answer.facts = answers::PendingFacts(pending);
     answer.status = pending.Count() == 0 ? cli::kExitOk : kExitRefused;
   }
 
@@ -121,7 +123,7 @@ class Many {
     if (!said.ok()) return Fail(said.error(), answer);
     Begin(answer);
     if (IsDocument(options_.question.output)) {
-      items_.push_back(whatif::ExplanationJson(*said));
+      items_.push_back(answers::ExplanationJson(*said));
     } else {
       for (std::string& line : ExplanationText(*said, options_)) answer.lines.push_back(std::move(line));
     }
@@ -153,7 +155,7 @@ class Many {
       const std::size_t others = counts[whatif::AlikeKeyOf(*kinds[i].first)] - 1;
       if (is_document && others > 0 && !items_.empty()) items_.back().as_object()["morePods"] = others;
       if (!is_document && others > 0)
-        answer.lines.push_back("The same holds for " + whatif::Counted(others, "more pod", "more pods") + '.');
+        answer.lines.push_back("The same holds for " + answers::Counted(others, "more pod", "more pods") + '.');
     }
     const std::size_t not_told = kinds.size() - std::min(kinds.size(), kKindsMax);
     if (is_document) {

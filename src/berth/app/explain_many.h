@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `berth explain` of several pods at once: named ones, those of workloads or of a selector, or all that wait; once, or
-// again and again until nothing waits. Reads only. Call it as RunExplain().
+// again and again until nothing waits. Reads only. Returns the exit status.
 #pragma once
 
 #include "berth/app/explain_command.h"

@@ -3,23 +3,29 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <functional>
 #include <future>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <unistd.h>
 
+#include "berth/answers/price_answer.h"
 #include "berth/api/selector.h"
+#include "berth/app/commands.h"
+#include "berth/app/connection.h"
 #include "berth/app/process.h"
 #include "berth/app/question_flags.h"
 #include "berth/plugins/best_price/best_price_args.h"
 #include "berth/plugins/best_price/price.h"
 #include "berth/prices/node_prices.h"
 #include "berth/prices/price_plan.h"
+#include "berth/shell/cli/command.h"
 #include "berth/shell/cli/exit_codes.h"
 #include "berth/shell/cli/progress_line.h"
 #include "berth/shell/cli/signals.h"
@@ -28,6 +34,20 @@
 
 namespace berth::app {
 namespace {
+
+enum class PriceAction : std::uint8_t { kList, kSet, kRandom, kImport, kClear };
+
+struct PriceOptions {
+  ConnectionOptions connection;
+  PriceAction action = PriceAction::kList;
+  std::string annotation;             // its key; empty: the usual ones
+  std::string selector;               // label selector of nodes; not with kSet
+  std::string node;                   // kSet
+  std::string price;                  // kSet
+  std::optional<std::uint64_t> seed;  // kRandom
+  std::string file;                   // kImport
+  bool dry_run = false;               // not with kList
+};
 
 constexpr auto kTick = std::chrono::milliseconds(100);
 constexpr std::size_t kFileBytesMax = std::size_t{16} << 20;
@@ -146,7 +166,7 @@ class PriceCommand {
 
   static int List(const std::vector<prices::PricedNode>& nodes, const std::vector<std::string>& keys) {
     cli::FileTerminal terminal(STDOUT_FILENO);
-    const cli::Table table = prices::PriceTable(nodes, keys);
+    const cli::Table table = answers::PriceTable(nodes, keys);
     for (const std::string& line : table.Lines({terminal.HasColor(), terminal.IsTty() ? terminal.Size().columns : 0}))
       terminal.Write(line + "\n");
     return 0;
@@ -159,7 +179,7 @@ class PriceCommand {
       if (change.before != change.after) needed.push_back(change);
     }
     const auto tell = [this](const prices::PriceChange& change, const char* remark) {
-      std::printf("%s%s\n", prices::ChangeLine(change, key_).c_str(), remark);
+      std::printf("%s%s\n", answers::ChangeLine(change, key_).c_str(), remark);
     };
     if (options_.dry_run) {
       for (const prices::PriceChange& change : changes)
@@ -210,8 +230,6 @@ class PriceCommand {
   const std::string key_;  // that is written
 };
 
-}  // namespace
-
 int RunPrice(const PriceOptions& options) {
   if (const auto valid = CheckOptions(options); !valid.ok()) return cli::FailWith(valid.error(), cli::kExitUsage);
   prices::TypePrices file;
@@ -226,6 +244,45 @@ int RunPrice(const PriceOptions& options) {
   const int status = PriceCommand(options, **connection).Run(file);
   (*connection)->Stop();
   return status;
+}
+
+}  // namespace
+
+void AddPriceCommand(Commands& commands) {
+  const auto options = std::make_shared<PriceOptions>();
+  cli::Command& price = commands.Add("price", "prices of nodes, as annotations that the policy BestPrice reads", {});
+  price.RequireSubcommand();
+  AddQuestionConnection(price, options->connection);
+  price.Option("annotation", options->annotation,
+               "the annotation's key; default: berth.dev/price, and list looks at hightower.com/cost as well");
+  const auto add = [&](PriceAction action, const char* name, const char* what) {
+    cli::Command& command = price.AddSubcommand(name, what);
+    command.TakeFlagsOfParent();
+    command.SetFooter("And the flags of " + price.Path() + ": --kubeconfig, --context, --master, --annotation ...");
+    commands.Set(command, {[options, action](config::KnownPlugins) {
+                   options->action = action;
+                   return RunPrice(*options);
+                 }});
+    return &command;
+  };
+  cli::Command* const list = add(PriceAction::kList, "list", "nodes and their prices, the cheapest first");
+  cli::Command* const set = add(PriceAction::kSet, "set", "give one node a price");
+  cli::Command* const random =
+      add(PriceAction::kRandom, "random", "give each node one of 0.05 0.10 0.20 0.40 0.80 1.60 by chance");
+  cli::Command* const from_file = add(PriceAction::kImport, "import", "give nodes the prices of their instance types");
+  cli::Command* const clear = add(PriceAction::kClear, "clear", "take the prices away");
+  set->Argument("NODE", options->node, "its name").Required();
+  set->Argument("PRICE", options->price, "a decimal number, 0 to 1000000000").Required();
+  random->Option("seed", options->seed, "of the chance; default: a random one, which is told");
+  from_file
+      ->Argument("FILE", options->file,
+                 "comma-separated values; the first line names the columns, among them instance_type and price")
+      .Required();
+  for (cli::Command* command : {list, random, from_file, clear}) {
+    command->Option("selector", options->selector, "only nodes with these labels, as for kubectl get -l").Letter('l');
+  }
+  for (cli::Command* command : {set, random, from_file, clear})
+    command->Switch("dry-run", options->dry_run, "say what would be done, and do nothing");
 }
 
 }  // namespace berth::app

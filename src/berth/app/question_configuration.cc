@@ -8,12 +8,12 @@
 #include <string_view>
 #include <utility>
 
-#include "berth/app/configuration_file.h"
+#include "berth/answers/answer_text.h"
+#include "berth/app/run/configuration_file.h"
 #include "berth/base/shown_url.h"
 #include "berth/core/config/default.h"
 #include "berth/plugins/names.h"
 #include "berth/shell/cli/text.h"
-#include "berth/whatif/answer_text.h"
 
 namespace berth::app {
 namespace {
@@ -88,7 +88,7 @@ std::vector<std::string> AddProfilesOf(std::initializer_list<PodList> lists,
 void WarnOfDefaults(const std::vector<std::string>& scheduler_names) {
   if (scheduler_names.empty()) return;
   std::fprintf(stderr, "berth: without --config, kube-scheduler's defaults decide for the schedulerName %s\n",
-               cli::Printable(whatif::NamesText(scheduler_names, scheduler_names.size())).c_str());
+               cli::Printable(answers::NamesText(scheduler_names, scheduler_names.size())).c_str());
 }
 
 std::string ExtenderNotAsked(const config::Extender& extender) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/app/question_flags.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -11,14 +12,10 @@
 #include <system_error>
 #include <utility>
 
-#include <CLI/CLI.hpp>
-
 #include "berth/api/names.h"
-#include "berth/app/command_line.h"
 #include "berth/app/common_flags.h"
 #include "berth/app/process.h"
 #include "berth/base/text.h"
-#include "berth/shell/cli/flag_set.h"
 #include "berth/shell/cli/progress_line.h"
 #include "berth/shell/cli/signals.h"
 #include "berth/shell/cli/text.h"
@@ -28,21 +25,6 @@ namespace berth::app {
 namespace {
 
 constexpr std::string_view kDefaultNamespace = "default";
-
-const std::map<std::string, QuestionOutput>& OutputNames() {
-  static const std::map<std::string, QuestionOutput> names = {{"table", QuestionOutput::kTable},
-                                                              {"wide", QuestionOutput::kWide},
-                                                              {"json", QuestionOutput::kJson},
-                                                              {"yaml", QuestionOutput::kYaml}};
-  return names;
-}
-
-std::string NameOf(QuestionOutput output) {
-  for (const auto& [name, value] : OutputNames()) {
-    if (value == output) return name;
-  }
-  return "";
-}
 
 std::string CheckNamespace(const std::string& text) {
   return api::NotDnsLabel(text).empty() ? "" : Quoted(text) + " should be the name of a namespace";
@@ -92,42 +74,40 @@ ConnectionOptions WithHomeKubeconfig(ConnectionOptions connection) {
   return connection;
 }
 
-void AddQuestionConnection(CLI::App& command, ConnectionOptions& options) {
+void AddQuestionConnection(cli::Command& command, ConnectionOptions& options) {
   AddConnection(command, options);
-  command.get_option("--kubeconfig")
-      ->description("kubeconfig file; without it and --master: the pod's service account, or ~/.kube/config");
+  command.At("kubeconfig").usage =
+      "kubeconfig file; without it and --master: the pod's service account, or ~/.kube/config";
 }
 
-void AddQuestionOutput(CLI::App& command, QuestionOutput& output, const std::vector<QuestionOutput>& outputs) {
-  output = outputs.front();
-  std::vector<std::string> names;
-  std::string listed;
-  for (const QuestionOutput each : outputs) {
-    names.push_back(NameOf(each));
-    listed += (listed.empty() ? "" : ", ") + names.back();
-  }
+void AddQuestionOutput(cli::Command& command, QuestionOutput& output) {
+  const std::vector<std::string> names = {"table", "wide", "json", "yaml"};  // in the order of QuestionOutput
   command
-      .add_option_function<std::string>(
-          "-o,--output", [&output](const std::string& name) { output = OutputNames().at(name); }, listed)
-      ->check(CLI::IsMember(names))
-      ->default_str(names.front());
+      .Option("output", Joined(names),
+              [&output, names](std::string_view name) {
+                output = static_cast<QuestionOutput>(std::ranges::find(names, name) - names.begin());
+                return std::string();
+              })
+      .Letter('o')
+      .OneOf(names)
+      .Default(names.front());
 }
 
-void AddQuestionFlags(CLI::App& command, QuestionOptions& options, const std::vector<QuestionOutput>& outputs) {
+void AddQuestionFlags(cli::Command& command, QuestionOptions& options) {
   AddQuestionConnection(command, options.connection);
+  command.Option("snapshot", options.snapshot, "file that the command snapshot has written, in place of a cluster")
+      .Type(cli::kFileHint)
+      .Excludes(command.At("context"))
+      .Excludes(command.At("master"));
+  command.Option("namespace", options.namespace_name, "namespace; default: that of the kubeconfig's context")
+      .Letter('n')
+      .Type(kNamespaceHint)
+      .Check(CheckNamespace);
   command
-      .add_option("--snapshot", options.snapshot, "file that the command snapshot has written, in place of a cluster")
-      ->type_name(cli::kFileHint)
-      ->excludes("--context")
-      ->excludes("--master");
-  command.add_option("-n,--namespace", options.namespace_name, "namespace; default: that of the kubeconfig's context")
-      ->check(CheckNamespace, "")
-      ->type_name(kNamespaceHint);
-  command
-      .add_option("--config", options.config,
-                  "file with the KubeSchedulerConfiguration to decide by; default: kube-scheduler's defaults")
-      ->type_name(cli::kFileHint);
-  if (!outputs.empty()) AddQuestionOutput(command, options.output, outputs);
+      .Option("config", options.config,
+              "file with the KubeSchedulerConfiguration to decide by; default: kube-scheduler's defaults")
+      .Type(cli::kFileHint);
+  AddQuestionOutput(command, options.output);
 }
 
 Expected<std::optional<client::ClientConfig>> QuestionServer(const ConnectionOptions& connection, const Clock& clock) {

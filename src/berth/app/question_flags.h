@@ -11,12 +11,9 @@
 #include "berth/app/connection.h"
 #include "berth/app/question_release.h"
 #include "berth/base/expected.h"
+#include "berth/shell/cli/command.h"
 #include "berth/whatif/cluster_reader.h"
 #include "berth/whatif/cluster_state.h"
-
-namespace CLI {
-class App;
-}
 
 namespace berth::whatif {
 struct SnapshotContents;
@@ -36,19 +33,18 @@ struct QuestionOptions {
   bool reads_pod_details = false;  // no flag: whether the question needs ClusterState::pod_details
 };
 
-// Parsing fills `options`, which must outlive it. `outputs` are those that the command has, its default first; with
-// none there is no flag -o.
-void AddQuestionFlags(CLI::App& command, QuestionOptions& options, const std::vector<QuestionOutput>& outputs);
+// Parsing fills the second argument of each, which must outlive it.
+void AddQuestionFlags(cli::Command& command, QuestionOptions& options);
 
 // With ~/.kube/config where nothing else says where the cluster is, as kubectl has it.
 ConnectionOptions WithHomeKubeconfig(ConnectionOptions connection);
 
 // --kubeconfig, --context and the others of AddConnection(), with ~/.kube/config where nothing else says where the
 // cluster is.
-void AddQuestionConnection(CLI::App& command, ConnectionOptions& options);
+void AddQuestionConnection(cli::Command& command, ConnectionOptions& options);
 
-// -o alone, with the outputs that the command has, its default first.
-void AddQuestionOutput(CLI::App& command, QuestionOutput& output, const std::vector<QuestionOutput>& outputs);
+// -o alone.
+void AddQuestionOutput(cli::Command& command, QuestionOutput& output);
 
 // The API server that is meant: that of the flags, of ~/.kube/config or of the pod's service account; nullopt: none.
 Expected<std::optional<client::ClientConfig>> QuestionServer(const ConnectionOptions& connection, const Clock& clock);

@@ -6,12 +6,12 @@
 
 #include <unistd.h>
 
+#include "berth/answers/page.h"
 #include "berth/app/question_configuration.h"
 #include "berth/base/time.h"
 #include "berth/codec/yaml_writer.h"
 #include "berth/shell/cli/exit_codes.h"
 #include "berth/shell/cli/text.h"
-#include "berth/whatif/answer_text.h"
 
 namespace berth::app {
 namespace {
@@ -65,7 +65,7 @@ void PrintDocument(cli::FileTerminal& terminal, QuestionOutput output, const cod
 void PrintAnswer(cli::FileTerminal& terminal, QuestionOutput output, const Answer& answer) {
   if (IsDocument(output)) return PrintDocument(terminal, output, answer.json());
   const bool is_wide = output == QuestionOutput::kWide;
-  const std::size_t width = terminal.IsTty() ? terminal.Size().columns : whatif::kAnswerColumns;
+  const std::size_t width = terminal.IsTty() ? terminal.Size().columns : answers::kAnswerColumns;
   const cli::Table::Style style{terminal.HasColor(), is_wide ? 0 : width};
   std::string text;
   for (const std::string& line : answer.lines(is_wide, style)) text += line + "\n";

@@ -8,7 +8,7 @@
 
 namespace berth::app {
 
-void AddQuestionRelease(CLI::App& command, QuestionRelease& release) {
+void AddQuestionRelease(cli::Command& command, QuestionRelease& release) {
   AddKubernetesVersion(command, release.version.minor, true,
                        "the Kubernetes version whose kube-scheduler decides; auto: the cluster's");
   AddFeatureGates(command, release.feature_gates, "that kube-scheduler");

@@ -10,10 +10,7 @@
 #include "berth/app/kubernetes_release.h"
 #include "berth/base/expected.h"
 #include "berth/core/config/feature_gates.h"
-
-namespace CLI {
-class App;
-}
+#include "berth/shell/cli/command.h"
 
 namespace berth::app {
 
@@ -23,7 +20,7 @@ struct QuestionRelease {
 };
 
 // Parsing fills `release`, which must outlive it.
-void AddQuestionRelease(CLI::App& command, QuestionRelease& release);
+void AddQuestionRelease(cli::Command& command, QuestionRelease& release);
 
 // The minor versions that may decide, by what is known: one, if the flag or `server_version` ("v1.37.2") says it, else
 // all that are followed, the oldest first.

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <CLI/CLI.hpp>
 
 #include "berth/app/config_map_hint.h"
 #include "berth/app/question_configuration.h"
@@ -99,13 +98,18 @@ TEST(QuestionReleaseTest, WhatSuitsAnotherReleaseAloneIsSaid) {
 }
 
 TEST(QuestionReleaseTest, Flags) {
-  CLI::App app;
+  cli::Command program("berth", "");
   QuestionRelease release;
-  AddQuestionRelease(app, release);
-  app.parse("--feature-gates A=true,B=false --kubernetes-version 1.37 --feature-gates C=true", false);
+  AddQuestionRelease(program, release);
+  const std::vector<std::string> line = {"--feature-gates", "A=true,B=false", "--kubernetes-version", "1.37",
+                                         "--feature-gates", "C=true"};
+  ASSERT_TRUE(program.Read(line).ok());
   EXPECT_EQ(release.version.minor, 37);
   EXPECT_EQ(release.feature_gates, (std::vector<std::string>{"A=true,B=false", "C=true"}));
-  EXPECT_THROW(app.parse("--kubernetes-version 1.12", false), CLI::ValidationError);
+  cli::Command other("berth", "");
+  AddQuestionRelease(other, release);
+  const std::vector<std::string> wrong = {"--kubernetes-version", "1.12"};
+  EXPECT_FALSE(other.Read(wrong).ok());
 }
 
 }  // namespace

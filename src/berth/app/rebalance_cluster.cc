@@ -5,10 +5,10 @@
 #include <memory>
 #include <utility>
 
+#include "berth/answers/plan_answer.h"
 #include "berth/base/log.h"
 #include "berth/codec/json.h"
 #include "berth/codec/json_reader.h"
-#include "berth/rebalance/plan_answer.h"
 #include "berth/whatif/cluster_reader.h"
 
 namespace berth::app {
@@ -58,7 +58,7 @@ void LogMove(std::string_view message, const PlannedMove& move) {
              {"to", WhereTo(move)},
              {"strategy", move.strategy},
              {"why", move.reason},
-             {"gain", rebalance::GainText(move)}});
+             {"gain", answers::GainText(move)}});
 }
 
 }  // namespace
@@ -222,7 +222,7 @@ void RebalanceCluster::OnEvicted(const PlannedMove& move) {
   event.action = "Evicting";
   event.scheduler_name = kComponent;
   event.note =
-      move.strategy + ": " + move.reason + " (" + rebalance::GainText(move) + "). " +
+      move.strategy + ": " + move.reason + " (" + answers::GainText(move) + "). " +
       (move.to.empty() ? "It was removed from " + move.from
                        : "Evicted from " + move.from + "; its replacement was proved to go to " + WhereTo(move));
   event.regarding = ReferenceTo(*move.pod);

@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// `berth rebalance plan`: which pods a policy would have moved, where each would go, and why the others stay. Returns
-// the exit status; a failure is one line on standard error. Call it on the main thread, after cli::BlockSignals().
+// `berth rebalance`; and `berth rebalance plan`: which pods a policy would have moved, where each would go, and why the
+// others stay.
 #pragma once
 
 #include <string>
 
-#include "berth/app/question_flags.h"
 #include "berth/base/expected.h"
-#include "berth/core/config/known_plugins.h"
 #include "berth/rebalance/policy.h"
+#include "berth/shell/cli/command.h"
 
 namespace berth::app {
 
-struct RebalancePlanOptions {
-  QuestionOptions question;
-  std::string policy;             // the DeschedulerPolicy's file
-  bool within_scheduler = false;  // as berth run --rebalance plans
-};
+class Commands;
 
-int RunRebalancePlan(const RebalancePlanOptions& options, config::KnownPlugins plugins);
+void AddRebalanceCommand(Commands& commands);
+
+// The flag --policy. Parsing fills `policy`, which must outlive it.
+void AddPolicyFlag(cli::Command& command, std::string& policy);
 
 // The file of the flag, with which an error begins.
 Expected<rebalance::Policy> LoadPolicy(const std::string& flag, const std::string& path);

@@ -2,11 +2,15 @@
 #include "berth/app/rebalance_run_command.h"
 
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "berth/app/commands.h"
+#include "berth/app/common_flags.h"
+#include "berth/app/connection.h"
 #include "berth/app/leader_election.h"
 #include "berth/app/metrics_server.h"
 #include "berth/app/process.h"
@@ -16,13 +20,30 @@
 #include "berth/app/rebalance_command.h"
 #include "berth/app/rebalance_loop.h"
 #include "berth/base/log.h"
+#include "berth/base/text.h"
+#include "berth/core/config/known_plugins.h"
+#include "berth/core/config/types.h"
+#include "berth/rebalance/controller.h"
+#include "berth/rebalance/move_allowance.h"
+#include "berth/rebalance/move_ledger.h"
+#include "berth/shell/cli/command.h"
 #include "berth/shell/cli/exit_codes.h"
+#include "berth/shell/cli/flag_set.h"
 #include "berth/shell/cli/signals.h"
 #include "berth/shell/metrics/process_metrics.h"
 #include "berth/shell/metrics/prometheus_metrics.h"
 
 namespace berth::app {
 namespace {
+
+struct RebalanceRunOptions {
+  ConnectionOptions connection;
+  std::string policy;  // the DeschedulerPolicy's file
+  std::string config;  // KubeSchedulerConfiguration's file; empty: the defaults
+  rebalance::ControllerOptions controller;
+  config::LeaderElection election;   // its namespace and name are those of the ledger, too
+  std::string metrics_bind_address;  // empty: none are served
+};
 
 constexpr Duration kFlushMax = std::chrono::seconds(5);
 constexpr Duration kHealthTolerance = std::chrono::seconds(20);
@@ -123,12 +144,80 @@ Expected<void> RebalanceRun::Prepare() {
   return {};
 }
 
-}  // namespace
-
 int RunRebalance(const RebalanceRunOptions& options, config::KnownPlugins plugins) {
   ShareMemory();
   RaiseFileLimit();
   return RebalanceRun(options, plugins).Go();
+}
+
+void AddLimits(cli::Command& run, rebalance::ControllerOptions& options) {
+  using rebalance::WorkloadShare;
+  constexpr std::uint64_t kCountMax = 1'000'000;
+  run.Option("moves-per-owner",
+             "pods of one owner that move at once, as a number or a share of its pods; default: 25%, at least one",
+             [&options](std::string_view text) {
+               options.limits.per_workload = *WorkloadShare::Parse(text);
+               return std::string();
+             })
+      .Check([](const std::string& text) {
+        return WorkloadShare::Parse(text) ? "" : Quoted(text) + " " + std::string(WorkloadShare::kExpected);
+      });
+  run.Option("moves-per-hour", options.limits.per_hour, "pods that move within an hour")
+      .Range(1, rebalance::AllowanceLimits::kPerHourMax)
+      .ShowDefault();
+  AddDuration(run, "cool-down", options.limits.cool_down, "between two moves of pods of one owner",
+              {Duration::zero(), rebalance::MoveLedger::kMemory});
+  AddDuration(run, "placement-timeout", options.placement_max,
+              "for a replacement to be ready; if it is not, no other pod of its owner moves",
+              {std::chrono::seconds(1), rebalance::MoveLedger::kMemory});
+  run.Option("pending-max", options.health.pending_max,
+             "nothing moves while more pods are pending; default: one in a hundred, at least 10")
+      .Range(0, kCountMax);
+  run.Option("not-ready-max", options.health.not_ready_max,
+             "nothing moves while more nodes are not ready; default: one in a hundred, at least 1")
+      .Range(0, kCountMax);
+}
+
+void AddElection(cli::Command& run, config::LeaderElection& options) {
+  options.resource_name = "berth-rebalancer";
+  run.Switch("leader-elect", options.leader_elect,
+             "act only while holding the lease, so that several may run; with --execute")
+      .Default("true");
+  const DurationRange range{std::chrono::microseconds(1), std::chrono::hours(24)};
+  AddDuration(run, "leader-elect-lease-duration", options.lease_duration, "before others may take the lease", range);
+  AddDuration(run, "leader-elect-renew-deadline", options.renew_deadline, "to renew it, or end", range);
+  AddDuration(run, "leader-elect-retry-period", options.retry_period, "between two tries", range);
+  run.Option("leader-elect-resource-name", options.resource_name,
+             "name of the lease, and of the ConfigMap in which the moves of the last hour are kept")
+      .ShowDefault();
+  run.Option("leader-elect-resource-namespace", options.resource_namespace, "namespace of both").ShowDefault();
+}
+
+}  // namespace
+
+void AddRebalanceRunCommand(Commands& commands, cli::Command& rebalance) {
+  const auto options = std::make_shared<RebalanceRunOptions>();
+  cli::Command& run = rebalance.AddSubcommand(
+      "run", "moves pods again and again as a DeschedulerPolicy says, each to a place that is proved first");
+  commands.Set(run, {[options](config::KnownPlugins known) { return RunRebalance(*options, known); }});
+  AddQuestionConnection(run, options->connection);
+  AddPolicyFlag(run, options->policy);
+  run.Option("config", options->config,
+             "file with the KubeSchedulerConfiguration of the cluster's scheduler; default: kube-scheduler's "
+             "defaults")
+      .Type(cli::kFileHint);
+  AddDuration(run, "interval", options->controller.interval, "between two rounds",
+              {std::chrono::seconds(1), std::chrono::hours(24)});
+  run.Switch("execute", options->controller.executes, "evict; without it, the log says what would be evicted");
+  AddLimits(run, options->controller);
+  AddElection(run, options->election);
+  AddMetricsAddress(run, options->metrics_bind_address, "/metrics and /healthz");
+  AddPluginDirectory(run, commands.plugin_directory());
+  AddVerbosity(run, commands.verbosity());
+  run.SetFooter(
+      "Runs beside any scheduler until SIGINT or SIGTERM; SIGUSR2 writes into the log why pods stay where they are.\n"
+      "Evicts through the Eviction API alone, so that PodDisruptionBudgets hold. Ends with 1 when the lease is lost,\n"
+      "with 2 when the flags or the policy are wrong.");
 }
 
 }  // namespace berth::app

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <system_error>
 #include <tuple>
 #include <utility>
@@ -15,22 +16,35 @@
 
 #include <unistd.h>
 
+#include "berth/answers/answer_text.h"
+#include "berth/answers/explanation_text.h"
+#include "berth/app/commands.h"
+#include "berth/app/common_flags.h"
 #include "berth/app/question_configuration.h"
 #include "berth/app/question_output.h"
 #include "berth/base/log.h"
+#include "berth/core/config/known_plugins.h"
 #include "berth/replay/history.h"
 #include "berth/replay/replayer.h"
+#include "berth/shell/cli/command.h"
 #include "berth/shell/cli/exit_codes.h"
+#include "berth/shell/cli/flag_set.h"
 #include "berth/shell/cli/table.h"
 #include "berth/shell/cli/terminal.h"
 #include "berth/shell/cli/text.h"
 #include "berth/shell/plugin_files/plugin_files.h"
-#include "berth/whatif/answer_text.h"
-#include "berth/whatif/explanation_text.h"
 #include "berth/whatif/live_explanation.h"
 
 namespace berth::app {
 namespace {
+
+struct ReplayOptions {
+  std::string recording;  // a directory or a file
+  std::string explain;    // "namespace/pod", or the number of a decision; empty: none
+  std::string until;      // a time of day, or a duration since the beginning; empty: to the end
+  std::string config;     // of another configuration; empty: none
+  bool with_decisions = false;
+};
 
 using replay::History;
 using replay::PodFates;
@@ -89,7 +103,7 @@ class ReplayCommand {
            (*reader)->header().build.substr(0, 12) + "): decisions may differ, and the first that does is named");
     }
     if (const auto& own = (*reader)->header().own_plugins; !own.empty()) {
-      Warn(path_ + " was made with plugins that do not come with berth (" + whatif::NamesText(own, kNamesMax) +
+      Warn(path_ + " was made with plugins that do not come with berth (" + answers::NamesText(own, kNamesMax) +
            "): what they take from elsewhere than their calls (clocks, threads, files, networks) is not in it");
     }
     if (!options_.config.empty()) return Compare();
@@ -147,16 +161,16 @@ class ReplayCommand {
           header.kubernetes + ", seed " + std::to_string(header.seed));
     const Time end = counts.turns == 0 ? header.started_at : replayer.wall_now();
     Print("from " + FormatRfc3339(header.started_at) + " to " + FormatRfc3339(end) + ": " +
-          whatif::Counted(counts.turns, "turn", "turns") + ", " + whatif::Counted(counts.inputs, "input", "inputs") +
-          ", " + whatif::Counted(counts.decisions, "decision", "decisions") + ", " + std::to_string(counts.placed) +
+          answers::Counted(counts.turns, "turn", "turns") + ", " + answers::Counted(counts.inputs, "input", "inputs") +
+          ", " + answers::Counted(counts.decisions, "decision", "decisions") + ", " + std::to_string(counts.placed) +
           " placed");
   }
 
   static void PrintWaiting(const scheduler::Scheduler& core) {
     const std::vector<scheduler::UnboundPod> unbound = core.Unbound();
     Print("Then " + std::to_string(core.cache().pod_count()) + " pods are on " +
-          whatif::Counted(core.cache().nodes().node_count(), "node", "nodes") + ", and " +
-          whatif::Counted(unbound.size(), "pod has", "pods have") + " none:");
+          answers::Counted(core.cache().nodes().node_count(), "node", "nodes") + ", and " +
+          answers::Counted(unbound.size(), "pod has", "pods have") + " none:");
     for (std::size_t i = 0; i < std::min(unbound.size(), kNamesMax); ++i)
       Print("  " + unbound[i].key + ": " + unbound[i].why);
     if (unbound.size() > kNamesMax) Print("  and " + std::to_string(unbound.size() - kNamesMax) + " more");
@@ -236,10 +250,10 @@ class ReplayCommand {
   static void PrintExplanation(const whatif::Explanation& said) {
     cli::FileTerminal terminal(STDOUT_FILENO);
     std::fflush(stdout);
-    whatif::ExplanationStyle style;
+    answers::ExplanationStyle style;
     style.with_nodes = true;
     style.table = {terminal.HasColor(), terminal.IsTty() ? terminal.Size().columns - 2 : 0};
-    for (const std::string& line : whatif::ExplanationLines(said, style)) terminal.Write(line + "\n");
+    for (const std::string& line : answers::ExplanationLines(said, style)) terminal.Write(line + "\n");
   }
 
   // --- Another configuration ---
@@ -350,7 +364,7 @@ class ReplayCommand {
     }
     if (names.empty()) return;
     std::sort(names.begin(), names.end());
-    Print(title + ": " + std::to_string(names.size()) + ": " + whatif::NamesText(names, kNamesMax));
+    Print(title + ": " + std::to_string(names.size()) + ": " + answers::NamesText(names, kNamesMax));
   }
 
   const ReplayOptions& options_;
@@ -359,12 +373,36 @@ class ReplayCommand {
   Time until_ = Time::max();
 };
 
-}  // namespace
-
 int RunReplay(const ReplayOptions& options, config::KnownPlugins plugins) {
   // What the core said then, it would say again.
   log::SetLevel(log::Level::kError);
   return ReplayCommand(options, plugins).Go();
+}
+
+}  // namespace
+
+void AddReplayCommand(Commands& commands) {
+  const auto options = std::make_shared<ReplayOptions>();
+  cli::Command& command = commands.Add("replay", "repeats what `berth run --record` has recorded, decision by decision",
+                                       {[options](config::KnownPlugins known) { return RunReplay(*options, known); }});
+  command.Argument("recording", options->recording, "the directory, of whose recordings the newest is meant, or a file")
+      .Required()
+      .Type(cli::kFileHint);
+  command.Switch("decisions", options->with_decisions, "a line for each decision");
+  cli::Flag& explain =
+      command.Option("explain", options->explain,
+                     "a decision in full: NAMESPACE/POD, whose last one is meant, or the decision's number");
+  command.Option("until", options->until,
+                 "stop there: a time (2026-11-25T10:00:00Z), or how long after the beginning (10m)");
+  command
+      .Option("config", options->config,
+              "file with another KubeSchedulerConfiguration: what would have come of the same history with it")
+      .Excludes(explain)
+      .Type(cli::kFileHint);
+  AddPluginDirectory(command, commands.plugin_directory());
+  command.SetFooter(
+      "Ends with 0 when every decision is as it was recorded, with 1 when the recording cannot be read, with 2 on bad "
+      "flags and configurations, with 3 when a decision differs (docs/replay.md).");
 }
 
 }  // namespace berth::app

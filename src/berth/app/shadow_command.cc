@@ -2,28 +2,40 @@
 #include "berth/app/shadow_command.h"
 
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <ctime>
 #include <fstream>
 #include <functional>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include <unistd.h>
 
+#include "berth/answers/shadow_answer.h"
+#include "berth/answers/shadow_page.h"
+#include "berth/app/commands.h"
+#include "berth/app/common_flags.h"
+#include "berth/app/connection.h"
 #include "berth/app/kubernetes_release.h"
 #include "berth/app/metrics_server.h"
 #include "berth/app/process.h"
 #include "berth/app/question_configuration.h"
+#include "berth/app/question_flags.h"
 #include "berth/app/question_output.h"
 #include "berth/app/shadow_shell.h"
 #include "berth/base/log.h"
+#include "berth/base/text.h"
 #include "berth/base/tick_clock.h"
-#include "berth/shadow/shadow_page.h"
-#include "berth/shadow/shadow_text.h"
+#include "berth/base/time.h"
+#include "berth/core/config/known_plugins.h"
+#include "berth/shell/cli/command.h"
 #include "berth/shell/cli/exit_codes.h"
+#include "berth/shell/cli/flag_set.h"
 #include "berth/shell/cli/progress_line.h"
 #include "berth/shell/cli/signals.h"
 #include "berth/shell/cli/terminal.h"
@@ -35,6 +47,22 @@
 
 namespace berth::app {
 namespace {
+
+struct ShadowCommandOptions {
+  ConnectionOptions connection;
+  std::string config;          // KubeSchedulerConfiguration's file; empty: the defaults
+  std::string scheduler_name;  // empty: every profile
+  QuestionOutput output = QuestionOutput::kTable;
+  std::string page;                   // empty: none
+  std::optional<Duration> duration;   // nullopt: until a signal comes
+  std::optional<std::uint64_t> pods;  // decisions after which it ends; nullopt: it does not
+  std::string metrics_bind_address;   // empty: none are served
+};
+
+std::string CheckDuration(const std::string& text) {
+  const auto duration = ParseGoDuration(text);
+  return duration && *duration > Duration{0} ? "" : Quoted(text) + " should be a duration, for example 90s or 24h";
+}
 
 // For decisions that have been seen when the end comes.
 constexpr auto kGrace = std::chrono::seconds(10);
@@ -113,9 +141,10 @@ class ShadowRun {
 
   // `report` must outlive it.
   static Answer AnswerOf(const shadow::ShadowReport& report) {
-    return {
-        [&report](bool is_wide, const cli::Table::Style& style) { return shadow::ShadowLines(report, is_wide, style); },
-        [&report] { return shadow::ShadowJson(report); }};
+    return {[&report](bool is_wide, const cli::Table::Style& style) {
+              return answers::ShadowLines(report, is_wide, style);
+            },
+            [&report] { return answers::ShadowJson(report); }};
   }
 
   void TellSoFar() {
@@ -131,7 +160,7 @@ class ShadowRun {
     PrintAnswer(terminal, options_.output, AnswerOf(report));
     if (!options_.page.empty()) {
       std::ofstream file(options_.page, std::ios::binary | std::ios::trunc);
-      file << shadow::ShadowPage(report);
+      file << answers::ShadowPage(report);
       file.close();
       if (!file) return cli::FailWith(InvalidError("--page " + options_.page + ": cannot be written"));
     }
@@ -222,12 +251,48 @@ Expected<void> ShadowRun::CheckPage() const {
   return {};
 }
 
-}  // namespace
-
 int RunShadow(const ShadowCommandOptions& options, config::KnownPlugins plugins) {
   ShareMemory();
   RaiseFileLimit();
   return ShadowRun(options, plugins).Go();
+}
+
+}  // namespace
+
+void AddShadowCommand(Commands& commands) {
+  const auto options = std::make_shared<ShadowCommandOptions>();
+  cli::Command& shadow =
+      commands.Add("shadow", "decides what the cluster's scheduler decides, and reports how far they agree",
+                   {[options](config::KnownPlugins known) { return RunShadow(*options, known); }});
+  AddQuestionConnection(shadow, options->connection);
+  shadow
+      .Option("config", options->config,
+              "file with the KubeSchedulerConfiguration of the cluster's scheduler; default: kube-scheduler's "
+              "defaults")
+      .Type(cli::kFileHint);
+  shadow.Option("scheduler-name", options->scheduler_name,
+                "compare the pods of this scheduler alone; default: those of every profile of the configuration");
+  AddQuestionOutput(shadow, options->output);
+  shadow.Option("page", options->page, "file for the report as an HTML page, for example shadow.html")
+      .Type(cli::kFileHint);
+  shadow
+      .Option("duration", "end after so long, for example 24h; default: at SIGINT or SIGTERM",
+              [options = options.get()](std::string_view text) {
+                options->duration = ParseGoDuration(text);
+                return std::string();
+              })
+      .Check(CheckDuration);
+  shadow.Option("pods", options->pods, "end after so many decisions")
+      .Range(1, std::numeric_limits<std::uint64_t>::max() / 2);
+  AddMetricsAddress(shadow, options->metrics_bind_address, "/metrics");
+  AddPluginDirectory(shadow, commands.plugin_directory());
+  AddVerbosity(shadow, commands.verbosity());
+  shadow.SetFooter(
+      "Runs beside the cluster's scheduler, binds nothing and writes nothing. The report comes when it ends: by "
+      "SIGINT,\n"
+      "SIGTERM, --duration or --pods; SIGUSR2 writes the report so far to standard error.\n"
+      "Exit status: 0 every decision agrees or the order of decisions explains it, 1 the cluster could not be read,\n"
+      "2 wrong usage, 3 some decision differs.");
 }
 
 }  // namespace berth::app

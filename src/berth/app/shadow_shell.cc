@@ -100,9 +100,10 @@ Expected<void> ShadowShell::MakeParts() {
                                    options_.seed, [push](std::size_t source, outside::OutsidePoller::Data data) {
                                      push(scheduler::OutsideDone{source, std::move(data)});
                                    }));
-  feeds_ = std::make_unique<runner::Feeds>(rest_, *extenders_, std::move(poller),
-                                           runner::Feeds::Options{options_.seed, core.ObjectsRead(), options_.release_minor},
-                                           runner::Feeds::Callbacks{push, [this] { runner_.EndListing(); }});
+  feeds_ =
+      std::make_unique<runner::Feeds>(rest_, *extenders_, std::move(poller),
+                                      runner::Feeds::Options{options_.seed, core.ObjectsRead(), options_.release_minor},
+                                      runner::Feeds::Callbacks{push, [this] { runner_.EndListing(); }});
   return {};
 }
 

@@ -3,20 +3,31 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <unistd.h>
 
+#include "berth/answers/simulation_answer.h"
+#include "berth/app/commands.h"
+#include "berth/app/common_flags.h"
 #include "berth/app/manifest_files.h"
 #include "berth/app/question_configuration.h"
+#include "berth/app/question_flags.h"
 #include "berth/app/question_output.h"
 #include "berth/base/log.h"
 #include "berth/base/time.h"
+#include "berth/core/config/known_plugins.h"
+#include "berth/shell/cli/command.h"
 #include "berth/shell/cli/exit_codes.h"
+#include "berth/shell/cli/flag_set.h"
 #include "berth/shell/cli/terminal.h"
 #include "berth/shell/cli/text.h"
 #include "berth/shell/plugin_files/plugin_files.h"
@@ -24,10 +35,21 @@
 #include "berth/whatif/manifests.h"
 #include "berth/whatif/pod_group_warnings.h"
 #include "berth/whatif/simulation.h"
-#include "berth/whatif/simulation_report.h"
 
 namespace berth::app {
 namespace {
+
+// Something of what was asked about stays pending.
+inline constexpr int kExitPending = 3;
+
+struct SimulateOptions {
+  QuestionOptions question;
+  std::vector<std::string> files;         // "-": standard input; a directory: the manifests in it
+  std::vector<std::string> remove_nodes;  // by name
+  std::size_t add_nodes = 0;              // so many more, like `node_like`
+  std::string node_like;
+  std::string compare;  // another configuration's file; empty: none
+};
 
 // Where output is no terminal.
 constexpr std::size_t kWidth = 100;
@@ -129,8 +151,9 @@ class SimulateCommand {
   void Print(const whatif::Simulation& simulation) const {
     cli::FileTerminal terminal(STDOUT_FILENO);
     if (IsDocument(options_.question.output))
-      return PrintDocument(terminal, options_.question.output, whatif::SimulationJson(simulation, manifests_.left_out));
-    terminal.Write(whatif::SimulationText(simulation, StyleOf(terminal)));
+      return PrintDocument(terminal, options_.question.output,
+                           answers::SimulationJson(simulation, manifests_.left_out));
+    terminal.Write(answers::SimulationText(simulation, StyleOf(terminal)));
   }
 
   void Print(const whatif::Simulation& first, const whatif::Simulation& second) const {
@@ -140,15 +163,16 @@ class SimulateCommand {
       a = options_.question.config.empty() ? a : options_.question.config;
       b = options_.compare;
     }
-    const whatif::Compared one{a, first};
-    const whatif::Compared other{b, second};
+    const answers::Compared one{a, first};
+    const answers::Compared other{b, second};
     cli::FileTerminal terminal(STDOUT_FILENO);
     if (IsDocument(options_.question.output))
-      return PrintDocument(terminal, options_.question.output, whatif::ComparisonJson(one, other, manifests_.left_out));
-    terminal.Write(whatif::ComparisonText(one, other, StyleOf(terminal)));
+      return PrintDocument(terminal, options_.question.output,
+                           answers::ComparisonJson(one, other, manifests_.left_out));
+    terminal.Write(answers::ComparisonText(one, other, StyleOf(terminal)));
   }
 
-  whatif::ReportStyle StyleOf(const cli::FileTerminal& terminal) const {
+  answers::ReportStyle StyleOf(const cli::FileTerminal& terminal) const {
     const bool is_wide = options_.question.output == QuestionOutput::kWide;
     return {is_wide, terminal.HasColor(), terminal.IsTty() ? terminal.Size().columns : is_wide ? 0 : kWidth};
   }
@@ -161,10 +185,43 @@ class SimulateCommand {
   std::optional<QuestionConfiguration> compared_;
 };
 
-}  // namespace
-
 int RunSimulate(const SimulateOptions& options, config::KnownPlugins plugins) {
   return SimulateCommand(options, plugins).Go();
+}
+
+}  // namespace
+
+void AddSimulateCommand(Commands& commands) {
+  const auto options = std::make_shared<SimulateOptions>();
+  cli::Command& simulate =
+      commands.Add("simulate", "where pods of manifests would go, on a cluster as it is or with other nodes",
+                   {[options](config::KnownPlugins known) { return RunSimulate(*options, known); }});
+  simulate
+      .Option("filename", options->files,
+              "manifests in YAML or JSON: a file, a directory, or - for standard input; repeatable")
+      .ShowAsOne()
+      .Letter('f')
+      .Type(cli::kFileHint);
+  simulate.Option("remove-node", options->remove_nodes, "a node to take away; repeatable").ShowAsOne().Type(kNodeHint);
+  cli::Flag& add =
+      simulate.Option("add-nodes", options->add_nodes, "so many nodes more").Range(1, whatif::kNodeCopiesMax);
+  cli::Flag& like =
+      simulate.Option("node-like", options->node_like, "the node of the cluster that those of --add-nodes are like")
+          .Type(kNodeHint);
+  add.Needs(like);
+  like.Needs(add);
+  AddQuestionFlags(simulate, options->question);
+  AddQuestionRelease(simulate, options->question.release);
+  simulate
+      .Option("compare", options->compare,
+              "file with another KubeSchedulerConfiguration, whose answer is shown beside that of --config")
+      .Type(cli::kFileHint);
+  AddPluginDirectory(simulate, commands.plugin_directory());
+  AddVerbosity(simulate, commands.verbosity(), "to see how long it takes");
+  simulate.SetFooter(
+      "Nothing in the cluster is changed. Ends with 0 when every pod asked about gets a node, with 1 on a failure, "
+      "with "
+      "2 on bad flags, manifests or configurations, with 3 when a pod stays pending.");
 }
 
 }  // namespace berth::app

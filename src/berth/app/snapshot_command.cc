@@ -2,17 +2,33 @@
 #include "berth/app/snapshot_command.h"
 
 #include <cstdio>
+#include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
+#include "berth/app/commands.h"
+#include "berth/app/connection.h"
 #include "berth/app/process.h"
 #include "berth/app/question_flags.h"
+#include "berth/shell/cli/command.h"
 #include "berth/shell/cli/exit_codes.h"
+#include "berth/shell/cli/flag_set.h"
 #include "berth/shell/cli/text.h"
 #include "berth/whatif/anonymizer.h"
 #include "berth/whatif/snapshot_file.h"
 
 namespace berth::app {
 namespace {
+
+struct SnapshotOptions {
+  ConnectionOptions connection;
+  std::string output;  // the file; empty: `check` says which file to read
+  std::string check;
+  std::vector<std::string> annotations;  // that are kept beside those that berth's plugins read
+  bool anonymize = false;
+  bool force = false;
+};
 
 // In the same words, whether the file was written or read.
 void Tell(const std::string& path, const whatif::SnapshotContents& contents) {
@@ -29,8 +45,6 @@ int Check(const std::string& path) {
   Tell(path, contents);
   return cli::kExitOk;
 }
-
-}  // namespace
 
 int RunSnapshot(const SnapshotOptions& options) {
   if (!options.check.empty()) return Check(options.check);
@@ -63,6 +77,26 @@ int RunSnapshot(const SnapshotOptions& options) {
   if (const auto written = (*writer)->Finish(*state); !written.ok()) return cli::FailWith(written.error());
   Tell(options.output, (*writer)->contents());
   return cli::kExitOk;
+}
+
+}  // namespace
+
+void AddSnapshotCommand(Commands& commands) {
+  const auto options = std::make_shared<SnapshotOptions>();
+  cli::Command& command = commands.Add("snapshot", "a cluster's state into a file, for questions asked later",
+                                       {[options](config::KnownPlugins) { return RunSnapshot(*options); }});
+  AddQuestionConnection(command, options->connection);
+  cli::Flag& output =
+      command.Option("output", options->output, "the file, for example cluster.zst").Letter('o').Type(cli::kFileHint);
+  command.Option("check", options->check, "read a file that is there, and say what is in it")
+      .Excludes(output)
+      .Type(cli::kFileHint);
+  command.Switch("anonymize", options->anonymize,
+                 "other words for names, labels and images; decisions stay as they are");
+  command.Option("annotation", options->annotations,
+                 "key of an annotation to keep beside those that plugins read; KEY* for all that begin so");
+  command.Switch("force", options->force, "write over a file that is there");
+  command.SetFooter("Reads what scheduling reads, and no Secrets and ConfigMaps (docs/snapshot.md).");
 }
 
 }  // namespace berth::app

@@ -87,7 +87,7 @@ void LineQueue::Run() {
     is_writing_ = true;
     lock.unlock();
     if (newly_dropped > 0) {
-      options_.tell_dropped(newly_dropped);
+      options_.log_dropped(newly_dropped);
     } else {
       options_.write(batch.stream, batch.text);
     }

@@ -28,7 +28,7 @@ class LineQueue final {
     // Writes the text to the stream with this file descriptor; may block. Called by Run().
     std::function<void(int stream, std::string_view text)> write;
     // Pushes a line with the number of dropped lines. Called by Run() when at most half of the limit is used.
-    std::function<void(std::uint64_t dropped)> tell_dropped;
+    std::function<void(std::uint64_t dropped)> log_dropped;
     // How long lines are gathered after others were written (write coalescing), so that a busy process does not wake
     // the thread for each line. After a pause a line is written at once.
     std::chrono::milliseconds gathering{0};

@@ -29,7 +29,7 @@ class LineQueueTest : public ::testing::Test {
         .bytes_max = bytes_max,
         .write = [this](int stream,
                         std::string_view text) { written.push_back(std::to_string(stream) + ":" + std::string(text)); },
-        .tell_dropped =
+        .log_dropped =
             [this](std::uint64_t count) { queue->Push(Rank::kProblem, kErr, std::to_string(count) + " dropped\n"); }};
   }
   void Make(std::size_t bytes_max) { queue = std::make_unique<LineQueue>(Room(bytes_max)); }
@@ -98,7 +98,7 @@ TEST(LineQueue, APipeThatNobodyReadsStopsNobody) {
                text.remove_prefix(static_cast<std::size_t>(count));
              }
            },
-       .tell_dropped =
+       .log_dropped =
            [&](std::uint64_t count) { self->Push(Rank::kProblem, kErr, "dropped " + std::to_string(count) + "\n"); }});
   self = &queue;
   std::thread writer([&] {
@@ -154,7 +154,7 @@ TEST(LineQueue, LinesThatFollowOthersAreGatheredUntilSomebodyWaits) {
                          written.emplace_back(text);
                          if (written.size() == 1) first.set_value();
                        },
-                   .tell_dropped = [](std::uint64_t) {},
+                   .log_dropped = [](std::uint64_t) {},
                    .gathering = std::chrono::hours(1)});
   std::thread writer([&] { queue.Run(); });
   queue.Push(Rank::kInfo, kErr, "0\n");

@@ -61,7 +61,7 @@ void WriteAll(int stream, std::string_view text) {
   }
 }
 
-void TellDropped(std::uint64_t count) {
+void LogDropped(std::uint64_t count) {
   Warning("log", "Lines of the log were dropped: they are read too slowly",
           {{"dropped", count}, {"bytesMax", AsyncWriter::kBytesMax}});
 }
@@ -78,7 +78,7 @@ std::terminate_handler g_terminate_before = nullptr;
 
 AsyncWriter::AsyncWriter()
     : queue_(std::make_shared<LineQueue>(LineQueue::Options{
-          .bytes_max = kBytesMax, .write = WriteAll, .tell_dropped = TellDropped, .gathering = kGathering})),
+          .bytes_max = kBytesMax, .write = WriteAll, .log_dropped = LogDropped, .gathering = kGathering})),
       thread_([queue = queue_] { queue->Run(); }) {
   TheWaiting().Set(queue_);
   g_terminate_before = std::set_terminate(FlushAndTerminate);

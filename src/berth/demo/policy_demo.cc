@@ -163,7 +163,7 @@ class PolicyDemo {
     return {};
   }
 
-  // As deploy/config has it; a source outside is led to a stand-in.
+  // The configuration of deploy/config; a source outside is replaced by a stand-in.
   Expected<config::KubeSchedulerConfiguration> Configuration() {
     const std::string_view text =
         scenario_.configuration.empty() ? PolicyConfiguration(scenario_.policy) : scenario_.configuration;
@@ -174,7 +174,7 @@ class PolicyDemo {
     return AskStandIn(std::move(configuration), nagios_->url());
   }
 
-  // Of nodes that have more than the usual; empty: none has.
+  // The resources of nodes that have more than the usual ones; empty: no node has.
   std::vector<kubelet::NodeShape> Shapes() const {
     std::vector<kubelet::NodeShape> shapes;
     if (std::ranges::all_of(scenario_.nodes, [](const DemoNode& node) { return node.resources.empty(); }))
@@ -205,7 +205,7 @@ class PolicyDemo {
     return {};
   }
 
-  // All pods that fit are running, and the scheduler has refused the others.
+  // Whether all pods that fit are running and the scheduler has refused the others.
   bool IsOver() {
     if (tally_.running() == pods_expected_) return true;
     if (!shell_->IsIdle()) return false;
@@ -233,7 +233,7 @@ class PolicyDemo {
 
   std::vector<std::string> Conclusion() {
     std::vector<std::string> lines;
-    // A terminal has it as it came to be.
+    // A terminal has shown the table all along.
     if (!terminal_.IsTty()) lines = Table();
     if (scenario_.shows_refusals && !tally_.refusals().empty()) {
       lines.insert(lines.end(), {"", "In the last decision:"});

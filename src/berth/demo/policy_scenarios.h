@@ -37,9 +37,9 @@ struct PolicyScenario {
 
 // In the order in which they are listed for people.
 const std::vector<PolicyScenario>& PolicyScenarios();
-// Which show no policy of deploy/config; `policy` is then a name of their own.
+// Scenarios that show no policy of deploy/config; `policy` is then a name of their own.
 const std::vector<PolicyScenario>& OtherScenarios();
-// Of both; null: there is none.
+// The scenario of that name, from either list; null: there is none.
 const PolicyScenario* FindScenario(std::string_view name);
 
 }  // namespace berth::demo

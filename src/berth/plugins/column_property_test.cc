@@ -9,16 +9,13 @@
 
 #include "berth/base/random.h"
 #include "berth/core/cache/column_node_table.h"
-#include "berth/plugins/image_locality/image_locality.h"
+#include "berth/core/config/args.h"
+#include "berth/framework/fast_path.h"
+#include "berth/plugins/names.h"
 #include "berth/plugins/node_affinity/node_affinity.h"
-#include "berth/plugins/node_name/node_name.h"
-#include "berth/plugins/node_ports/node_ports.h"
 #include "berth/plugins/node_resources_balanced_allocation/node_resources_balanced_allocation.h"
 #include "berth/plugins/node_resources_fit/node_resources_fit.h"
-#include "berth/plugins/node_unschedulable/node_unschedulable.h"
-#include "berth/plugins/random/random.h"
 #include "berth/plugins/registry.h"
-#include "berth/plugins/taint_toleration/taint_toleration.h"
 #include "berth/testing/builders.h"
 #include "berth/testing/fake_handle.h"
 
@@ -177,17 +174,18 @@ std::vector<std::unique_ptr<framework::Plugin>> Plugins(Generator& generator, fr
   api::NodeAffinity added;
   added.required = {generator.Term(), generator.Term()};
   added.preferred = {{3, generator.Term()}};
-  plugins.push_back(std::make_unique<NodeAffinity>(added));
-  const std::vector<WeightedResource> resources{
-      {"cpu", 2}, {"memory", 1}, {"example.com/gpu", 5}, {"ephemeral-storage", 1}};
-  plugins.push_back(std::make_unique<NodeResourcesFit>(
-      NodeResourcesFitOptions{.ignored_resources = {"example.com/tpu"}, .strategy = ScoringStrategy::kMostAllocated}));
-  plugins.push_back(
-      std::make_unique<NodeResourcesFit>(NodeResourcesFitOptions{.ignored_resource_groups = {"example.com"},
-                                                                 .strategy = ScoringStrategy::kRequestedToCapacityRatio,
-                                                                 .resources = resources,
-                                                                 .shape = {{0, 0}, {40, 10}, {100, 3}}}));
-  plugins.push_back(std::make_unique<NodeResourcesBalancedAllocation>(resources));
+  plugins.push_back(CreateNodeAffinity({added}, handle));
+  config::NodeResourcesFitArgs by_name;
+  by_name.ignored_resources = {"example.com/tpu"};
+  by_name.scoring_strategy.type = config::ScoringStrategyType::kMostAllocated;
+  plugins.push_back(CreateNodeResourcesFit(by_name, handle));
+  config::NodeResourcesFitArgs by_group;
+  by_group.ignored_resource_groups = {"example.com"};
+  by_group.scoring_strategy = {config::ScoringStrategyType::kRequestedToCapacityRatio,
+                               {{"cpu", 2}, {"memory", 1}, {"example.com/gpu", 5}, {"ephemeral-storage", 1}},
+                               {{{0, 0}, {40, 10}, {100, 3}}}};
+  plugins.push_back(CreateNodeResourcesFit(by_group, handle));
+  plugins.push_back(CreateNodeResourcesBalancedAllocation({by_group.scoring_strategy.resources}, handle));
   return plugins;
 }
 

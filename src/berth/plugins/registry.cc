@@ -44,114 +44,45 @@
 namespace berth::plugins {
 namespace {
 
-using Created = Expected<std::unique_ptr<framework::Plugin>>;
+using Made = std::unique_ptr<framework::Plugin>;
+using Created = Expected<Made>;
 
 Error WrongArgs(std::string_view name, std::string_view wanted) {
   return InvalidError("plugin \"" + std::string(name) + "\": arguments of another kind, want " + std::string(wanted));
 }
 
-// A plugin whose arguments are of type Args, made by `make(const Args&, Handle&)`.
-template <typename Args, typename Make>
-config::KnownPlugin WithArgs(std::string_view name, Make make) {
-  return {std::string(name), [name, make](const config::PluginArgs& args, framework::Handle& handle) -> Created {
-            if (std::holds_alternative<std::monostate>(args)) return Created(make(Args{}, handle));
+// The overloads differ by what a plugin's factory wants.
+config::KnownPlugin Known(std::string_view name, Made (*create)()) {
+  return {std::string(name), [name, create](const config::PluginArgs& args, framework::Handle&) -> Created {
+            if (!std::holds_alternative<std::monostate>(args)) return WrongArgs(name, "none");
+            return create();
+          }};
+}
+
+config::KnownPlugin Known(std::string_view name, Made (*create)(framework::Handle&)) {
+  return {std::string(name), [name, create](const config::PluginArgs& args, framework::Handle& handle) -> Created {
+            if (!std::holds_alternative<std::monostate>(args)) return WrongArgs(name, "none");
+            return create(handle);
+          }};
+}
+
+template <typename Args>
+config::KnownPlugin Known(std::string_view name, Made (*create)(const Args&, framework::Handle&)) {
+  return {std::string(name), [name, create](const config::PluginArgs& args, framework::Handle& handle) -> Created {
+            if (std::holds_alternative<std::monostate>(args)) return create(Args{}, handle);
             const Args* typed = std::get_if<Args>(&args);
             if (typed == nullptr) return WrongArgs(name, std::string(name) + "Args");
-            return Created(make(*typed, handle));
+            return create(*typed, handle);
           }};
 }
 
-// The same for a plugin that uses its handle: Plugin(const Args&, Handle&).
-template <typename Plugin, typename Args>
-config::KnownPlugin WithArgsAndHandle(std::string_view name) {
-  return {std::string(name), [name](const config::PluginArgs& args, framework::Handle& handle) -> Created {
-            if (std::holds_alternative<std::monostate>(args)) return Created(std::make_unique<Plugin>(Args{}, handle));
-            const Args* typed = std::get_if<Args>(&args);
-            if (typed == nullptr) return WrongArgs(name, std::string(name) + "Args");
-            return Created(std::make_unique<Plugin>(*typed, handle));
-          }};
-}
-
-// Without arguments, for a plugin that uses its handle: Plugin(Handle&).
-template <typename Plugin>
-config::KnownPlugin WithHandle(std::string_view name) {
-  return {std::string(name), [name](const config::PluginArgs& args, framework::Handle& handle) -> Created {
-            if (!std::holds_alternative<std::monostate>(args)) return WrongArgs(name, "none");
-            return Created(std::make_unique<Plugin>(handle));
-          }};
-}
-
-// One of berth's own: Plugin::Create(const config::PluginArgs&, Handle&) reads its arguments itself
-// (helper/policy_args.h).
-template <typename Plugin>
-config::KnownPlugin Policy(std::string_view name) {
-  return {std::string(name), [](const config::PluginArgs& args, framework::Handle& handle) -> Created {
-            return Plugin::Create(args, handle);
-          }};
-}
-
-template <typename Plugin>
-config::KnownPlugin WithoutArgs(std::string_view name) {
-  return {std::string(name), [name](const config::PluginArgs& args, framework::Handle&) -> Created {
-            if (!std::holds_alternative<std::monostate>(args)) return WrongArgs(name, "none");
-            return Created(std::make_unique<Plugin>());
-          }};
-}
-
-// Without arguments, for a plugin that only wants to know which release decides: Plugin(const Release&).
-template <typename Plugin>
-config::KnownPlugin WithRelease(std::string_view name) {
-  return {std::string(name), [name](const config::PluginArgs& args, framework::Handle& handle) -> Created {
-            if (!std::holds_alternative<std::monostate>(args)) return WrongArgs(name, "none");
-            return Created(std::make_unique<Plugin>(handle.release()));
-          }};
-}
-
-std::vector<WeightedResource> ToResources(const std::vector<config::ResourceSpec>& specs) {
-  std::vector<WeightedResource> resources;
-  for (const config::ResourceSpec& spec : specs) resources.push_back({spec.name, spec.weight == 0 ? 1 : spec.weight});
-  return resources;
-}
-
-ScoringStrategy ToStrategy(config::ScoringStrategyType type) {
-  switch (type) {
-    case config::ScoringStrategyType::kLeastAllocated: return ScoringStrategy::kLeastAllocated;
-    case config::ScoringStrategyType::kMostAllocated: return ScoringStrategy::kMostAllocated;
-    case config::ScoringStrategyType::kRequestedToCapacityRatio: break;
-  }
-  return ScoringStrategy::kRequestedToCapacityRatio;
-}
-
-std::unique_ptr<framework::Plugin> MakeFit(const config::NodeResourcesFitArgs& args, framework::Handle& handle) {
-  NodeResourcesFitOptions options;
-  options.ignored_resources = {args.ignored_resources.begin(), args.ignored_resources.end()};
-  options.ignored_resource_groups = {args.ignored_resource_groups.begin(), args.ignored_resource_groups.end()};
-  options.strategy = ToStrategy(args.scoring_strategy.type);
-  options.resources = ToResources(args.scoring_strategy.resources);
-  if (args.scoring_strategy.shape) {
-    for (const auto& point : *args.scoring_strategy.shape) options.shape.push_back({point.utilization, point.score});
-  }
-  return std::make_unique<NodeResourcesFit>(std::move(options), &handle);
-}
-
-std::unique_ptr<framework::Plugin> MakeBalancedAllocation(const config::NodeResourcesBalancedAllocationArgs& args,
-                                                          framework::Handle& handle) {
-  return std::make_unique<NodeResourcesBalancedAllocation>(ToResources(args.resources), &handle);
-}
-
-std::unique_ptr<framework::Plugin> MakeNodeAffinity(const config::NodeAffinityArgs& args, framework::Handle&) {
-  return std::make_unique<NodeAffinity>(args.added_affinity);
-}
-
-// The same for one of which a profile may have several: Plugin::Create(name, args, handle).
-template <typename Plugin>
-config::KnownPlugin NamedPolicy(std::string_view name) {
-  return {std::string(name),
-          [name](const config::PluginArgs& args, framework::Handle& handle) -> Created {
-            return Plugin::Create(name, args, handle);
-          },
-          [](std::string_view wanted, const config::PluginArgs& args, framework::Handle& handle) -> Created {
-            return Plugin::Create(wanted, args, handle);
+// A plugin of berth's own reads its arguments itself (helper/policy_args.h).
+template <typename Args>
+config::KnownPlugin Known(std::string_view name, Made (*create)(const Args&, framework::Handle&),
+                          Expected<Args> (*read)(const config::PluginArgs&)) {
+  return {std::string(name), [create, read](const config::PluginArgs& args, framework::Handle& handle) -> Created {
+            BERTH_ASSIGN_OR_RETURN(const Args typed, read(args));
+            return create(typed, handle);
           }};
 }
 
@@ -159,42 +90,45 @@ config::KnownPlugin NamedPolicy(std::string_view name) {
 
 const std::vector<config::KnownPlugin>& InTreePlugins() {
   static const std::vector<config::KnownPlugin> kPlugins = {
-      WithoutArgs<SchedulingGates>(names::kSchedulingGates),
-      WithHandle<GangScheduling>(names::kGangScheduling),
-      WithHandle<TopologyPlacementGenerator>(names::kTopologyPlacementGenerator),
-      WithHandle<PodGroupPodsCount>(names::kPodGroupPodsCount),
-      WithoutArgs<PrioritySort>(names::kPrioritySort),
-      WithoutArgs<NodeUnschedulable>(names::kNodeUnschedulable),
-      WithoutArgs<NodeName>(names::kNodeName),
-      WithoutArgs<TaintToleration>(names::kTaintToleration),
-      WithArgs<config::NodeAffinityArgs>(names::kNodeAffinity, MakeNodeAffinity),
-      WithoutArgs<NodePorts>(names::kNodePorts),
-      WithArgs<config::NodeResourcesFitArgs>(names::kNodeResourcesFit, MakeFit),
-      WithHandle<VolumeRestrictions>(names::kVolumeRestrictions),
-      WithHandle<NodeVolumeLimits>(names::kNodeVolumeLimits),
-      WithArgsAndHandle<VolumeBinding, config::VolumeBindingArgs>(names::kVolumeBinding),
-      WithHandle<VolumeZone>(names::kVolumeZone),
-      WithArgsAndHandle<PodTopologySpread, config::PodTopologySpreadArgs>(names::kPodTopologySpread),
-      WithArgsAndHandle<InterPodAffinity, config::InterPodAffinityArgs>(names::kInterPodAffinity),
-      WithArgsAndHandle<DynamicResources, config::DynamicResourcesArgs>(names::kDynamicResources),
-      WithArgsAndHandle<DefaultPreemption, config::DefaultPreemptionArgs>(names::kDefaultPreemption),
-      WithArgs<config::NodeResourcesBalancedAllocationArgs>(names::kNodeResourcesBalancedAllocation,
-                                                            MakeBalancedAllocation),
-      WithRelease<ImageLocality>(names::kImageLocality),
-      WithoutArgs<DefaultBinder>(names::kDefaultBinder),
-      WithoutArgs<NodeDeclaredFeatures>(names::kNodeDeclaredFeatures),
-      WithoutArgs<RandomScore>(names::kRandom),
-      Policy<SpotFirst>(names::kSpotFirst),
-      Policy<ZoneBalance>(names::kZoneBalance),
-      WithoutArgs<RoundRobin>(names::kRoundRobin),
-      Policy<NodeLabelMatch>(names::kNodeLabelMatch),
-      Policy<BestPrice>(names::kBestPrice),
-      Policy<LoadAware>(names::kLoadAware),
-      Policy<ExternalHealth>(names::kExternalHealth),
-      WithoutArgs<PodGroupAnnotations>(names::kPodGroupAnnotations),
-      Policy<PodGroupReservation>(names::kPodGroupReservation),
-      Policy<TopologyDistance>(names::kTopologyDistance),
-      NamedPolicy<Script>(names::kScript),
+      Known(names::kSchedulingGates, CreateSchedulingGates),
+      Known(names::kGangScheduling, CreateGangScheduling),
+      Known(names::kTopologyPlacementGenerator, CreateTopologyPlacementGenerator),
+      Known(names::kPodGroupPodsCount, CreatePodGroupPodsCount),
+      Known(names::kPrioritySort, CreatePrioritySort),
+      Known(names::kNodeUnschedulable, CreateNodeUnschedulable),
+      Known(names::kNodeName, CreateNodeName),
+      Known(names::kTaintToleration, CreateTaintToleration),
+      Known(names::kNodeAffinity, CreateNodeAffinity),
+      Known(names::kNodePorts, CreateNodePorts),
+      Known(names::kNodeResourcesFit, CreateNodeResourcesFit),
+      Known(names::kVolumeRestrictions, CreateVolumeRestrictions),
+      Known(names::kNodeVolumeLimits, CreateNodeVolumeLimits),
+      Known(names::kVolumeBinding, CreateVolumeBinding),
+      Known(names::kVolumeZone, CreateVolumeZone),
+      Known(names::kPodTopologySpread, CreatePodTopologySpread),
+      Known(names::kInterPodAffinity, CreateInterPodAffinity),
+      Known(names::kDynamicResources, CreateDynamicResources),
+      Known(names::kDefaultPreemption, CreateDefaultPreemption),
+      Known(names::kNodeResourcesBalancedAllocation, CreateNodeResourcesBalancedAllocation),
+      Known(names::kImageLocality, CreateImageLocality),
+      Known(names::kDefaultBinder, CreateDefaultBinder),
+      Known(names::kNodeDeclaredFeatures, CreateNodeDeclaredFeatures),
+      Known(names::kRandom, CreateRandom),
+      Known(names::kSpotFirst, CreateSpotFirst, ReadSpotFirstArgs),
+      Known(names::kZoneBalance, CreateZoneBalance, ReadZoneBalanceArgs),
+      Known(names::kRoundRobin, CreateRoundRobin),
+      Known(names::kNodeLabelMatch, CreateNodeLabelMatch, ReadLabelRules),
+      Known(names::kBestPrice, CreateBestPrice, ReadBestPriceArgs),
+      Known(names::kLoadAware, CreateLoadAware, ReadLoadAwareArgs),
+      Known(names::kExternalHealth, CreateExternalHealth, ReadExternalHealthArgs),
+      Known(names::kPodGroupAnnotations, CreatePodGroupAnnotations),
+      Known(names::kPodGroupReservation, CreatePodGroupReservation, ReadPodGroupReservationArgs),
+      Known(names::kTopologyDistance, CreateTopologyDistance, ReadTopologyDistanceArgs),
+      {std::string(names::kScript),
+       [](const config::PluginArgs& args, framework::Handle& handle) {
+         return CreateScript(names::kScript, args, handle);
+       },
+       CreateScript},
   };
   return kPlugins;
 }

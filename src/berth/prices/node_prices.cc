@@ -145,7 +145,7 @@ class NodePatcher::Impl : public std::enable_shared_from_this<Impl> {
   std::size_t ended_count() const { return ended_count_.load(); }
 
  private:
-  // Begins what may be begun, and says so when all has ended.
+  // Begins the changes that may be begun, and calls `done` when all have ended.
   void Advance() {
     if (is_stopped_) return;
     while (in_flight_ < kInFlightMax && next_ < changes_.size() && outcome_.failures < kFailuresMax) {

@@ -19,7 +19,7 @@ struct NodeListOptions {
   std::string label_selector;
   std::vector<std::string> annotations;  // the keys that are wanted
   int page_size = 500;
-  // A list whose continue token has expired begins anew, so often.
+  // How often a list whose continue token has expired is started again.
   int restarts_max = 3;
   // Pages of one list: a server that hands out continue tokens for ever is broken.
   int pages_max = 100'000;
@@ -27,18 +27,19 @@ struct NodeListOptions {
 
 using NodesDone = std::function<void(Expected<std::vector<PricedNode>>)>;
 
-// Page by page. `count` (may be null) follows the number of nodes read so far. `rest` must outlive the call.
+// Reads all nodes, page by page. `count` (may be null) follows the number of nodes read so far. `rest` must outlive the
+// call.
 void ListNodes(client::RestClient& rest, NodeListOptions options, std::shared_ptr<std::atomic<std::size_t>> count,
                NodesDone done);
 
-// A list of one. kNotFound: there is no such node.
+// Reads one node. kNotFound: there is no such node.
 void GetNode(client::RestClient& rest, const std::string& name, std::vector<std::string> annotations, NodesDone done);
 
 // Carries out changes, several at a time.
 class NodePatcher {
  public:
   static constexpr std::size_t kInFlightMax = 16;
-  // After so many failures nothing more is begun: what is wrong will go on being wrong.
+  // After this many failures no further change is begun, since what is wrong will stay wrong.
   static constexpr std::size_t kFailuresMax = 10;
   // The patch says the same however often it is sent, so it is tried again also when it may have taken effect.
   static constexpr int kTries = 3;
@@ -52,12 +53,12 @@ class NodePatcher {
 
   // `rest` must outlive it.
   NodePatcher(client::RestClient& rest, std::string key, std::vector<PriceChange> changes);
-  // From then on nothing more is begun, and `done` is not called any more.
+  // After destruction no further change is begun, and `done` is not called.
   ~NodePatcher();
   NodePatcher(const NodePatcher&) = delete;
   NodePatcher& operator=(const NodePatcher&) = delete;
 
-  // Once. Any thread.
+  // Is called once. Any thread.
   void Start(std::function<void(Outcome)> done);
   // Changes that have ended, one way or another. Any thread.
   std::size_t ended_count() const;

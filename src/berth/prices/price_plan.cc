@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <tuple>
 #include <utility>
 
 #include "berth/base/random.h"
@@ -144,7 +143,7 @@ Expected<TypePrices> ParseTypePrices(std::string_view text) {
     const std::string& type = fields[header->type];
     const std::string& price = fields[header->price];
     if (type.empty() || !api::IsLabelValue(type))
-      return AtLine(number, "instance_type: \"" + cli::Printable(type.substr(0, 64)) + "\" cannot be a node's label");
+      return AtLine(number, "instance_type: " + Quoted(type) + " cannot be a node's label");
     if (!plugins::ParsePrice(price)) return AtLine(number, "price: " + plugins::NotAPrice(price));
     if (const auto [first, is_new] = line_of.try_emplace(type, number); !is_new)
       return AtLine(number, type + " has a price on line " + std::to_string(first->second));
@@ -180,41 +179,12 @@ std::vector<PriceChange> ClearPrices(const std::vector<PricedNode>& nodes, std::
   return changes;
 }
 
-std::string ChangeLine(const PriceChange& change, std::string_view key) {
-  return "node/" + cli::Printable(change.node) + ' ' + std::string(key) + (change.after ? '=' + *change.after : "-");
-}
-
 std::string ChangePatch(const PriceChange& change, std::string_view key) {
   using codec::json::object;
   codec::json::value text;
   if (change.after) text = codec::json::value(*change.after);
   return codec::WriteJson(
       object{{"metadata", object{{"annotations", object{{codec::json::string_view(key.data(), key.size()), text}}}}}});
-}
-
-cli::Table PriceTable(const std::vector<PricedNode>& nodes, const std::vector<std::string>& keys) {
-  constexpr std::size_t kTextMax = 40;
-  // Price, name, what is shown.
-  std::vector<std::tuple<std::int64_t, std::string, std::string>> rows;
-  for (const PricedNode& node : nodes) {
-    std::int64_t price = plugins::kPriceMicroMax + 1;
-    std::string shown = "<none>";
-    for (const std::string& key : keys) {
-      const std::string* text = node.annotations.Find(key);
-      if (text == nullptr) continue;
-      if (const auto parsed = plugins::ParsePrice(*text)) {
-        price = *parsed;
-        shown = plugins::FormatPrice(price);
-        break;
-      }
-      if (shown == "<none>") shown = '"' + text->substr(0, kTextMax) + "\" (no price)";
-    }
-    rows.emplace_back(price, node.name, std::move(shown));
-  }
-  std::ranges::sort(rows);
-  cli::Table table({{"NODE"}, {"PRICE"}});
-  for (const auto& [price, name, shown] : rows) table.AddRow({name, shown});
-  return table;
 }
 
 }  // namespace berth::prices

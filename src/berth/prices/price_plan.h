@@ -12,15 +12,14 @@
 
 #include "berth/api/meta.h"
 #include "berth/base/expected.h"
-#include "berth/shell/cli/table.h"
 
 namespace berth::prices {
 
-// A node as far as its price goes.
+// What matters of a node for its price.
 struct PricedNode {
   std::string name;
   api::StringMap annotations;  // those that were asked for
-  std::string instance_type;   // by its label, or by the one of old; empty: it says none
+  std::string instance_type;   // of the label, or of the deprecated one; empty: it has neither
 };
 
 // The annotation of one node, before and after; nullopt: it has none.
@@ -49,12 +48,7 @@ ImportPlan ImportPrices(const std::vector<PricedNode>& nodes, std::string_view k
 // The nodes that have the annotation.
 std::vector<PriceChange> ClearPrices(const std::vector<PricedNode>& nodes, std::string_view key);
 
-// "node/a berth.dev/price=0.10" or, without a price afterwards, "node/a berth.dev/price-", as kubectl writes it.
-std::string ChangeLine(const PriceChange& change, std::string_view key);
 // A merge patch that touches the annotation alone.
 std::string ChangePatch(const PriceChange& change, std::string_view key);
-
-// The cheapest first, then by name; nodes without a price last. Of `keys` the first whose text is a price counts.
-cli::Table PriceTable(const std::vector<PricedNode>& nodes, const std::vector<std::string>& keys);
 
 }  // namespace berth::prices

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "berth/answers/price_answer.h"
 #include "berth/base/check.h"
 #include "berth/codec/json_reader.h"
 #include "berth/plugins/best_price/price.h"
@@ -17,7 +18,7 @@ using namespace berth;
 
 void CheckChanges(const std::vector<prices::PriceChange>& changes, std::string_view key) {
   for (const prices::PriceChange& change : changes) {
-    BERTH_CHECK(prices::ChangeLine(change, key).find('\n') == std::string::npos);
+    BERTH_CHECK(answers::ChangeLine(change, key).find('\n') == std::string::npos);
     codec::JsonReader reader({.bytes_max = std::size_t{4} << 20, .depth_max = 8});
     BERTH_CHECK(reader.Parse(prices::ChangePatch(change, key)).ok());
   }
@@ -39,7 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   nodes[0].instance_type = "m5.large";
   nodes[0].annotations.Set(key, text);
   nodes[1].name = "b";
-  for (const std::string& line : prices::PriceTable(nodes, {key}).Lines({}))
+  for (const std::string& line : answers::PriceTable(nodes, {key}).Lines({}))
     BERTH_CHECK(line.find('\n') == std::string::npos, line);
   CheckChanges(prices::ClearPrices(nodes, key), key);
   const auto file = prices::ParseTypePrices(text);

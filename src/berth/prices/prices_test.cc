@@ -12,6 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "berth/answers/price_answer.h"
 #include "berth/prices/node_prices.h"
 #include "berth/prices/price_plan.h"
 #include "berth/shell/client/client_fakes.h"
@@ -19,6 +20,7 @@
 namespace berth::prices {
 namespace {
 
+using answers::PriceTable, answers::ChangeLine;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 

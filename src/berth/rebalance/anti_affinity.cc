@@ -67,7 +67,7 @@ void Run(const InterPodAntiAffinityArgs& args, const StrategyRun& run) {
           number, "its anti-affinity excludes " + excluded->Key() + " on " + view.node(excluded->node).name());
       if (answer == EvictionAnswer::kNodeLimit) break;
       if (answer == EvictionAnswer::kTotalLimit) return;
-      // Those that exclude it can stay then.
+      // Once it is gone, the pods that exclude it can stay.
       if (answer == EvictionAnswer::kEvicted) std::erase(by_namespace[pod.pod->metadata.namespace_name], number);
     }
   }

@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "berth/plugins/spot_first/spot_first.h"
 #include "berth/plugins/spot_first/spot_first_args.h"
 #include "berth/plugins/spot_first/spot_labels.h"
 
@@ -17,10 +16,10 @@ namespace {
 
 using plugins::SpotWish;
 
-// By which AWS' and Google's node agents tell that a node will be gone in a minute or two.
+// Taints with which AWS' and Google's node agents announce that a node will be gone in a minute or two.
 constexpr std::array<std::string_view, 2> kReclaimTaints = {"aws-node-termination-handler/spot-itn",
                                                             "cloud.google.com/impending-node-termination"};
-// Above any number of pods that are only on the wrong kind of node.
+// Weighs more than any number of pods that are only on the wrong kind of node.
 constexpr double kReclaimWeight = 1e7;
 
 // Why the node is about to go; empty: it is not.
@@ -52,7 +51,7 @@ class SpotFacts {
   const std::string& Reclaim(NodeNumber node) const { return nodes_[node].reclaim; }
 
   bool WantsSpot(const PodView& pod) const {
-    const std::string* const text = pod.pod->metadata.annotations.Find(plugins::SpotFirst::kAnnotation);
+    const std::string* const text = pod.pod->metadata.annotations.Find(plugins::kSpotAnnotation);
     const auto wish = text == nullptr ? std::nullopt : plugins::ParseSpotWish(*text);
     return wish ? *wish != SpotWish::kNever : args_.is_wanted;
   }

@@ -14,14 +14,14 @@ namespace {
 
 using framework::Resource;
 
-// To ask the policy about a node costs as much as so many looks at sizes.
+// What asking the policy about a node costs, in comparisons of sizes.
 constexpr std::size_t kLooksOfTarget = 20;
 // HasPlace() skips the pod's own node and those that are being cleared.
 constexpr std::size_t kPlacesMax = ChainSearch::kMovesMax + 1;
 
 bool IsNone(const Resource& lack) { return lack == Resource{}; }
 
-// Whether pods that have `given` free enough when they leave.
+// Whether pods that request `given` together leave enough room when they go.
 bool Covers(const Resource& lack, const Resource& given, std::size_t pods) {
   return given.cpu_milli >= lack.cpu_milli && given.memory_bytes >= lack.memory_bytes &&
          given.ephemeral_storage_bytes >= lack.ephemeral_storage_bytes &&
@@ -29,7 +29,7 @@ bool Covers(const Resource& lack, const Resource& given, std::size_t pods) {
          std::ranges::all_of(lack.scalars, [&](const auto& each) { return given.Scalar(each.first) >= each.second; });
 }
 
-// What is largest of each resource.
+// Raises each resource of `most` to that of `by` where that is larger.
 void Raise(Resource& most, const Resource& by) {
   most.cpu_milli = std::max(most.cpu_milli, by.cpu_milli);
   most.memory_bytes = std::max(most.memory_bytes, by.memory_bytes);
@@ -43,7 +43,7 @@ void Raise(Resource& most, const Resource& by) {
   }
 }
 
-// Whether the strategy looks at the pod at all: what it leaves alone makes no room for others.
+// Whether the strategy looks at the pod at all: a pod that it leaves alone makes no room for others.
 bool LooksAt(const StrategyArgs& strategy, const PodView& pod) {
   const auto looks_at = [&pod]([[maybe_unused]] const auto& args) {
     if constexpr (requires { args.pods; }) {
@@ -139,7 +139,7 @@ bool ChainSearch::ClearFor(const Objection& objection, Wants wants, NodeNumber n
     const bool is_enough = Covers(LackOf(pod, view_.node(node)), other.requests, 1);
     for (std::size_t of_other = 1; of_other <= others && !IsSpent(); ++of_other) {
       const std::size_t rest = others - of_other;
-      // Others that leave besides have to be needed.
+      // Each further pod that leaves must be needed.
       if ((rest == 0) != is_enough) continue;
       const auto may_follow = [&](PodNumber next) { return view_.pod(next).node == node && HasPlace(next); };
       if (rest > 0 && std::none_of(leavers.begin() + static_cast<std::ptrdiff_t>(i) + 1, leavers.end(), may_follow))

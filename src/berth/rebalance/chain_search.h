@@ -27,7 +27,7 @@ namespace berth::rebalance {
 
 class ChainSearch {
  public:
-  // Moves of one chain, with that of the pod that is objected to.
+  // Most moves of one chain, counting that of the pod that is objected to.
   static constexpr std::size_t kMovesMax = 3;
   // Proofs by the scheduler's core, of a plan and for one pod.
   static constexpr std::size_t kProofsMax = 1000;
@@ -41,7 +41,7 @@ class ChainSearch {
 
   // True: a chain whose last move is that of the pod has been made. False: the draft is as it was.
   bool Find(const Objection& objection);
-  // By sizes the pod can go somewhere as it is.
+  // Whether by sizes the pod can go somewhere without a chain.
   bool HasRoom(PodNumber pod);
   // A bound was reached, so that there may be chains that were not looked at.
   bool is_cut() const { return is_cut_; }
@@ -50,7 +50,7 @@ class ChainSearch {
   using Wants = Violations::Wants;
   // Pods of one controller that request the same: for sizes, they are alike.
   using ClassNumber = std::uint32_t;
-  // Of pods for which no chain was found, or which cannot move directly.
+  // Key of pods for which no chain was found, or which cannot move directly.
   struct Dead {
     ClassNumber pod_class;
     NodeNumber node;
@@ -59,21 +59,21 @@ class ChainSearch {
   };
 
   void ForgetOldRevision();
-  // Moves the pod after so many moves of others, no fewer.
+  // Moves the pod after exactly `others` moves of other pods.
   bool MoveAfter(const Objection& objection, Wants wants, std::size_t others);
-  // So many moves, no fewer, take pods from `first` of `leavers` on off the node; then the pod moves.
+  // Takes pods, from `first` of `leavers` on, off the node by exactly `others` moves; then moves the pod.
   bool ClearFor(const Objection& objection, Wants wants, NodeNumber node, const std::vector<PodNumber>& leavers,
                 std::size_t first, std::size_t others);
-  // Moves the pod that makes room, by so many moves with its own.
+  // Moves the pod that makes room, by `moves` moves including its own.
   bool MakeLeave(const Objection& link, std::size_t moves);
   bool ProveAndMake(const Objection& objection, Wants wants);
 
   // Pods that may be among `count` which leave the node so that what it lacks is there.
   std::vector<PodNumber> LeaversOf(NodeNumber node, const framework::Resource& lack, std::size_t count);
   bool MayLeave(const Objection& link);
-  // The node suits the pod, sizes aside, and the policy is served there.
+  // Whether the node suits the pod, sizes aside, and the policy is better served there.
   bool IsTarget(const Objection& objection, Wants wants, NodeNumber node);
-  // By sizes the pod can go to a node that is not being cleared.
+  // Whether by sizes the pod can go to a node that is not being cleared.
   bool HasPlace(PodNumber pod);
   Objection LinkOf(const Objection& objection, PodNumber other) const;
   Dead DeadOf(const Objection& objection);
@@ -89,14 +89,14 @@ class ChainSearch {
   StringHashMap<ClassNumber> classes_;
   std::map<PodNumber, ClassNumber> class_of_;
 
-  // Of the draft as it is before a chain is begun.
+  // What is known of the draft as it is before a chain is begun.
   std::uint64_t revision_ = 0;
   std::map<ClassNumber, std::vector<NodeNumber>> places_;  // as many as HasPlace() may have to skip, and one more
   std::set<Dead> hopeless_;                                // no chain was found
   std::set<Dead> stuck_;                                   // they cannot move directly
 
-  std::vector<PodNumber> waiting_;    // of the chain: for room, the first of them being objected to
-  std::vector<NodeNumber> clearing_;  // on which they wait for it
+  std::vector<PodNumber> waiting_;    // pods of the chain that wait for room; the first one is objected to
+  std::vector<NodeNumber> clearing_;  // the nodes on which they wait for it
   std::size_t proofs_ = 0;
   std::size_t proofs_of_pod_ = 0;
   std::size_t looks_ = 0;

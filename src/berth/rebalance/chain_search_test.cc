@@ -8,12 +8,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "berth/rebalance/plan_answer.h"
+#include "berth/answers/plan_answer.h"
 #include "berth/rebalance/rebalance_testing.h"
 
 namespace berth::rebalance {
 namespace {
 
+using answers::PlanLines, answers::PlanJson;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;

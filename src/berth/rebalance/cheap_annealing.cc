@@ -7,7 +7,8 @@
 namespace berth::rebalance {
 namespace {
 
-// Of what an item costs in the mean: at first a worse place that costs so much more is taken often, and at last seldom.
+// The first and the last temperature, as parts of an item's mean cost: a place that costs that much more is taken often
+// at first, and seldom in the end.
 constexpr double kHot = 0.1;
 constexpr double kCold = 0.003;
 // Steps of one temperature.
@@ -35,7 +36,7 @@ std::vector<std::size_t> CheapAnnealing::Run(std::uint64_t steps) {
   return best_;
 }
 
-// An item goes to one of the bins where it may be. Where there is no room, one that is there makes some.
+// A shift: an item goes to one of the bins where it may be. Where there is no room, an item that is there makes some.
 void CheapAnnealing::Step() {
   const std::size_t item = offers_.items()[random_.Below(offers_.items().size())];
   const std::vector<CheapOffers::Offer>& offers = offers_.Of(item);
@@ -51,7 +52,7 @@ void CheapAnnealing::Step() {
   }
 }
 
-// One of the bin's items goes where the other one was, or anywhere else.
+// An exchange: one of the bin's items goes where the other one was, or anywhere else.
 void CheapAnnealing::TryExchange(std::size_t item, std::size_t to, double change) {
   const std::vector<std::size_t>& there = state_.ItemsIn(to);
   if (there.empty()) return;
@@ -75,14 +76,14 @@ void CheapAnnealing::TryExchange(std::size_t item, std::size_t to, double change
   saving_ -= change;
 }
 
-// Metropolis.
+// The Metropolis criterion.
 bool CheapAnnealing::Accepts(double change) {
   constexpr std::uint64_t kParts = std::uint64_t{1} << 30;
   if (change <= 0) return true;
   return static_cast<double>(random_.Below(kParts)) < std::exp(-change / temperature_) * static_cast<double>(kParts);
 }
 
-// Improvements are many in a large problem: each costs as much as has changed since the last one.
+// Large problems have many improvements, so that each one copies only what has changed since the last.
 void CheapAnnealing::Remember() {
   for (const std::size_t item : changed_) best_[item] = state_.BinOf(item);
   changed_.clear();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the items of a packing problem would cost least together, each where it is or where it pays off for it: the
-// generalised assignment problem, by simulated annealing (Kirkpatrick 1983) with shifts and exchanges. Nothing is said
-// of whether moves lead there. Private to this folder; one thread; deterministic and bounded by steps.
+// generalised assignment problem, by simulated annealing (Kirkpatrick 1983) with shifts and exchanges. It does not find
+// out whether moves lead there. Private to this folder; one thread; deterministic and bounded by steps.
 #pragma once
 
 #include <cstddef>

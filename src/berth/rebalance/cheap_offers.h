@@ -22,16 +22,16 @@ class CheapOffers {
 
   CheapOffers(const PackingProblem& problem, const ItemPrices& prices);
 
-  // Those that have somewhere to go.
+  // The items that have somewhere to go.
   const std::vector<std::size_t>& items() const { return items_; }
-  // The cheapest first; the last one is the bin where the item is. Of bins that cost the same, each item has others
-  // first.
+  // The item's offers, the cheapest first; the last one is the bin where it is. Bins that cost the same come in another
+  // order for each item.
   const std::vector<Offer>& Of(std::size_t item) const { return offers_[item]; }
   bool MayBe(std::size_t item, std::size_t bin) const { return Find(item, bin) != nullptr; }
-  // Only where it may be.
+  // What the item costs in a bin where it may be.
   double CostOf(std::size_t item, std::size_t bin) const { return Find(item, bin)->cost; }
   double HomeCostOf(std::size_t item) const { return offers_[item].back().cost; }
-  // Of the items that have somewhere to go, where they are.
+  // The mean cost, where they are, of the items that have somewhere to go.
   double mean_cost() const { return mean_cost_; }
 
  private:

@@ -17,7 +17,7 @@ class Sequence {
     std::vector<std::pair<double, std::size_t>> changes;
     for (const std::size_t item : offers.items())
       changes.emplace_back(offers.CostOf(item, target[item]) - offers.HomeCostOf(item), item);
-    // What saves most comes first.
+    // Items that save most come first.
     std::ranges::sort(changes);
     for (const auto& each : changes) waiting_.push_back(each.second);
   }
@@ -45,8 +45,8 @@ class Sequence {
     return std::erase_if(waiting_, goes) > 0;
   }
 
-  // The one for which it is cheapest goes to another of its bins. `unwillingly`: of those that should have moved, which
-  // then make room for others; else of all that are better off so.
+  // Moves the item for which that is cheapest to another of its bins. `unwillingly`: an item that waits for its target
+  // and makes room for others by this; otherwise one that costs less there.
   bool GoAside(bool unwillingly) {
     std::optional<Aside> best;
     for (const std::size_t item : waiting_) {
@@ -56,7 +56,7 @@ class Sequence {
       for (const CheapOffers::Offer& offer : offers_.Of(item)) {
         Spend(1);
         const double more = offer.cost - otherwise;
-        // They come in the order of what they cost; and the last is where it is.
+        // Offers come in the order of their cost, and the last one is where the item is.
         if (offer.bin == state_.BinOf(item) || (best && more >= best->more) || (!unwillingly && more >= 0)) break;
         if (state_.HasRoom(item, offer.bin)) best = Aside{item, offer, more};
       }

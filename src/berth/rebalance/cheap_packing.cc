@@ -31,7 +31,7 @@ CheapMoves MoveGreedily(const PackingState& home, const CheapOffers& offers, con
   CheapMoves done;
   std::vector<std::size_t> waiting = order;
   for (std::size_t repeat = 0; repeat < kRepeatsMax && steps > 0; ++repeat) {
-    // The first times only the cheapest will do: what is there may go away yet.
+    // At first only the cheapest bin will do, since what is there may go away yet.
     const bool is_choosy = repeat < 2;
     const auto goes = [&](std::size_t item) {
       const std::vector<CheapOffers::Offer>& all = offers.Of(item);
@@ -50,7 +50,7 @@ CheapMoves MoveGreedily(const PackingState& home, const CheapOffers& offers, con
   return done;
 }
 
-// What saves most first, or what saves most of what it costs; with some disorder, from the third time on.
+// Orders items by what they save, or by what they save of their cost; from the third order on with some randomness.
 std::vector<std::size_t> OrderBySaving(const CheapOffers& offers, std::size_t attempt, Random& random) {
   std::vector<std::pair<double, std::size_t>> keys;
   for (const std::size_t item : offers.items()) {

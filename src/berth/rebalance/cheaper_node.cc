@@ -74,7 +74,7 @@ double NodePrices::CostOf(const PodView& pod, NodeNumber number) const {
   const NodeView& node = view_.node(number);
   double part = std::max(PartOf(pod.requests.cpu_milli, node.allocatable.cpu_milli),
                          PartOf(pod.requests.memory_bytes, node.allocatable.memory_bytes));
-  // One that requests nothing takes a pod's place at least.
+  // A pod that requests nothing takes at least the place of one pod.
   part = std::max(part, PartOf(1, node.allocatable.pods));
   return PriceOf(number) * std::min(part, 1.0);
 }
@@ -91,7 +91,7 @@ void Run(const CheaperNodeArgs& args, const StrategyRun& run) {
   const ClusterView& view = run.view;
   const NodePrices prices(args, view);
   if (prices.empty()) return;
-  // Those for which there is a cheaper kind of node at all.
+  // The pods for which there is a cheaper kind of node at all.
   PackingView packing(run);
   PackingProblem& problem = packing.problem();
   const auto cost = [&](std::size_t item, std::size_t bin) {
@@ -120,7 +120,7 @@ void Run(const CheaperNodeArgs& args, const StrategyRun& run) {
     if (run.Object(packing.PodOf(move.item), reason(move.item, cost(move.item, move.to))))
       run.objections.back().wanted = packing.NodeOf(move.to);
   }
-  // Others may find room when the core has had its say.
+  // Other pods may find room after the core has decided about the proposed moves.
   for (const auto& [item, there] : cheapest) run.Object(packing.PodOf(item), reason(item, there));
 }
 

@@ -37,7 +37,7 @@ class NodePrices {
   std::vector<NodeNumber> examples_;
 };
 
-// Whether it pays to go from a place of the one cost to one of the other.
+// Whether it pays to move from a node where the pod costs `from` to one where it costs `to`.
 bool PaysOff(const CheaperNodeArgs& args, double from, double to);
 
 void Run(const CheaperNodeArgs& args, const StrategyRun& run);

@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <string>
 
-#include "berth/whatif/answer_text.h"
-
 namespace berth::rebalance {
 namespace {
+
+std::string Counted(std::size_t count, const char* one, const char* many) {
+  return std::to_string(count) + ' ' + (count == 1 ? one : many);
+}
 
 std::size_t OneInAHundred(std::size_t count, std::size_t at_least) { return std::max(count / 100, at_least); }
 
@@ -31,7 +33,7 @@ Hold WhyUnwell(const whatif::ClusterState& state, const HealthLimits& limits) {
   }
   const std::size_t not_ready_max = limits.not_ready_max.value_or(OneInAHundred(state.nodes.size(), 1));
   if (not_ready > not_ready_max) {
-    return {"nodes_not_ready", whatif::Counted(not_ready, "node is", "nodes are") + " not ready, " + *one +
+    return {"nodes_not_ready", Counted(not_ready, "node is", "nodes are") + " not ready, " + *one +
                                    " for one: more than " + std::to_string(not_ready_max) + " (--not-ready-max)"};
   }
   std::size_t pending = 0;
@@ -45,9 +47,9 @@ Hold WhyUnwell(const whatif::ClusterState& state, const HealthLimits& limits) {
   }
   const std::size_t pending_max = limits.pending_max.value_or(OneInAHundred(state.pods.size(), 10));
   if (pending > pending_max) {
-    return {"pods_pending", whatif::Counted(pending, "pod is", "pods are") + " pending, " +
-                                pod->metadata.namespace_name + "/" + pod->metadata.name + " for one: more than " +
-                                std::to_string(pending_max) + " (--pending-max)"};
+    return {"pods_pending", Counted(pending, "pod is", "pods are") + " pending, " + pod->metadata.namespace_name + "/" +
+                                pod->metadata.name + " for one: more than " + std::to_string(pending_max) +
+                                " (--pending-max)"};
   }
   return {};
 }

@@ -15,11 +15,11 @@ struct HealthLimits {
   std::optional<std::size_t> not_ready_max;  // nodes; nullopt: one in a hundred, at least 1
 };
 
-// Why nothing is moved now; without a cause: it is well. Pods with scheduling gates do not count as pending, cordoned
-// nodes not as unready. A kind that may not be read makes every proof doubtful.
+// Why nothing is moved now; without a cause the cluster is well. Pods with scheduling gates do not count as pending,
+// cordoned nodes not as unready. A kind that may not be read makes every proof doubtful.
 Hold WhyUnwell(const whatif::ClusterState& state, const HealthLimits& limits);
 
-// No condition Ready says otherwise.
+// True unless a condition Ready says otherwise.
 bool IsReady(const api::Node& node);
 
 }  // namespace berth::rebalance

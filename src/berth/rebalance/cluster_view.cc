@@ -14,7 +14,7 @@
 namespace berth::rebalance {
 namespace {
 
-// Before it, as strategies look at the pods of a node.
+// Whether `a` comes before `b` in the order in which strategies look at the pods of a node.
 bool IsBefore(const api::Pod& a, const api::Pod& b) {
   const api::ObjectMeta& x = a.metadata;
   const api::ObjectMeta& y = b.metadata;
@@ -35,7 +35,7 @@ void Account(NodeView& node, const PodView& pod, int sign) {
   }
 }
 
-// A share of one node as a share of the other.
+// Converts a share of one node into the share of the other.
 double Scaled(double percent, const NodeView& from, const NodeView& to) {
   if (from.allocatable.cpu_milli <= 0 || to.allocatable.cpu_milli <= 0) return percent;
   return percent * static_cast<double>(from.allocatable.cpu_milli) / static_cast<double>(to.allocatable.cpu_milli);

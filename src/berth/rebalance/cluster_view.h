@@ -59,7 +59,7 @@ struct PodView {
   std::vector<MeasuredUse> measured;  // by source
   std::shared_ptr<const plugins::RequiredNodeAffinity> required;
   bool is_finished = false;
-  // A pod that a plan has put here: it is as young as can be, and has never restarted.
+  // A plan has put the pod here: it counts as just created, and as never restarted.
   bool is_moved = false;
 
   std::string Key() const { return pod->metadata.namespace_name + "/" + pod->metadata.name; }
@@ -83,12 +83,12 @@ class ClusterView {
   const api::PersistentVolumeClaim* FindClaim(std::string_view namespace_name, std::string_view name) const;
   // Pods of any phase that name the owner, those without a node too.
   std::size_t OwnedBy(const std::string& uid) const;
-  // As some pod has them: a class by name and its value. nullopt: no pod is of the class.
+  // The value of a priority class, as some pod of the class has it. nullopt: no pod is of the class.
   std::optional<std::int32_t> PriorityOfClass(std::string_view name) const;
 
-  // Measurements, by node and by pod. What a pod uses goes with it.
+  // Adds measurements, by node and by pod. When a pod moves, its use moves with it.
   void AddSource(MetricsUse use, const std::vector<MeasuredUse>& of_nodes, const std::vector<MeasuredUse>& of_pods);
-  // nullopt, too, where nobody has added that source.
+  // nullopt, also where nobody has added that source.
   UseSource FindSource(const std::optional<MetricsUse>& use) const;
 
   // The node as it would be with the pod's replacement on it.
@@ -99,7 +99,7 @@ class ClusterView {
 
   // The pod's replacement is on another node, or it is gone for good (nullopt).
   void MovePod(PodNumber number, std::optional<NodeNumber> to);
-  // As if the pod had never moved from the node, where it was in the beginning.
+  // Undoes the pod's move from the node where it was in the beginning.
   void TakeBack(PodNumber number, NodeNumber from);
 
  private:

@@ -16,7 +16,7 @@
 namespace berth::rebalance {
 namespace {
 
-// Which nodes may be emptied, and which may get pods: those in use, so that no node comes into use.
+// Sets which nodes may be emptied, and which may get pods: only those in use, so that no further node comes into use.
 void SetBins(const ConsolidateArgs& args, const StrategyRun& run, PackingView& packing) {
   const auto selector = api::ParseLabelSelector(args.node_selector);
   BERTH_CHECK(selector.ok(), args.node_selector);
@@ -46,7 +46,8 @@ void Run(const ConsolidateArgs& args, const StrategyRun& run) {
   PackingView packing(run);
   SetBins(args, run, packing);
   packing.problem().keep = args.keep_nodes;
-  // The search is for all nodes that could go, so that the first ones are those of the best way; only these are told.
+  // All nodes that could go are searched for, so that the first ones are those of the best assignment; only these
+  // become objections.
   std::set<std::size_t> told;
   for (const PackingMove& move : PackTogether(packing.problem())) {
     told.insert(move.empties);

@@ -14,8 +14,8 @@ namespace {
 
 using Result = RoundReport::Result;
 
-// Those that can be made at once: up to the first that goes to a node which another one leaves. Until that pod has
-// ended, the replacement would find its place taken.
+// The moves that can be made at once: those before the first one that goes to a node which another one leaves. Until
+// that pod has ended, the replacement would find its place taken.
 std::size_t CountAtOnce(const std::vector<PlannedMove>& moves) {
   std::set<std::string_view> left;
   for (std::size_t i = 0; i < moves.size(); ++i) {
@@ -107,7 +107,7 @@ RoundReport Controller::RunRound(Time now) {
   return report;
 }
 
-// Up to what a plan is made from.
+// The part of a round before the plan: reads, observes earlier moves, and measures.
 Hold Controller::Prepare(Time now, whatif::ClusterState& state) {
   if (options_.executes && !has_ledger_) {
     const auto text = outside_.LoadLedger();
@@ -133,7 +133,7 @@ Hold Controller::Prepare(Time now, whatif::ClusterState& state) {
 Hold Controller::GiveUp(const whatif::ClusterState& state, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     const auto done = outside_.MarkNode(NodeOf(state, name), NodeMark());
-    // One that has changed is looked at again in the next round.
+    // A node that has changed is looked at again in the next round.
     if (!done.ok() && done.error().code != ErrorCode::kConflict)
       return {"api_errors", "node " + name + " cannot be uncordoned: " + done.error().message};
   }
@@ -150,7 +150,7 @@ Hold Controller::Cordon(const whatif::ClusterState& state, const std::string& na
   return {"api_errors", "node " + name + " cannot be cordoned: " + done.error().message};
 }
 
-// Leaves in `moves` those that were made.
+// Evicts; `moves` keeps those that were made.
 Hold Controller::Execute(const whatif::ClusterState& state, std::vector<PlannedMove>& moves, Time now) {
   const Workloads workloads(state);
   const auto siblings = SiblingsOf(state, workloads, moves);
@@ -173,7 +173,7 @@ Hold Controller::Execute(const whatif::ClusterState& state, std::vector<PlannedM
   if (const auto saved = outside_.SaveLedger(ledger_.Text()); !saved.ok()) {
     for (const PlannedMove& move : moves) ledger_.Remove(move.uid);
     moves.clear();
-    // Whoever has written it may have moved pods.
+    // The process that has written it may have moved pods.
     has_ledger_ = false;
     return {"api_errors", "the ledger cannot be written: " + saved.error().message};
   }

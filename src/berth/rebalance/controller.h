@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Controller: what `berth rebalance run` does, round by round: looks at the cluster, plans, and evicts what the plan
 // moves. It holds back while the cluster is not well, within limits of its own (move_allowance.h), and keeps a ledger
-// in the cluster (move_ledger.h), from which it goes on after a new beginning. All that is outside is behind an
+// in the cluster (move_ledger.h), from which it goes on after a restart. All that is outside is behind an
 // interface; time is an argument. One thread, blocking.
 //
 //   read --> observe moves --> well? --> measure --> plan --> write the ledger --> evict, one after the other -->
@@ -40,16 +40,16 @@ struct ControllerOptions {
 class ControllerOutside {
  public:
   virtual ~ControllerOutside() = default;
-  // With pod details.
+  // Reads the cluster, with pod details.
   virtual Expected<whatif::ClusterState> Read() = 0;
-  // What the policy's strategies go by that use is measured for.
+  // Measures the use that the policy's strategies depend on.
   virtual Expected<Measurements> Measure(Time now) = 0;
   virtual Expected<RebalancePlan> Plan(const whatif::ClusterState& state, const PlanOptions& options) = 0;
   // The text that was saved last; empty: none was.
   virtual Expected<std::string> LoadLedger() = 0;
   // Fails with kConflict when another process has saved one meanwhile.
   virtual Expected<void> SaveLedger(const std::string& text) = 0;
-  // Through the Eviction API, once, with the pod's uid as precondition.
+  // Evicts through the Eviction API, once, with the pod's uid as precondition.
   virtual Expected<void> Evict(const PlannedMove& move) = 0;
   // Before pods leave a node that is to be emptied, and when that is given up. Fails with kConflict when the node is
   // not as it was read any more.
@@ -82,9 +82,9 @@ std::string_view ToString(RoundReport::Result result);
 
 class Controller {
  public:
-  // Until the round after one that could not do all that it had planned.
+  // The pause after a round that could not do all that it had planned.
   static constexpr Duration kSoon = std::chrono::seconds(10);
-  // A workload whose eviction was refused is left alone so long, twice as long the next time, ...
+  // A workload whose eviction was refused is left alone for this time, which doubles with each further refusal.
   static constexpr Duration kRefusedMin = std::chrono::seconds(30);
   static constexpr Duration kRefusedMax = std::chrono::minutes(10);
 

@@ -21,7 +21,7 @@ class ControllerMetrics {
   void OnRound(const RoundReport& report, Duration took);
 
  private:
-  // The gauges of a family whose label is a cause: those that do not hold any more go to 0.
+  // Sets the gauges of a family whose label is a cause; causes that do not hold any more go to 0.
   void SetCauses(std::string_view name, std::string_view help, const std::map<std::string_view, double>& values,
                  std::map<std::string, framework::Gauge*, std::less<>>& gauges);
 

@@ -32,7 +32,7 @@ std::string NumberText(double value) {
   return {text.data(), static_cast<std::size_t>(std::max(length, 0))};
 }
 
-// Where the line is crossed, and pairs.
+// Which pods and nodes cross the line, and which pods are pairs.
 class MetricFacts {
  public:
   MetricFacts(const CustomMetricArgs& args, const ClusterView& view, const Measurements* measurements)
@@ -49,7 +49,7 @@ class MetricFacts {
     }
   }
 
-  // What is measured of the pod or of its node, if that is beyond the line.
+  // The measured value of the pod or of its node, if that is beyond the line.
   std::optional<double> Crossed(const PodView& pod) const {
     const bool is_of_node = args_.of == CustomMetricArgs::Of::kNode;
     const auto at = crossed_.find(is_of_node ? view_.node(pod.node).name() : pod.Key());
@@ -59,7 +59,7 @@ class MetricFacts {
     return args_.of == CustomMetricArgs::Of::kNode && crossed_.contains(view_.node(node).name());
   }
 
-  // With its namespace; empty: it is of none.
+  // The pod's pair, with its namespace; empty: it has none.
   std::string PairOf(const PodView& pod) const {
     if (!args_.pair || pod.is_finished || pod.pod->metadata.deletion_time || !args_.pods.Takes(*pod.pod)) return {};
     const std::string* const value = pod.pod->metadata.labels.Find(args_.pair->label);
@@ -104,7 +104,7 @@ class MetricFacts {
       if (name_space == nullptr || pod == nullptr) return;
       key = *name_space + "/" + *pod;
     }
-    // Of several series the one that is furthest beyond.
+    // Of several series the one that is furthest beyond the line counts.
     const auto [at, is_new] = crossed_.try_emplace(std::move(key), sample.value);
     if (!is_new && (args_.above ? sample.value > at->second : sample.value < at->second)) at->second = sample.value;
   }

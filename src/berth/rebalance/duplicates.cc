@@ -21,7 +21,8 @@ struct OwnerDuplicates {
   std::vector<std::pair<NodeNumber, std::vector<PodNumber>>> by_node;
 };
 
-// Nodes where one of the pods could be. The descheduler counts those of a pod only where there are several.
+// Counts the nodes where one of the pods could be. Like the descheduler it counts a pod's nodes only where there are
+// several.
 std::size_t CountTargets(const StrategyRun& run, const OwnerDuplicates& owner) {
   std::set<NodeNumber> targets;
   std::vector<const api::PodSpec*> seen;  // pods with the same demands have the same nodes

@@ -25,11 +25,11 @@ class Evictor {
   // `args` and `view` must outlive it. Fails where a priority class is named whose value nothing tells.
   static Expected<Evictor> Make(const EvictorArgs& args, const ClusterView& view, Time now);
 
-  // The first that speaks against it: "it has local storage"; empty: it may be evicted.
+  // The first reason not to evict the pod: "it has local storage"; empty: it may be evicted.
   std::string_view WhyNot(const PodView& pod) const;
   bool Filter(const PodView& pod) const { return WhyNot(pod).empty(); }
   bool PreEvictionFilter(const PodView& pod) const;
-  // Its part about the labels of the pod's namespace.
+  // The part of PreEvictionFilter() about the labels of the pod's namespace.
   bool TakesNamespace(const PodView& pod) const;
 
  private:
@@ -47,7 +47,7 @@ class Evictor {
 
 // The annotation by which a pod says that it would rather stay.
 bool PrefersToStay(const PodView& pod);
-// By its annotations an autoscaler keeps the node for it.
+// Whether the pod's annotations make an autoscaler keep its node.
 bool KeepsItsNode(const PodView& pod);
 bool IsStaticPod(const PodView& pod);
 bool IsOfDaemonSet(const PodView& pod);
@@ -67,7 +67,7 @@ class EvictionCounter {
 
   explicit EvictionCounter(const EvictionLimits& limits) : limits_(limits) {}
   Answer Evict(const PodView& pod);
-  // The same without counting.
+  // What Evict() would answer; counts nothing.
   Answer Ask(const PodView& pod) const;
   // Undoes an eviction that was counted.
   void TakeBack(const PodView& pod);

@@ -94,7 +94,8 @@ void GuidedEjection::TryBin(std::size_t item, std::size_t bin, Ejection& best) {
   for (std::size_t at = 0; at < leavers_.size(); ++at) TryLeavers(at, bin, best);
 }
 
-// `first` with up to two of those behind it. They get dearer from one to the next, so that the first that do are best.
+// Tries `first` with up to two of the leavers behind it. Leavers are sorted by cost, so that the first set that leaves
+// enough room is the cheapest.
 void GuidedEjection::TryLeavers(std::size_t first, std::size_t bin, Ejection& best) {
   const std::size_t a = leavers_[first];
   const auto take = [&](std::vector<std::size_t> items, double cost) { best = {bin, std::move(items), cost}; };
@@ -143,7 +144,7 @@ void GuidedEjection::TryRelocation(std::size_t item) {
   ++used_;
   const std::size_t from = state_.BinOf(item);
   if (from == kNoBin || !is_open_[from] || !state_.problem().items[item].may_move) return;
-  // What shall be kept is not emptied.
+  // A bin that is kept is not emptied.
   if (state_.ItemsIn(from).size() == 1) return;
   const std::size_t to = bins_[random_.Below(bins_.size())];
   if (to != from && state_.Fits(item, to)) state_.Move(item, to);

@@ -57,7 +57,7 @@ std::size_t KeptBins::FewestByCapacity() const {
     std::ranges::sort(rooms, std::greater());
     double sum = 0;
     std::size_t count = 0;
-    // What floating point makes of sums must not say that too many are needed.
+    // Rounding errors of sums must not make one bin too many seem needed.
     for (; count < rooms.size() && sum < 1 - 1e-9; ++count) sum += rooms[count].second;
     fewest = std::max(fewest, count);
   }
@@ -80,7 +80,7 @@ double KeptBins::Weight(std::size_t bin, const std::vector<double>& weights) con
   return std::inner_product(weights.begin(), weights.end(), rooms_[bin].begin(), 0.0);
 }
 
-// Of equal ones those that have most items, so that less moves.
+// Among equal bins those with most items come first, so that fewer items move.
 std::vector<std::size_t> KeptBins::HeaviestBy(const std::vector<double>& weights, std::size_t count) const {
   std::vector<std::tuple<bool, bool, double, double, std::size_t>> order;
   for (const std::size_t bin : used_)
@@ -91,7 +91,7 @@ std::vector<std::size_t> KeptBins::HeaviestBy(const std::vector<double>& weights
   return bins;
 }
 
-// Steepest ascent: while there is too little of something, the pair of bins changes places that makes most of it.
+// Steepest ascent: while some resource is short, swaps the pair of bins that gains most of it.
 void KeptBins::Climb(std::vector<std::size_t>& bins) const {
   std::vector<char> is_in(rooms_.size());
   for (const std::size_t bin : bins) is_in[bin] = 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which bins could stay in use when no more than so many shall: those that have capacity for all items together, by
-// each resource. Whether the items do fit is for others to find out. Private to this folder; one thread.
+// KeptBins: which sets of a given number of bins could stay in use: those that have capacity for all items together, by
+// each resource. It does not find out whether the items fit. Private to this folder; one thread.
 #pragma once
 
 #include <cstddef>

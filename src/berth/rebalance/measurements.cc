@@ -30,7 +30,7 @@ Error Refused(std::string_view source, const std::string& what) {
   return {ErrorCode::kUnavailable, std::string(source) + ": " + what};
 }
 
-// Why the measurement does not count; empty: it does.
+// Why the measurement is not used; empty: it is.
 std::string WhyNotOf(Time at, Time now) {
   if (now - at > kMeasurementAgeMax) {
     return "was measured " + FormatGoDuration(std::chrono::duration_cast<std::chrono::seconds>(now - at)) +

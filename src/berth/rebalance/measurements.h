@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measurements: what metrics-server and Prometheus say at one moment, for the strategies that go by it. A source that
-// cannot be asked, that says what cannot be, or whose answer is old is an error of one line, and then nothing is to be
-// moved: half of a picture is worse than none.
+// Measurements: what metrics-server and Prometheus say at one moment, for the strategies that depend on it. A source
+// that cannot be asked, that says something impossible, or whose answer is old is an error of one line, and then
+// nothing is to be moved: half of a picture is worse than none.
 #pragma once
 
 #include <chrono>
@@ -20,10 +20,10 @@
 
 namespace berth::rebalance {
 
-// Older measurements do not count, nor those that are so far in the future.
+// Measurements that are older, or this far in the future, do not count.
 inline constexpr Duration kMeasurementAgeMax = std::chrono::minutes(3);
 inline constexpr Duration kMeasurementFutureMax = std::chrono::minutes(1);
-// A node uses no more than so many times what is allocatable: whoever says so counts in another unit.
+// A source that says that a node uses more than this many times its allocatable amount counts in another unit.
 inline constexpr double kUseOfCapacityMax = 2;
 // Of one answer of Prometheus.
 inline constexpr std::size_t kMetricSamplesMax = 200'000;
@@ -62,12 +62,13 @@ MetricsNeeds MetricsNeedsOf(const Policy& policy);
 // Asks for what the policy needs, and checks it. `now`: the time of day.
 Expected<Measurements> ReadMeasurements(const Policy& policy, MetricsClient& client, Time now);
 
-// The parts of it, without asking. All fail with one line.
+// The parsers behind ReadMeasurements(). Each error is one line.
 Expected<StringHashMap<MeasuredUse>> ParseNodeUse(std::string_view body, Time now);
 Expected<StringHashMap<MeasuredUse>> ParsePodUse(std::string_view body, Time now);
 Expected<std::vector<MetricSample>> ParseSamples(std::string_view body, Time now);
 
-// Gives the view what its strategies about use go by. Fails where `measurements` (null: none) lack a node.
+// Adds measured use to the view, for the strategies that depend on it. Fails where `measurements` (null: none) lack a
+// node.
 Expected<void> AddMeasuredUse(ClusterView& view, const Policy& policy, const std::vector<NodeNumber>& nodes,
                               const Measurements* measurements);
 

@@ -12,10 +12,10 @@ namespace {
 
 using State = MoveRecord::State;
 
-// Which template a pod was made from, for Deployments, and for StatefulSets.
+// Labels that tell which template a pod was made from: of Deployments, and of StatefulSets.
 constexpr std::array<std::string_view, 2> kRevisionLabels = {"pod-template-hash", "controller-revision-hash"};
 
-// ReplicaSets of one owner take each other's place: each is a revision of its own.
+// The ReplicaSets of one owner replace each other: each is a revision of its own.
 bool IsOfReplicaSet(const api::Pod& pod) {
   return pod.metadata.controller && pod.metadata.controller->kind == "ReplicaSet";
 }
@@ -26,7 +26,7 @@ std::string PartOf(const api::Pod& pod) {
   return IsOfReplicaSet(pod) || !pod.metadata.controller ? std::string() : pod.metadata.controller->name;
 }
 
-// The pods of a part that is not being rolled out have the same one.
+// The pod's revision; all pods of a part that is not being rolled out have the same one.
 std::string RevisionOf(const api::Pod& pod) {
   const std::string set = IsOfReplicaSet(pod) ? pod.metadata.controller->name + "/" : std::string();
   for (const std::string_view label : kRevisionLabels) {
@@ -38,7 +38,8 @@ std::string RevisionOf(const api::Pod& pod) {
 // "Deployment web" of "default/Deployment web".
 std::string OwnerName(const std::string& workload) { return workload.substr(workload.find('/') + 1); }
 
-// What speaks for itself goes first: a replacement that is awaited is also a pod without a node.
+// Why the workload is held back after this move. This is looked at before its pods are: a replacement that is awaited
+// is also a pod without a node.
 Hold HoldOf(const MoveRecord& record, Duration cool_down, Time now) {
   switch (record.state) {
     case State::kIntended:
@@ -69,7 +70,7 @@ std::size_t WorkloadShare::Of(std::size_t pods) const {
   return std::max<std::size_t>(1, is_percent ? pods * count / 100 : count);
 }
 
-// Holds that are found first stay.
+// A hold that was found earlier stays.
 void MoveAllowance::Look(const api::Pod& pod, Workload& workload) {
   ++workload.pods;
   const std::string revision = RevisionOf(pod);

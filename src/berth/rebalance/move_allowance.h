@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// MoveAllowance: how many pods a rebalancer may move now, beside what the policy says: of each workload so many at
-// once, with a pause after each, of all so many within an hour; none of a workload that is being rolled out, that has
-// not got its last replacement yet, or whose eviction the API server has just refused. A value, which counts the moves
-// of one plan.
+// MoveAllowance: how many pods a rebalancer may move now, beside what the policy says. It limits the moves of each
+// workload at one time, with a pause after each, and all moves within an hour. It allows none of a workload that is
+// being rolled out, whose last replacement has not come yet, or whose eviction the API server has just refused. A
+// value, which counts the moves of one plan.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ struct WorkloadShare {
 };
 
 struct AllowanceLimits {
-  // A ledger of so many is well below what a ConfigMap may hold.
+  // A ledger of this many moves is well below what a ConfigMap may hold.
   static constexpr std::size_t kPerHourMax = 2000;
 
   WorkloadShare per_workload;

@@ -137,7 +137,7 @@ class Sight {
     const auto at = by_uid_.find(uid);
     return at == by_uid_.end() ? nullptr : &at->second;
   }
-  // It is there, and is not going to go.
+  // The pod exists and is not being deleted.
   bool IsAlive(const std::string& uid) const {
     const SeenPod* const seen = Find(uid);
     return seen != nullptr && !seen->pod->metadata.deletion_time;
@@ -162,12 +162,12 @@ std::string_view PodName(const MoveRecord& record) {
 bool IsNew(const MoveRecord& record, const api::Pod& pod) {
   if (pod.metadata.deletion_time || pod.metadata.uid == record.uid) return false;
   if (record.siblings != nullptr) return !record.siblings->contains(pod.metadata.uid);
-  // A StatefulSet makes it under the same name. Of others the times are compared, which are by the same clock: a pod of
-  // the same second may be a sibling.
+  // A StatefulSet makes the new pod under the same name. For other owners creation times are compared, which are of one
+  // clock; a pod of the same second may be a sibling.
   return pod.metadata.name == PodName(record) || pod.metadata.creation_time.value_or(Time{}) > record.newest;
 }
 
-// The pod that has come in the place of the record's; null: none has. `claimed`: those of other records.
+// The pod that replaces the record's; null: there is none yet. `claimed`: the replacements of other records.
 const SeenPod* FindReplacement(const MoveRecord& record, const Sight& sight, const std::set<std::string>& claimed) {
   const std::string_view name = PodName(record);
   const auto rank = [&](const SeenPod& seen) {
@@ -250,7 +250,7 @@ std::vector<MoveChange> MoveLedger::Observe(const whatif::ClusterState& state, T
       record.state = State::kEvicted;
       changes.push_back({Kind::kFoundEvicted, record, {}});
     }
-    // It may have gone again: then there is another one, or will be.
+    // The replacement may be gone again: then there is another one, or will be.
     if (record.state != State::kSettled && !sight.IsAlive(record.replacement_uid)) record.replacement_uid.clear();
     if (!record.replacement_uid.empty()) claimed.insert(record.replacement_uid);
   }
@@ -263,7 +263,7 @@ std::vector<MoveChange> MoveLedger::Observe(const whatif::ClusterState& state, T
       continue;
     }
     const SeenPod* replacement = sight.Find(record.replacement_uid);
-    // One that has no node yet may be another record's, which is seen when it has got one.
+    // A replacement without a node may turn out to be another record's once it has one.
     if (replacement == nullptr || replacement->pod->spec.node_name.empty()) {
       claimed.erase(record.replacement_uid);
       replacement = FindReplacement(record, sight, claimed);

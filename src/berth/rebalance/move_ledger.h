@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // MoveLedger: the evictions that a rebalancer has made within the last hour, and what has become of each. It is written
-// into the cluster before the evictions that it tells of, so that a process that begins anew knows them. A value.
+// into the cluster before the evictions that it lists, so that a restarted process knows them. A value.
 //
 //   kIntended --evicted--> kEvicted --a replacement is ready--> kSettled
 //       |                     |                                    ^
@@ -40,17 +40,17 @@ struct MoveRecord {
   Time newest{};  // when the workload's youngest pod had been created by then
   State state = State::kIntended;
   std::string replacement_uid;  // empty: not seen
-  // Pods that the workload had when the move was intended. Not written: null after a new beginning.
+  // Pods that the workload had when the move was intended. Not written: null after a restart.
   std::shared_ptr<const std::set<std::string>> siblings;
 };
 
-// What a look at the cluster has told of a move.
+// What Observe() has found out about a move.
 struct MoveChange {
   enum class Kind : std::uint8_t {
     kFoundEvicted,  // its eviction had no answer, and took effect
-    kNotEvicted,    // it did not
+    kNotEvicted,    // its eviction had no answer, and took no effect
     kAsProved,      // the replacement is ready on the node that was proved, or on one that was as good
-    kElsewhere,     // or on any other
+    kElsewhere,     // the replacement is ready on another node
     kGone,          // a finished pod is gone
     kNotPlaced,
   };
@@ -63,9 +63,9 @@ std::string_view ToString(MoveChange::Kind kind);
 
 class MoveLedger {
  public:
-  // Moves that are forgotten after it.
+  // Moves are forgotten after this time.
   static constexpr Duration kMemory = std::chrono::hours(1);
-  // Records that are read: more than a rebalancer may write.
+  // Most records that are read, which is more than a rebalancer may write.
   static constexpr std::size_t kRecordsMax = 10'000;
 
   // What Text() has written; an empty text is an empty ledger.
@@ -74,7 +74,7 @@ class MoveLedger {
 
   void Intend(MoveRecord record) { records_.push_back(std::move(record)); }
   void SetEvicted(const std::string& uid);
-  // The pod was not evicted.
+  // Removes the record of a pod that was not evicted.
   void Remove(const std::string& uid);
 
   // Compares with the cluster, read with pod details after the last eviction. A replacement has to be ready within

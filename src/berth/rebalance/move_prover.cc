@@ -63,7 +63,7 @@ ProvedMove MoveProver::ProveOfScheduler(const Objection& objection, const framew
   ProvedMove proved;
   proved.why_not = WhyNotThere(objection, answer.outcome.node, wants);
   if (!proved.why_not.empty()) return proved;
-  // Any of the best nodes may be the scheduler's choice.
+  // The scheduler may choose any of the best nodes, so that each must do.
   const auto all = overlay_->Evaluate(replacement, Detail::kAll, seed_);
   const NodeIndex chosen = all.outcome.node;
   if (const auto* const better = std::get_if<BetterScoreArgs>(objection.strategy)) {
@@ -80,7 +80,7 @@ ProvedMove MoveProver::ProveOfScheduler(const Objection& objection, const framew
   return proved;
 }
 
-// The same where we choose: of the nodes that are better, the one that the scheduler likes best.
+// Chooses the target where berth may: of the nodes that are better, the one that the scheduler scores highest.
 ProvedMove MoveProver::ProveOfOurs(const Objection& objection, const framework::PodInfoPtr& replacement, Wants wants) {
   ProvedMove proved;
   if (objection.wanted && TryWanted(objection, replacement, wants, proved)) return proved;
@@ -106,7 +106,7 @@ ProvedMove MoveProver::ProveOfOurs(const Objection& objection, const framework::
       Place(replacement, feasible[i], proved);
       return proved;
     }
-    // There may be thousands: what is not told is not put into words.
+    // There may be thousands of nodes, so that only shown reasons are put into words.
     if (!first.empty() && !is_of_here) continue;
     is_of_here = NodeOf(feasible[i]) == here;
     if (first.empty() || !is_of_here) first = is_no_better ? SaidOf(objection, feasible[i], why) : std::move(why);
@@ -115,7 +115,7 @@ ProvedMove MoveProver::ProveOfOurs(const Objection& objection, const framework::
   return proved;
 }
 
-// The node that the strategy has in mind, alone: as a nominated node it is filtered before all others. False: the
+// Tries only the node that the strategy wants: as a nominated node it is filtered before all others. False: the
 // scheduler's core does not take it.
 bool MoveProver::TryWanted(const Objection& objection, const framework::PodInfoPtr& replacement, Wants wants,
                            ProvedMove& proved) {
@@ -202,7 +202,8 @@ std::string MoveProver::SaidOf(const Objection& objection, NodeIndex row, const 
   return "the scheduler would put it on " + name + ", where " + why;
 }
 
-// An objection may be as old as the plan. Meanwhile others, also of other strategies, have left the node.
+// Whether the pod's node is not too full any more. An objection may be as old as the plan, and other pods may have left
+// the node since.
 bool MoveProver::IsNodeMended(const Objection& objection) {
   const auto* const low = std::get_if<LowNodeUtilizationArgs>(objection.strategy);
   if (low == nullptr) return false;
@@ -210,7 +211,7 @@ bool MoveProver::IsNodeMended(const Objection& objection) {
   return IsWithin(view_.node(view_.pod(objection.pod).node), groups.high, groups.source);
 }
 
-// What strategies about whole nodes ask of one beside being better.
+// What strategies about whole nodes ask of a node beside being better.
 std::string MoveProver::WhyNotTarget(const StrategyArgs& strategy, const PodView& pod, NodeNumber to) {
   if (const auto* const low = std::get_if<LowNodeUtilizationArgs>(&strategy)) {
     const UtilizationGroups& groups = GroupsOf(strategy, *low);
@@ -226,7 +227,7 @@ std::string MoveProver::WhyNotTarget(const StrategyArgs& strategy, const PodView
   return {};
 }
 
-// All nodes are looked at for it: once until a pod moves, and not for each candidate.
+// Grouping looks at all nodes, so that it is done once until a pod moves, and not for each candidate.
 template <typename Args>
 const UtilizationGroups& MoveProver::GroupsOf(const StrategyArgs& strategy, const Args& args) {
   if (grouped_by_ != &strategy) groups_ = GroupNodes(args, view_, violations_.nodes());

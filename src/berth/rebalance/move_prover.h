@@ -34,12 +34,12 @@ class MoveProver {
 
   // Moves the pod on the overlay; where that is not good, the caller takes it back.
   ProvedMove Prove(const Objection& objection, Violations::Wants wants);
-  // No pod is placed on the node any more.
+  // Cordons the node: no further pod is placed there.
   void Cordon(NodeNumber node);
 
   scheduler::Overlay::Mark mark() const { return overlay_->mark(); }
   void UndoTo(scheduler::Overlay::Mark mark) { overlay_->UndoTo(mark); }
-  // What is known of how full nodes are is of the past.
+  // Is called when the view has changed: what was known of how full nodes are is outdated.
   void OnViewChanged() { grouped_by_ = nullptr; }
 
  private:
@@ -53,7 +53,7 @@ class MoveProver {
   ProvedMove Nowhere(const framework::PodInfoPtr& replacement);
   void Place(const framework::PodInfoPtr& replacement, framework::NodeIndex row, ProvedMove& proved);
   std::string WhyNotThere(const Objection& objection, framework::NodeIndex row, Violations::Wants wants);
-  // In a few words, for SaidOf().
+  // Why the node would be no better, in a few words, for SaidOf().
   std::string WhyNoBetter(const Objection& objection, framework::NodeIndex row, Violations::Wants wants);
   std::string SaidOf(const Objection& objection, framework::NodeIndex row, const std::string& why) const;
   bool IsBack(const Objection& objection, NodeNumber to) const;

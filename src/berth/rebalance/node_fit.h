@@ -13,7 +13,7 @@ namespace berth::rebalance {
 
 bool FitsNode(const ClusterView& view, const PodView& pod, NodeNumber node);
 bool FitsAnyNode(const ClusterView& view, const PodView& pod, std::span<const NodeNumber> nodes);
-// Any but the one that it is on.
+// Whether the pod fits on any node but its own.
 bool FitsAnyOtherNode(const ClusterView& view, const PodView& pod, std::span<const NodeNumber> nodes);
 
 // What the node lacks so that the pod would have room beside all that is there, by requests alone; `pods` is how many

@@ -17,7 +17,7 @@
 namespace berth::rebalance {
 
 inline constexpr std::string_view kConsolidatingAnnotation = "berth.dev/consolidating";
-// Consolidate leaves a node alone for so long after somebody else has uncordoned it.
+// How long Consolidate leaves a node alone after somebody else has uncordoned it.
 inline constexpr Duration kUncordonedPause = std::chrono::hours(1);
 
 // All that berth wants a node to have. Two empty fields: berth's mark goes, and with it the cordon, if it is berth's.
@@ -30,11 +30,11 @@ struct NodeMark {
 NodeMark CordonMark();
 NodeMark LeaveAloneMark(Time until);
 
-// It is cordoned and has the mark of being emptied.
+// Whether the node is cordoned and has the mark of being emptied.
 bool IsConsolidating(const api::Node& node);
-// It has the mark of being emptied and is not cordoned: somebody else has uncordoned it.
+// Whether the node has the mark of being emptied and is not cordoned: somebody else has uncordoned it.
 bool WasUncordoned(const api::Node& node);
-// Somebody else has uncordoned it, not long ago.
+// Whether somebody else has uncordoned the node, not long ago.
 bool IsLeftAlone(const api::Node& node, Time now);
 
 }  // namespace berth::rebalance

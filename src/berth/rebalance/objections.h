@@ -26,11 +26,11 @@ struct Objection {
   const PolicyProfile* profile = nullptr;  // the policy's
   const StrategyArgs* strategy = nullptr;  // the profile's
   std::string reason;                      // "it does not tolerate the taint gpu=true:NoSchedule of its node"
-  // It has to be away soon: pauses and shares of its owner do not hold it back.
+  // The pod has to leave soon: pauses and shares of its owner do not hold it back.
   bool is_urgent = false;
-  // Of a node that is to be emptied: all objections with the same node belong together, in their order.
+  // The node that is to be emptied: all objections with the same one belong together, in their order.
   std::optional<NodeNumber> empties;
-  // Where its replacement best goes; nullopt: the scheduler knows.
+  // Where its replacement should go; nullopt: the scheduler chooses.
   std::optional<NodeNumber> wanted;
   // Of a chain (chain_search.h): the pod that needs the room which this one leaves. It is not objected to itself.
   std::optional<PodNumber> makes_room_for;
@@ -40,17 +40,17 @@ struct Objection {
 
 struct ObjectionOptions {
   Time now{};
-  // The policy's; the default is none. A pod that they stop is not among the objections.
+  // The policy's limits; by default there are none. A pod that they stop is not among the objections.
   EvictionLimits limits;
   // Pods whose eviction fails: strategies go on to the next one.
   std::set<PodNumber> refused;
-  // For strategies that go by a query; null: nothing is measured.
+  // Measured use, for strategies that depend on a query; null: nothing is measured.
   const Measurements* measurements = nullptr;
   std::size_t nodes_emptied = 0;  // by the plan so far
 };
 
-// As the descheduler runs them: all strategies that deschedule, of each profile, then all that balance. A pod may be
-// objected to several times. Fails where a priority class of the policy is not known.
+// Runs the strategies as the descheduler does: all that deschedule, of each profile, then all that balance. A pod may
+// be objected to several times. Fails where a priority class of the policy is not known.
 Expected<std::vector<Objection>> FindObjections(const Policy& policy, const ClusterView& view,
                                                 const ObjectionOptions& options);
 

@@ -8,7 +8,7 @@ namespace berth::rebalance {
 std::string CustomMetricArgs::FullQuery() const {
   if (lasts <= Duration{0}) return query;
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(lasts).count();
-  // Ten looks back, no more often than metrics are scraped.
+  // Ten samples over the time, but no denser than metrics are scraped.
   const auto step = std::clamp<std::int64_t>(seconds / 10, 15, 300);
   return std::string(above ? "min" : "max") + "_over_time((" + query + ")[" + std::to_string(seconds) +
          "s:" + std::to_string(step) + "s])";

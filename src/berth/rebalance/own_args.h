@@ -17,7 +17,7 @@
 
 namespace berth::rebalance {
 
-// Back to spot nodes when there is room, and away from nodes that are about to be taken back.
+// BackToSpot moves pods to spot nodes when there is room, and away from nodes that are about to be taken back.
 struct BackToSpotArgs {
   struct Label {
     std::string key;
@@ -33,20 +33,20 @@ struct BackToSpotArgs {
   bool operator==(const BackToSpotArgs&) const = default;
 };
 
-// To cheaper nodes, where that pays.
+// CheaperNode moves pods to cheaper nodes where that pays.
 struct CheaperNodeArgs {
   PodSelection pods;
   std::vector<std::string> annotations;  // of nodes, that have prices an hour; empty: those of BestPrice
   Duration horizon = std::chrono::hours(24);
   std::int64_t restart_cost_micro = 10'000;
-  // Against prices that go up and down: a pod moves if it saves at least so much of what it costs, and has been where
-  // it is for so long.
+  // Hysteresis against prices that go up and down: a pod moves if that saves at least this share of what it costs, and
+  // if it has been on its node at least as long as min_stay.
   double min_saving_percent = 10;
   Duration min_stay = std::chrono::hours(1);
   bool operator==(const CheaperNodeArgs&) const = default;
 };
 
-// Where the scheduler would place the pod now.
+// BetterScore moves pods to where the scheduler would place them now.
 struct BetterScoreArgs {
   static constexpr std::size_t kPodsPerRoundMax = 100'000;
 
@@ -57,17 +57,17 @@ struct BetterScoreArgs {
   bool operator==(const BetterScoreArgs&) const = default;
 };
 
-// Empties whole nodes.
+// Consolidate empties whole nodes.
 struct ConsolidateArgs {
   std::string node_selector;  // of nodes that may be emptied; empty: all
-  // Percent of allocatable that pods request: fuller nodes are left alone. Empty: none are.
+  // Percent of allocatable that pods request; nodes above it are left alone. Empty: no node is.
   std::map<std::string, double, std::less<>> thresholds;
   std::size_t nodes_per_round = 1;
   std::size_t keep_nodes = 1;  // so many stay in use
   bool operator==(const ConsolidateArgs&) const = default;
 };
 
-// Pods that stand in for each other, by the value of a label that they share.
+// Pairs of pods that stand in for each other; both have the same value of a label.
 struct CustomMetricPair {
   std::string label;
   std::string topology_key = "kubernetes.io/hostname";  // in whose domains they are kept apart
@@ -75,7 +75,7 @@ struct CustomMetricPair {
   bool operator==(const CustomMetricPair&) const = default;
 };
 
-// A rule on a query to Prometheus, for each pod or each node.
+// CustomMetric: a rule on a query to Prometheus, for each pod or each node.
 struct CustomMetricArgs {
   enum class Of : std::uint8_t { kPod, kNode };
 
@@ -87,11 +87,11 @@ struct CustomMetricArgs {
   std::string node_label = "node";
   std::optional<double> above;  // one of the two
   std::optional<double> below;
-  Duration lasts{0};  // the rule has held for so long
+  Duration lasts{0};  // how long the rule must have held
   std::size_t moves_per_node = 1;
   std::optional<CustomMetricPair> pair;
 
-  // With what asks whether it has held for so long.
+  // The query, extended so that it asks whether the rule has held for `lasts`.
   std::string FullQuery() const;
   bool operator==(const CustomMetricArgs&) const = default;
 };

@@ -40,7 +40,7 @@ void ReadDuration(ObjectReader& reader, std::string_view key, Duration min, Dura
   }
 }
 
-// Words of which none is empty.
+// Reads a list of words, none of which may be empty.
 void ReadWords(ObjectReader& reader, std::string_view key, std::vector<std::string>& out) {
   reader.Read(key, out);
   if (out.size() > kWordsMax)

@@ -18,19 +18,19 @@ namespace {
 
 // Tests of whether an item fits.
 constexpr std::uint64_t kStepsMax = 100'000'000;
-// The same of one way to keep so many bins; and such ways that are tried.
+// The same for one set of bins that are kept; and how many such sets are tried.
 constexpr std::uint64_t kStepsOfOneMax = 500'000;
 constexpr std::size_t kWaysMax = 60;
-// What is tried first: so many times the bins that capacity alone asks for.
+// Numbers of bins that are tried first, as multiples of the number that capacity alone asks for.
 constexpr double kFirstFactors[] = {1.01, 1.03, 1.1, 1.25};
-// For each item of a problem: what a copy of a state costs, and what an order of moves.
+// Steps that a copy of a state and an order of moves cost, for each item of the problem.
 constexpr std::uint64_t kStepsOfState = 5;
 constexpr std::uint64_t kStepsOfOrder = 20;
-// Of the bins that the best way keeps: one of them goes as well.
+// How many of the best set's bins are tried as the next one to empty.
 constexpr std::size_t kNextMax = 8;
 
-// First a way that keeps not many more bins than capacity alone asks for, or, where none is found, what greedy search
-// finds. Then one bin fewer, as long as there is a way.
+// First finds an assignment that keeps few more bins than capacity alone asks for, or else takes what greedy search
+// finds. Then tries one bin fewer, as long as it finds an assignment.
 class Descent {
  public:
   explicit Descent(const PackingProblem& problem) : problem_(problem), kept_(problem), home_(problem) {
@@ -56,14 +56,14 @@ class Descent {
       if (count >= used) break;
       const std::vector<std::vector<std::size_t>> sets = kept_.Choose(count, random_);
       if (sets.empty()) continue;
-      // All that moves is placed; of what cannot come there in turn, a little may stay.
+      // All moved items are placed; a few of those that cannot reach their bin in any order may stay.
       const std::uint64_t steps = target_.size() * count + kStepsOfOneMax;
       if (TrySet(home_, sets.front(), used - 1, steps).value_or(false)) return true;
     }
     return false;
   }
 
-  // A way that leaves no more than `count` bins in use.
+  // Finds an assignment that leaves no more than `count` bins in use.
   bool FindFor(std::size_t count) {
     // In a large problem it would take too long to place all items anew.
     const bool is_small = count * target_.size() <= kStepsOfOneMax;
@@ -83,7 +83,7 @@ class Descent {
     return false;
   }
 
-  // Without one of those bins that have least.
+  // Sets of bins that lack one of the least loaded ones.
   std::vector<std::vector<std::size_t>> OneFewer(const PackingState& packed) const {
     std::vector<std::size_t> bins;
     for (std::size_t bin = 0; bin < packed.bin_count(); ++bin) {
@@ -105,7 +105,7 @@ class Descent {
     return sets;
   }
 
-  // Nothing: no steps are left.
+  // Whether the items fit into the kept bins, and moves lead there. nullopt: no steps are left.
   std::optional<bool> TrySet(const PackingState& from, const std::vector<std::size_t>& kept, std::size_t count,
                              std::uint64_t steps_max) {
     if (!Spend(kStepsOfState * target_.size())) return std::nullopt;
@@ -132,7 +132,7 @@ class Descent {
     return Accept(OrderMoves(problem_, std::move(target)), count);
   }
 
-  // If the moves leave no more than `count` bins in use.
+  // Makes these the best moves if they leave no more than `count` bins in use.
   bool Accept(std::vector<PackingMove> moves, std::size_t count) {
     if (kept_.used_count() - EmptiedBy(moves) > count) return false;
     best_ = std::move(moves);
@@ -151,7 +151,7 @@ class Descent {
   const KeptBins kept_;
   const PackingState home_;
   std::vector<PackingMove> best_;
-  std::vector<std::size_t> target_;  // by item, of the best way
+  std::vector<std::size_t> target_;  // by item: its bin after the best moves
   Random random_{1};
   std::uint64_t steps_ = kStepsMax;
 };

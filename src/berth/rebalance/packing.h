@@ -34,7 +34,7 @@ struct PackingProblem {
   std::vector<PackingItem> items;
   // Whether an item may be in a bin, whatever its size.
   std::function<bool(std::size_t item, std::size_t bin)> is_allowed;
-  std::size_t keep = 1;       // so many bins stay in use
+  std::size_t keep = 1;       // bins that stay in use at least
   std::size_t empty_max = 0;  // bins that are emptied at most
 };
 

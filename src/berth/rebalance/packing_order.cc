@@ -15,8 +15,8 @@ constexpr std::size_t kLinksMax = 16;
 // Items that one of the same size is compared with.
 constexpr std::size_t kAlikeMax = 100;
 
-// Items of one size may take each other's places: then those stay where they are that can. What is left goes home if
-// there is room in the end.
+// Makes items of one size exchange their targets, so that as many as possible stay where they are. What is left goes
+// home if there is room in the end.
 class StayAtHome {
  public:
   StayAtHome(const PackingProblem& problem, std::vector<std::size_t>& target) : problem_(problem), target_(target) {}
@@ -31,7 +31,7 @@ class StayAtHome {
   }
 
  private:
-  // Each that leaves a bin takes the target of one that comes there.
+  // Each item that leaves a bin takes the target of one that comes there.
   void Exchange(const std::vector<std::size_t>& items) {
     std::map<std::size_t, std::vector<std::size_t>> comers;  // by bin
     for (const std::size_t item : items) {
@@ -101,8 +101,8 @@ class Sequence {
     std::ranges::stable_sort(waiting, {}, [this](std::size_t bin) {
       return std::pair(!state_.problem().bins[bin].goes_first, state_.ItemsIn(bin).size());
     });
-    // What one bin's items have made room for may help those before it. When nothing helps any more, items go wherever
-    // there is room: those that were to come there may find some elsewhere as well.
+    // The room that one bin's items leave may help bins before it. When nothing helps any more, items go wherever there
+    // is room, since the items that were to come there may find some elsewhere.
     for (const bool may_go_elsewhere : {false, true}) {
       may_go_elsewhere_ = may_go_elsewhere;
       while (std::erase_if(waiting, [this](std::size_t bin) { return Empty(bin); }) > 0) {
@@ -152,7 +152,7 @@ class Sequence {
     is_on_way_[item] = 1;
     for (const std::size_t other : leaving) {
       if (state_.HasRoom(item, to)) break;
-      // A chain that comes to nothing has brought some to where they shall be, and is not taken back.
+      // A chain that fails halfway has brought some items to their targets, and is not taken back.
       if (state_.BinOf(other) == to) Bring(other, empties, links - 1);
     }
     is_on_way_[item] = 0;

@@ -23,7 +23,7 @@ class PackingState {
   const PackingProblem& problem() const { return *problem_; }
   std::size_t bin_count() const { return items_.size(); }
   std::size_t item_count() const { return at_.size(); }
-  // kNoBin: in none.
+  // The item's bin; kNoBin: it is in none.
   std::size_t BinOf(std::size_t item) const { return at_[item]; }
   const std::vector<std::size_t>& ItemsIn(std::size_t bin) const { return items_[bin]; }
   std::span<const std::int64_t> SizeOf(std::size_t item) const { return {&sizes_[item * width_], width_}; }

@@ -11,7 +11,7 @@
 namespace berth::rebalance {
 namespace {
 
-// Those that all nodes have, and those that some pod asks for.
+// The resources that count: those that all nodes have, and those that some pod asks for.
 std::vector<std::string> ResourcesOfPods(const ClusterView& view) {
   using namespace framework::resources;
   std::set<std::string> scalars;
@@ -63,7 +63,7 @@ void PackingView::AddNode(NodeNumber number) {
   bin.may_receive = !node.node->unschedulable;
   for (const PodNumber number_of_pod : node.pods) {
     const PodView& pod = run_.view.pod(number_of_pod);
-    // One that is being deleted leaves by itself. Until then it takes its room.
+    // A pod that is being deleted leaves by itself, and takes its room until then.
     if (pod.is_finished || IsBoundToNode(pod) || pod.pod->metadata.deletion_time) continue;
     PackingItem& item = problem_.items.emplace_back();
     item.bin = index;

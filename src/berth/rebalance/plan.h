@@ -82,7 +82,7 @@ struct PlanOptions {
   bool chooses_target = false;
   // What may be moved beside what the policy says; null: all.
   const MoveAllowance* allowance = nullptr;
-  // What strategies go by that the policy has measure use; null: nothing is measured.
+  // Measured use, for strategies that depend on it; null: nothing is measured.
   const Measurements* measurements = nullptr;
 };
 

@@ -47,27 +47,27 @@ class PlanDraft {
   // Pods that are on their way out of a node which is being emptied, and are not evicted in this round.
   std::vector<StayingPod> TakeLater() { return std::move(later_); }
 
-  // Why no plan can move the pod of this objection; empty: one could.
+  // Why no plan at all can move the pod of this objection; empty: some plan could.
   std::string WhyNever(const Objection& objection) const;
-  // What another plan may find otherwise: budgets, limits, the allowance.
+  // Why this plan cannot move the pod, for causes that may be gone in another one: budgets, limits, the allowance.
   Refusal WhyNotNow(const Objection& objection) const;
   StayingPod Staying(const Objection& objection, Refusal refusal) const;
 
   std::size_t proof_count() const { return proof_count_; }
-  // On the overlay alone; where it is not good, the overlay is as it was.
+  // Proves a move on the overlay alone; if it is not good, the overlay is as it was.
   ProvedMove Prove(const Objection& objection, Violations::Wants wants);
-  // No pod is placed on the node any more.
+  // Cordons the node: no further pod is placed there.
   void Cordon(NodeNumber node) { prover_.Cordon(node); }
   // Makes a move that has just been proved. nullopt: a finished pod, which is gone; that is not taken back.
   void Commit(const Objection& objection, std::optional<NodeNumber> to, ProvedMove proved);
-  // The same for one that is on its way, and is not evicted in this round.
+  // Makes a move of a pod that is only evicted in a later round.
   void CommitForLater(const Objection& objection, NodeNumber to, Refusal not_yet);
-  // The last move is one of those that empty its node.
+  // Marks the last move as one of those that empty its node.
   void MarkLastAsEmptying() { moves_.back().empties = true; }
 
-  // The moves from `first` on are a chain.
+  // Marks the moves from `first` on as a chain.
   void JoinMoves(std::size_t first);
-  // The same only while the same moves have been made.
+  // A number that is the same only while the same moves have been made.
   std::uint64_t revision() const { return revision_; }
 
   // For UndoTo().
@@ -77,7 +77,7 @@ class PlanDraft {
     std::uint64_t revision;
   };
   Mark mark() const { return {prover_.mark(), made_.size(), revision_}; }
-  // Takes back all that was done since, the newest first, and costs as much as that.
+  // Takes back all that was done since the mark, the newest first; the cost is proportional to that.
   void UndoTo(const Mark& mark);
 
  private:

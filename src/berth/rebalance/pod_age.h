@@ -7,7 +7,7 @@
 
 namespace berth::rebalance {
 
-// Less than that ago, or in the plan itself.
+// Whether the pod came to its node less than `min_stay` ago, or was put there by the plan itself.
 inline bool HasJustCome(const PodView& pod, Duration min_stay, Time now) {
   if (pod.is_moved) return true;
   const auto& began = pod.pod->status.start_time ? pod.pod->status.start_time : pod.pod->metadata.creation_time;

@@ -9,6 +9,9 @@
 #include <string>
 #include <utility>
 
+#include "berth/rebalance/node_fit.h"
+#include "berth/rebalance/violations.h"
+
 namespace berth::rebalance {
 namespace {
 
@@ -17,7 +20,7 @@ using States = std::vector<api::ContainerState>;
 
 bool Has(const Words& words, std::string_view word) { return std::ranges::find(words, word) != words.end(); }
 
-// Whole seconds; a time that nobody told was long ago. Negative: it has yet to come.
+// Whole seconds since that time; an unknown time counts as long ago. Negative: it is in the future.
 std::int64_t SecondsSince(const std::optional<Time>& time, Time now) {
   if (!time) return std::numeric_limits<std::int64_t>::max();
   return std::chrono::duration_cast<std::chrono::seconds>(now - *time).count();
@@ -52,7 +55,7 @@ bool HasExitCode(const States& states, const std::vector<std::int32_t>& codes) {
   });
 }
 
-// Evicts the pods of one node. False: no more of any.
+// Evicts the pods of one node. False: a limit stops all further evictions.
 bool EvictAll(const StrategyRun& run, const std::vector<PodNumber>& pods, const auto& reason) {
   for (const PodNumber pod : pods) {
     const EvictionAnswer answer = run.Evict(pod, reason(run.view.pod(pod)));
@@ -124,7 +127,7 @@ bool IsRemovable(const FailedPodsArgs& args, const PodView& pod, Time now) {
 // --- RemovePodsHavingTooManyRestarts ---------------------------------------------------------------------------------
 
 std::int32_t RestartsOf(const TooManyRestartsArgs& args, const PodView& pod) {
-  // As Go's int32 does it, which wraps.
+  // The sum wraps as Go's int32 does.
   std::uint32_t sum = 0;
   const auto add = [&sum](const States& states) {
     for (const api::ContainerState& state : states) sum += static_cast<std::uint32_t>(state.restart_count);
@@ -183,6 +186,58 @@ void Run(const TooManyRestartsArgs& args, const StrategyRun& run) {
                              [&](PodNumber pod) { return RestartsOf(args, run.view.pod(pod)); });
     const auto reason = [&args](const PodView& pod) {
       return "its containers have restarted " + std::to_string(RestartsOf(args, pod)) + " times";
+    };
+    if (!EvictAll(run, pods, reason)) return;
+  }
+}
+
+// --- RemovePodsViolatingNodeAffinity, RemovePodsViolatingNodeTaints --------------------------------------------------
+
+void Run(const NodeAffinityArgs& args, const StrategyRun& run) {
+  const ClusterView& view = run.view;
+  for (const std::string& type : args.types) {
+    const bool is_required = type.starts_with("required");
+    for (const NodeNumber number : run.nodes) {
+      const NodeView& node = view.node(number);
+      const auto best_weight = [&](const PodView& pod) {
+        std::int32_t best = 0;
+        for (const NodeNumber other : run.nodes) best = std::max(best, PreferredWeight(pod, view.node(other)));
+        return best;
+      };
+      const auto is_violated = [&](const PodView& pod) {
+        const auto& affinity = pod.pod->spec.node_affinity;
+        if (!affinity) return false;
+        if (is_required) return affinity->required.has_value() && !pod.required->Matches(*node.node);
+        return !affinity->preferred.empty() && best_weight(pod) > PreferredWeight(pod, node);
+      };
+      const auto pods = run.PodsOn(number, [&](const PodView& pod) {
+        return !pod.is_finished && args.pods.Takes(*pod.pod) && is_violated(pod) && run.MayEvict(pod) &&
+               FitsAnyNode(view, pod, run.nodes);
+      });
+      const auto reason = [&](const PodView& pod) {
+        return is_required ? "its node does not match its required node affinity"
+                           : "another node has more weight by its preferred node affinity (" +
+                                 std::to_string(best_weight(pod)) + ") than its own (" +
+                                 std::to_string(PreferredWeight(pod, node)) + ")";
+      };
+      if (!EvictAll(run, pods, reason)) return;
+    }
+  }
+}
+
+void Run(const NodeTaintsArgs& args, const StrategyRun& run) {
+  for (const NodeNumber number : run.nodes) {
+    const NodeView& node = run.view.node(number);
+    const auto pods = run.PodsOn(number, [&](const PodView& pod) {
+      return !pod.is_finished && args.pods.Takes(*pod.pod) && UntoleratedTaint(args, *pod.pod, *node.node) != nullptr &&
+             run.MayEvict(pod);
+    });
+    const auto reason = [&](const PodView& pod) {
+      const api::Taint& taint = *UntoleratedTaint(args, *pod.pod, *node.node);
+      const std::string text = taint.value.empty() ? taint.key : taint.key + "=" + taint.value;
+      const bool is_hard = taint.effect == api::TaintEffect::kNoSchedule;
+      return "it does not tolerate the taint " + text + (is_hard ? ":NoSchedule" : ":PreferNoSchedule") +
+             " of its node";
     };
     if (!EvictAll(run, pods, reason)) return;
   }

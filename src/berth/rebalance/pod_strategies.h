@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strategies that look at a pod alone: its age, its failure, its restarts. As the descheduler has
-// it. Pure.
+// The descheduler's strategies that look at pods one by one: at age, failure and restarts, and at node affinity and
+// taints of the pod's node. Pure.
 #pragma once
 
 #include "berth/rebalance/policy.h"
@@ -11,5 +11,7 @@ namespace berth::rebalance {
 void Run(const PodLifeTimeArgs& args, const StrategyRun& run);
 void Run(const FailedPodsArgs& args, const StrategyRun& run);
 void Run(const TooManyRestartsArgs& args, const StrategyRun& run);
+void Run(const NodeAffinityArgs& args, const StrategyRun& run);
+void Run(const NodeTaintsArgs& args, const StrategyRun& run);
 
 }  // namespace berth::rebalance

@@ -20,7 +20,7 @@ std::vector<const StrategyArgs*> StrategiesOf(const Policy& policy) {
 }
 
 std::string_view NameOf(const StrategyArgs& args) {
-  // In the order of the alternatives.
+  // The names, in the order of the variant's alternatives.
   static constexpr std::array<std::string_view, std::variant_size_v<StrategyArgs>> kNames = {
       "RemoveDuplicates",
       "RemovePodsViolatingNodeAffinity",

@@ -281,7 +281,7 @@ void ReadArgs(ObjectReader& reader, HighNodeUtilizationArgs& out) {
 
 // --- Arguments of DefaultEvictor -------------------------------------------------------------------------------------
 
-// Sets what each name of a list stands for.
+// Sets the flag that each name of a list stands for.
 void ReadProtections(ObjectReader& reader, std::string_view key,
                      const std::vector<std::pair<std::string_view, std::function<void()>>>& known, bool& is_used) {
   std::vector<std::string> words;
@@ -520,7 +520,7 @@ void ReadProfile(const json::value& item, const std::string& path, FieldErrors& 
     ReadStrategies(plugins, "balance", Point::kBalance, parts, out.balance);
     ReadEvictorPoint(plugins, "filter");
     ReadEvictorPoint(plugins, "preevictionfilter");
-    // Nothing of the descheduler uses them.
+    // The descheduler uses them nowhere.
     ReadPluginSet(plugins, "presort");
     ReadPluginSet(plugins, "sort");
   });

@@ -58,8 +58,9 @@ void SortForEviction(const ClusterView& view, std::vector<PodNumber>& pods) {
     if (x.priority && y.priority) return *x.priority <= *y.priority;
     return !x.priority && y.priority.has_value();
   };
-  // The comparison is no order, which rules the standard's algorithms out: insertion, as Go sorts a dozen and less.
-  // Binary insertion gives the same: the place is behind the last one that is not after the pod.
+  // The comparison is no strict weak order, so that the standard's algorithms do not apply. Insertion sort, as Go does
+  // it for a dozen elements and fewer; binary insertion finds the same place, behind the last one that is not after the
+  // pod.
   std::vector<PodNumber> sorted;
   sorted.reserve(pods.size());
   for (const PodNumber pod : pods) {

@@ -27,11 +27,11 @@ struct SpreadConstraint {
   bool operator==(const SpreadConstraint&) const = default;
 
   bool Selects(const api::Pod& pod) const;
-  // Whether the node counts, if it has the topology key.
+  // Whether a node that has the topology key counts.
   bool TakesNode(const api::Node& node) const;
 };
 
-// Of the pods, in their order; one that is equal to an earlier one is left out.
+// The constraints of the pods, in their order, each once.
 std::vector<SpreadConstraint> ConstraintsOf(const TopologySpreadArgs& args, const ClusterView& view,
                                             const std::vector<PodNumber>& pods);
 

@@ -24,7 +24,7 @@ struct StrategyRun {
   Time now;
   const PolicyProfile& profile;
   const StrategyArgs& strategy;
-  const std::set<PodNumber>& refused;  // that cannot be evicted: as if the API server said so
+  const std::set<PodNumber>& refused;  // pods that cannot be evicted, as if the API server refused
   std::vector<Objection>& objections;
   const Measurements* measurements;
   std::size_t nodes_emptied;  // by this plan so far
@@ -36,7 +36,7 @@ struct StrategyRun {
     return answer;
   }
 
-  // For berth's own strategies. False: the pod has been refused.
+  // Adds an objection without counting an eviction: for berth's own strategies. False: the pod has been refused.
   bool Object(PodNumber pod, std::string reason) const {
     if (refused.contains(pod)) return false;
     Objection& objection = objections.emplace_back();
@@ -49,7 +49,7 @@ struct StrategyRun {
 
   bool MayEvict(const PodView& pod) const { return evictor.Filter(pod) && evictor.PreEvictionFilter(pod); }
 
-  // Those of the node for which `take` holds.
+  // The pods of the node for which `take` holds.
   template <typename Take>
   std::vector<PodNumber> PodsOn(NodeNumber node, Take take) const {
     std::vector<PodNumber> pods;

@@ -22,7 +22,7 @@ bool IsByQuery(const std::optional<MetricsUse>& metrics) {
   return metrics && metrics->source == MetricsSource::kPrometheus;
 }
 
-// Those of the thresholds, and always these three, unless a query says how full nodes are.
+// The resources of the thresholds, and always CPU, memory and pods, unless a query says how full nodes are.
 std::vector<std::string> ResourcesOf(const Thresholds& thresholds, bool is_by_query = false) {
   using namespace framework::resources;
   std::set<std::string> names;
@@ -39,7 +39,7 @@ std::int64_t CapacityAt(const NodeView& node, const std::string& resource, const
   return static_cast<std::int64_t>(at->second * 0.01 * static_cast<double>(capacity));
 }
 
-// In percent, of the nodes that have the resource.
+// The mean use in percent of the nodes that have the resource.
 std::optional<double> AverageUse(const ClusterView& view, const std::vector<NodeNumber>& nodes,
                                  const std::string& resource, UseSource source) {
   double sum = 0;
@@ -67,7 +67,7 @@ void SortByUse(const ClusterView& view, const std::vector<std::string>& resource
   std::ranges::stable_sort(nodes, {}, sum);
 }
 
-// Of any effect, and only where the pod has as many tolerations as the node has taints: the descheduler's way.
+// Like the descheduler: taints of any effect, and only where the pod has as many tolerations as the node has taints.
 bool ToleratesSome(const StrategyRun& run, const api::Pod& pod, const std::vector<NodeNumber>& targets) {
   return std::ranges::any_of(targets, [&](NodeNumber number) {
     const std::vector<api::Taint>& taints = run.view.node(number).node->taints;
@@ -110,7 +110,7 @@ class Draining {
   }
 
  private:
-  // False: no more of any node.
+  // Lets pods leave the node while that helps. False: no further node is looked at.
   bool DrainNode(NodeNumber number, const std::vector<PodNumber>& pods, const auto& reason) {
     const NodeView& node = round_.view.node(number);
     Amounts used;

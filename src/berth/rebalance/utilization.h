@@ -26,7 +26,7 @@ std::int64_t Capacity(const NodeView& node, std::string_view resource);
 struct UtilizationGroups {
   std::vector<NodeNumber> sources;  // in the order in which pods leave them
   std::vector<NodeNumber> targets;
-  // Between which a node is neither.
+  // A node between the two thresholds is neither source nor target.
   Thresholds low;
   Thresholds high;
   UseSource source;  // of use

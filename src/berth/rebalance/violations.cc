@@ -82,7 +82,7 @@ class TaintViolation final : public Violation {
   const ClusterView& view_;
 };
 
-// Pairs of pods of which one excludes the other.
+// Counts pairs of pods of which one excludes the other.
 class AntiAffinityViolation final : public Violation {
  public:
   AntiAffinityViolation(const InterPodAntiAffinityArgs& args, const ClusterView& view, std::vector<NodeNumber> nodes)
@@ -228,7 +228,7 @@ class DuplicateViolation final : public Violation {
     }
     return change;
   }
-  // From a node with many pods to one with fewer, which would be objected to there in turn: nothing is won.
+  // A move to a node where the pod would be objected to in turn gains nothing.
   std::string WhyNotTarget(const PodView& pod, NodeNumber to) const override {
     for (const auto& owner : pod.details->metadata.owners) {
       const std::string key = DuplicateKey(pod, owner);
@@ -264,7 +264,8 @@ class DuplicateViolation final : public Violation {
     if (!IsDuplicable(args_, pod)) return;
     for (const auto& owner : pod.details->metadata.owners) counts_[{DuplicateKey(pod, owner), node}] += by;
   }
-  // How many pods each node has at most if they are evenly on the nodes that the pod can be on. Moves do not change it.
+  // The most pods that a node has if they are spread evenly over the nodes that the pod can be on. Moves do not change
+  // it.
   std::int64_t ShareOf(const std::string& key, const PodView& pod) const {
     const auto [at, is_new] = shares_.emplace(key, 0);
     if (!is_new) return at->second;
@@ -338,7 +339,7 @@ class ImbalanceViolation final : public Violation {
     const NodeView& node = view_.node(number);
     const double capacity = CapacityOf(node, resource);
     const double used = UsedOf(node, resource) + more;
-    // Where there is no capacity, all use is too much.
+    // On a node without capacity any use is too much.
     return capacity > 0 ? used * used / capacity : used * used;
   }
   // "node-1 85 % to 80 %".

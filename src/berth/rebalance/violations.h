@@ -48,17 +48,17 @@ struct ViolationChange {
   std::string text;   // "node-1 3 to 2, node-2 0 to 1"; empty: the number tells it all
 };
 
-// Of one strategy.
+// The number of one strategy.
 class Violation {
  public:
   virtual ~Violation() = default;
-  // If the pod's replacement were on the node instead of where the pod is.
+  // The change of the number if the pod's replacement were on the node instead of where the pod is.
   virtual double ChangeOf(const PodView& pod, NodeNumber to) const = 0;
   // What the strategy asks of a node beside being better; empty: nothing speaks against it.
   virtual std::string WhyNotTarget(const PodView& /*pod*/, NodeNumber /*to*/) const { return {}; }
-  // The same in words; empty: there are none.
+  // The change in words; empty: there are none.
   virtual std::string Describe(const PodView& /*pod*/, NodeNumber /*to*/) const { return {}; }
-  // Before the pod moves there.
+  // Is called before the pod moves there.
   virtual void OnMove(const PodView& /*pod*/, NodeNumber /*to*/) {}
 };
 
@@ -71,9 +71,9 @@ class Violations {
   Violations(const Policy& policy, const ClusterView& view, std::vector<NodeNumber> nodes, Time now,
              const Measurements* measurements);
 
-  // Of each strategy that the move changes something for, in the order of the vector.
+  // The changes of all strategies for which the move changes something, in the order of the vector.
   std::vector<ViolationChange> ChangesOf(const PodView& pod, NodeNumber to) const;
-  // Of the strategy that a move is for. kNoWorse: the move is one of several that are better together.
+  // What a move must be for its strategy. kNoWorse: it is one of several that are better together.
   enum class Wants : std::uint8_t { kBetter, kNoWorse };
   // Why the move would not be better for `strategy` and no worse for those before it; empty: it is.
   std::string WhyWorse(const StrategyArgs& strategy, const PodView& pod, NodeNumber to,

@@ -10,8 +10,8 @@
 namespace berth::rebalance {
 namespace {
 
-constexpr int kOwnersMax = 10;  // of which one owns the next
-// Of Deployments, and with something before it those of other controllers that make ReplicaSets.
+constexpr int kOwnersMax = 10;  // length of a chain of owners
+// The label of Deployments' pods; other controllers that make ReplicaSets have labels that end with it.
 constexpr std::string_view kHashLabel = "pod-template-hash";
 
 template <typename T>

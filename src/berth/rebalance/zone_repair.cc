@@ -14,7 +14,7 @@
 namespace berth::rebalance {
 namespace {
 
-// Who has the pod made, with its namespace; empty: nobody, or it does not count.
+// The pod's owner, with its namespace; empty: it has none, or does not count.
 std::string GroupOf(const ZoneRepairArgs& args, const PodView& pod) {
   if (pod.is_finished || pod.pod->metadata.deletion_time || !args.pods.Takes(*pod.pod) ||
       whatif::KindOf(*pod.pod) != whatif::PodKind::kOwned) {
@@ -82,7 +82,7 @@ void Level(const ZoneRepairArgs& args, const StrategyRun& run, const std::map<st
     for (auto at = counts.begin(); at != counts.end(); ++at) {
       if (zones.contains(at->first) && (least == counts.end() || at->second < least->second)) least = at;
     }
-    // The fullest of those from which something may go.
+    // The fullest zone from which a pod may go.
     auto most = counts.end();
     for (auto at = counts.begin(); at != counts.end(); ++at) {
       if (!pods[at->first].empty() && (most == counts.end() || at->second > most->second)) most = at;
@@ -104,7 +104,7 @@ void Level(const ZoneRepairArgs& args, const StrategyRun& run, const std::map<st
 
 void Run(const ZoneRepairArgs& args, const StrategyRun& run) {
   const ClusterView& view = run.view;
-  // Zones where a pod could be placed.
+  // The zones where a pod could be placed.
   std::map<std::string_view, std::int64_t> zones;
   for (const NodeNumber number : run.nodes) {
     const NodeView& node = view.node(number);

@@ -10,7 +10,7 @@
 namespace berth::replay {
 namespace {
 
-// As the pod's owner wants it, whatever schedulers and kubelets have written since.
+// The pod as its owner wants it, without what schedulers and kubelets have written since.
 api::Pod WithoutProgress(const api::Pod& pod) {
   api::Pod bare = pod;
   bare.metadata.resource_version.clear();
@@ -20,7 +20,7 @@ api::Pod WithoutProgress(const api::Pod& pod) {
   return bare;
 }
 
-// What is written into these follows from where pods go: their first version counts.
+// Kinds whose content follows from where pods go, so that only an object's first version counts.
 bool FollowsPods(framework::ObjectKind kind) {
   using enum framework::ObjectKind;
   return kind == kPersistentVolume || kind == kPersistentVolumeClaim || kind == kResourceClaim ||

@@ -26,7 +26,7 @@ struct PodFate {
   Time placed{};
 };
 
-// By uid.
+// What became of each pod, by uid.
 using PodFates = std::map<std::string, PodFate>;
 
 class History {
@@ -36,9 +36,9 @@ class History {
   // An input of the recorded core; what only it needs (outcomes of its writes and the like) is passed over. `now` never
   // goes back.
   void Take(const scheduler::Input& input, Time now);
-  // Before a decision that the recorded core placed this pod by: a later binding of the pod is its work.
+  // Is called before the recorded core's decision that placed this pod: a later binding of the pod is its work.
   void AddRecorded(const std::string& uid) { placed_by_recorded_.insert(uid); }
-  // Decides what there is to decide.
+  // Schedules the pods that wait.
   void AdvanceTo(Time now);
 
   const PodFates& fates() const { return fates_; }

@@ -33,7 +33,7 @@ std::string Shown(Scheduled scheduled) {
 
 }  // namespace
 
-// What plugins' own threads decide is in the recording.
+// Decisions of plugins' own threads come from the recording.
 Replayer::Replayer(std::unique_ptr<recording::RecordingReader> reader, Watcher watcher)
     : reader_(std::move(reader)),
       watcher_(std::move(watcher)),

@@ -35,7 +35,7 @@ struct ReplayCounts {
 class Replayer {
  public:
   struct Watcher {
-    // All optional. Before the core gets it.
+    // All of these are optional. This one is called before the core gets the input.
     std::function<void(const scheduler::Input&)> on_input;
     // Before the scheduling cycle begins whose decision has this number.
     std::function<void(std::uint64_t number)> on_cycle;
@@ -59,9 +59,9 @@ class Replayer {
   const std::optional<Difference>& difference() const { return difference_; }
   const ReplayCounts& counts() const { return counts_; }
   const scheduler::Scheduler& core() const { return *core_; }
-  // For its overlay alone, between cycles.
+  // The core, to make an overlay of it between cycles.
   scheduler::Scheduler& for_questions() { return *core_; }
-  // Of the latest turn.
+  // Times of the latest turn.
   Time now() const { return turn_.now; }
   Duration wall_ahead() const { return turn_.wall_ahead; }
   Time wall_now() const { return turn_.now + turn_.wall_ahead; }

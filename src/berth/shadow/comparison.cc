@@ -39,7 +39,7 @@ std::vector<PluginPoints> Differences(const runtime::Outcome& outcome, const run
   return differences;
 }
 
-// Both have placed the pod, on different nodes; or they alone have.
+// Compares placements on different nodes, or one that only the other scheduler made.
 void ComparePlaced(scheduler::Overlay& overlay, const Sighting& theirs, std::uint64_t seed, Comparison& said) {
   const auto [evaluator, outcome] = overlay.Evaluate(theirs.pod, Detail::kAll, seed);
   const NodeIndex row = overlay.nodes().Find(said.their_node);
@@ -83,7 +83,7 @@ bool IsAcceptable(scheduler::Overlay& overlay, const Sighting& theirs, const std
          std::binary_search(report->acceptable.begin(), report->acceptable.end(), overlay.nodes().Find(node));
 }
 
-// Their message, as it would be if they had preempted on our node: kube-scheduler 1.37 names the node.
+// The other scheduler's message as it would be if it had preempted on berth's node: kube-scheduler 1.37 names the node.
 std::string TheirMessageOnOurNode(const Comparison& said) {
   const std::string named = " on node " + said.their_preemption + ", preempting ";
   std::string message = said.their_message;

@@ -32,7 +32,7 @@ inline constexpr std::size_t kMatchCount = 10;
 
 // "sameNode", ...: as in JSON and in labels of metrics.
 std::string_view ToString(Match match);
-// Both schedulers would be right to do what the other one did.
+// Whether both schedulers would be right to do what the other one did.
 constexpr bool Agrees(Match match) { return match <= Match::kSameRefusal; }
 
 // What a plugin gives each of the two nodes, weighted.
@@ -44,7 +44,7 @@ struct PluginPoints {
 
 struct Comparison {
   Match match = Match::kFailedHere;
-  // They agree if the pod was decided a moment earlier or later than its binding says (order_search.h).
+  // The two agree if the pod was decided a moment earlier or later than its binding says (order_search.h).
   bool is_explained_by_order = false;
   bool is_order_untried = false;  // it might have been explained: there were too many differences to try
   std::uint64_t number = 0;       // of the decision, from 1: ShadowReport counts

@@ -10,7 +10,7 @@
 namespace berth::shadow {
 namespace {
 
-// Of the pod that the input tells of; empty: it tells of no pod.
+// The uid of the pod that the input is about; empty: it is about no pod.
 std::string_view UidOf(const scheduler::Input& input) {
   const auto* set = std::get_if<scheduler::PodSet>(&input);
   return set == nullptr ? std::string_view() : set->pod->metadata.uid;
@@ -25,7 +25,7 @@ bool IsDecidedBefore(const Sighting& a, const Sighting& b, const framework::Queu
     return framework::QueuedPod{*each.pod, Time(Duration(static_cast<Duration::rep>(each.arrival)))};
   };
   bool is_before = false;
-  // One that throws tells nothing.
+  // A queue-sort plugin that throws gives no order.
   static_cast<void>(framework::GuardedCall([&] { is_before = sort.Less(queued(a), queued(b)); }));
   return is_before;
 }
@@ -41,7 +41,7 @@ std::optional<HeldInput> HeldInputs::Take(Time now, bool is_ending) {
   return TakeAt(first);
 }
 
-// What was said earlier of the same pod, and is held, is of no use any more.
+// Drops earlier held inputs of the same pod, which are of no use any more.
 HeldInput HeldInputs::TakeAt(Inputs::iterator at) {
   HeldInput taken = std::move(*at);
   const std::string_view uid = UidOf(taken.input);

@@ -8,7 +8,7 @@ namespace berth::shadow {
 namespace {
 
 bool Agree(scheduler::Overlay& overlay, const Sighting& theirs, std::uint64_t seed) {
-  // Of a pod with a node no more is asked than whether that is one of the best.
+  // For a pod with a node the only question is whether that is one of the best.
   const OwnDecision ours =
       theirs.is_placed() ? OwnDecision{.result = runtime::Result::kFeasible} : Decide(overlay, theirs.pod, seed);
   return Agrees(Compare(overlay, theirs, ours, seed).match);

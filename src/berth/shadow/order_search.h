@@ -22,7 +22,7 @@ inline constexpr std::size_t kLaterMax = 32;
 enum class OrderAnswer : std::uint8_t {
   kExplains,
   kDoesNot,
-  kNotTried,  // not all of it: there were no tries left
+  kNotTried,  // not all orders were tried: there were no tries left
 };
 
 // Whether both schedulers agree about the pod if it is decided up to that many changes earlier, or later. Each change
@@ -30,14 +30,14 @@ enum class OrderAnswer : std::uint8_t {
 OrderAnswer SearchOrder(scheduler::Overlay& overlay, const Sighting& theirs, const RecentChanges& recent,
                         const HeldInputs& later, std::uint64_t seed, std::size_t& tries);
 
-// The tries that there are: so many a second, since where the schedulers differ about every pod no order explains it,
-// and the search would leave no time for the decisions.
+// A token bucket of tries: where the schedulers differ about every pod no order explains it, and an unbounded search
+// would leave no time for the decisions.
 class TryBudget {
  public:
   static constexpr std::size_t kPerSecond = 256;
   static constexpr std::size_t kAtOnce = 4096;
 
-  // Those that are left at this time, to be counted down.
+  // The tries that are left at this time, to be counted down by the caller.
   std::size_t& LeftAt(Time now);
 
  private:

@@ -15,7 +15,7 @@ std::shared_ptr<const api::Node> FindNode(const cache::Cache& cache, const std::
   return cache.nodes().Info(row).node_ptr();
 }
 
-// Nothing that scheduling reads has changed.
+// Whether nothing that scheduling reads has changed.
 bool IsHeartbeat(const api::Node& before, const api::Node& after) {
   return before.unschedulable == after.unschedulable && before.taints == after.taints &&
          before.allocatable == after.allocatable && before.images == after.images &&

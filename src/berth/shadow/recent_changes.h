@@ -18,12 +18,12 @@ namespace berth::shadow {
 
 class RecentChanges {
  public:
-  // So many are kept at most, the newest.
+  // Most changes that are kept, the newest.
   static constexpr std::size_t kChangesMax = 32;
 
-  // Before the core takes the input in, which came at `at`.
+  // Is called before the core takes in the input, which came at `at`.
   void Note(const scheduler::Input& input, const cache::Cache& cache, Time at);
-  // Those that came a window (HeldInputs::kWindow) before `at`.
+  // Drops the changes that came a window (HeldInputs::kWindow) before `at`.
   void DropOld(Time at);
 
   std::size_t size() const { return changes_.size(); }

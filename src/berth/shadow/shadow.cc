@@ -30,7 +30,7 @@ const Clock& ClockOrNone(const Clock* clock) {
 
 }  // namespace
 
-// docs/shadow.md describes them.
+// The metrics that docs/shadow.md describes.
 struct Shadow::Counters {
   explicit Counters(framework::Metrics& metrics)
       : seconds(metrics.GetHistogram("berth_shadow_decision_seconds", "Time that berth took to decide a pod.",

@@ -8,13 +8,10 @@
 #include <cstdint>
 #include <deque>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "berth/base/time.h"
-#include "berth/codec/json.h"
 #include "berth/shadow/comparison.h"
-#include "berth/shadow/decision_cost.h"
 #include "berth/shadow/sighting.h"
 
 namespace berth::shadow {
@@ -24,19 +21,46 @@ struct MatchCount {
   std::uint64_t by_order = 0;  // of those, explained by the order of decisions
 };
 
+// How long decisions took, in a few numbers. A value of fixed size.
+class DecisionCost {
+ public:
+  // `cpu`: of the thread that decided.
+  void Add(Duration time, Duration cpu);
+
+  std::uint64_t count() const { return count_; }
+  Duration total() const { return total_; }
+  Duration cpu() const { return cpu_; }
+  Duration max() const { return max_; }
+  // The time within which `per_mille` of the decisions were made, rounded up by an eighth at most.
+  Duration Quantile(int per_mille) const;
+
+ private:
+  // Buckets a microsecond wide, and from 8 us on eight in each octave, up to hours.
+  static constexpr int kStepsPerOctave = 8;
+  static constexpr std::size_t kBuckets = kStepsPerOctave * 36;
+  static std::size_t BucketOf(std::int64_t us);
+  static std::int64_t BoundOf(std::size_t bucket);
+
+  std::array<std::uint64_t, kBuckets> buckets_{};
+  std::uint64_t count_ = 0;
+  Duration total_{0};
+  Duration cpu_{0};
+  Duration max_{0};
+};
+
 struct ShadowReport {
-  // Differences that are kept of each kind; older ones go.
+  // Most differences of each kind that are kept, the newest.
   static constexpr std::size_t kKeptMax = 100;
 
-  // The counts, and the difference if it is one.
+  // Counts the comparison, and keeps it if it is a difference.
   void Add(Comparison comparison);
 
   const MatchCount& Of(Match match) const { return counts[static_cast<std::size_t>(match)]; }
   std::uint64_t Decisions() const;
   std::uint64_t Agreements() const;
-  // Neither agreed nor explained by order.
+  // Decisions that neither agree nor are explained by order.
   std::uint64_t Unexplained() const;
-  // All that are kept, in the order of the decisions.
+  // All differences that are kept, in the order of the decisions.
   std::vector<Comparison> Differences() const;
 
   std::string source;                        // the API server
@@ -56,21 +80,5 @@ struct ShadowReport {
   SightingFilter::Waiting waiting;
   DecisionCost cost;
 };
-
-// What a Match means, for people: "the same node".
-std::string_view Describe(Match match);
-// "99.95 %"; a share that is not whole is neither 100.00 % nor 0.00 %.
-std::string PercentText(std::uint64_t part, std::uint64_t whole);
-// "0.21 ms".
-std::string MillisecondsText(Duration duration);
-// "kube-scheduler's" reasons and counts in the order in which they are shown.
-struct LeftOutLine {
-  std::string_view key;  // as in JSON
-  std::string_view text;
-  std::uint64_t count = 0;
-};
-std::vector<LeftOutLine> LeftOutLines(const ShadowReport& report);
-
-codec::json::object ShadowJson(const ShadowReport& report);
 
 }  // namespace berth::shadow

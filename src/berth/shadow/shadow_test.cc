@@ -423,5 +423,19 @@ TEST(ShadowMakeTest, NoSuchProfile) {
   EXPECT_EQ(made.error().message, "no profile is called \"nobody\"");
 }
 
+TEST(DecisionCostTest, QuantilesAreNearAndNeverTooLow) {
+  DecisionCost cost;
+  EXPECT_EQ(cost.Quantile(990), Duration{0});
+  for (int i = 1; i <= 1000; ++i) cost.Add(Duration(i * 10), Duration(i));
+  EXPECT_EQ(cost.count(), 1000U);
+  EXPECT_EQ(cost.max(), 10ms);
+  EXPECT_EQ(cost.cpu(), 500'500us);
+  for (const int per_mille : {1, 10, 100, 500, 900, 990, 1000}) {
+    const Duration exact(per_mille * 10);
+    EXPECT_GE(cost.Quantile(per_mille), exact) << per_mille;
+    EXPECT_LE(cost.Quantile(per_mille), exact + exact / 8 + 1us) << per_mille;
+  }
+}
+
 }  // namespace
 }  // namespace berth::shadow

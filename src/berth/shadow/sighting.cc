@@ -19,7 +19,7 @@ const api::PodCondition* ConditionOf(const api::Pod& pod, std::string_view reaso
   return condition != nullptr && condition->status == "False" && condition->reason == reason ? condition : nullptr;
 }
 
-// The condition with that reason is new, or says something else than before.
+// Whether the condition with that reason is new, or says something else than before.
 bool IsNew(const api::Pod& before, const api::Pod& after, std::string_view reason) {
   const api::PodCondition* const now = ConditionOf(after, reason);
   if (now == nullptr) return false;

@@ -20,7 +20,7 @@
 
 namespace berth::shadow {
 
-// Succeeded or Failed: it takes no room any more.
+// Whether the pod has succeeded or failed, so that it takes no room any more.
 bool HasEnded(const api::Pod& pod);
 
 struct Sighting {
@@ -54,13 +54,13 @@ class SightingFilter {
   // `is_ours` tells the pods that the other scheduler is watched for.
   SightingFilter(IsOurs is_ours, MakePod make_pod) : is_ours_(std::move(is_ours)), make_pod_(std::move(make_pod)) {}
 
-  // Each input once, in the order in which they come.
+  // Is called once for each input, in the order in which they come.
   std::optional<Sighting> Look(const scheduler::Input& input);
   // What has been seen so far was there before we looked on: nothing of it was a decision.
   void BeginLooking() { looks_on_ = true; }
 
   const LeftOut& left_out() const { return left_out_; }
-  // Pods of ours without a node, by what they wait for.
+  // Pods of the watched scheduler without a node, by what they wait for.
   struct Waiting {
     std::size_t undecided = 0;
     std::size_t refused = 0;

@@ -23,7 +23,7 @@ class AdmissionRules {
 
   // As admission changes a Pod on its creation. An error has `path_prefix` before its field: "spec.template.".
   Expected<void> Admit(codec::json::object& pod, std::string_view path_prefix) const;
-  // The same for a PodGroup or a CompositePodGroup; `what` is "pod group" or "composite pod group".
+  // Fills in a PodGroup or a CompositePodGroup likewise; `what` is "pod group" or "composite pod group".
   Expected<void> AdmitPodGroup(codec::json::object& group, std::string_view what) const;
   // The spec of a template's claims; null: there is none of the name.
   const codec::json::object* ClaimTemplate(const std::string& namespace_name, const std::string& name) const;

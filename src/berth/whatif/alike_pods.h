@@ -12,7 +12,7 @@ namespace berth::whatif {
 // The class by its place in memory, which the caller keeps alive, and what else tells pods apart.
 using AlikeKey = std::pair<const framework::PodClass*, std::string>;
 
-// By class and PodGroup; who has claims of its own is alone.
+// By class and PodGroup; a pod that has claims of its own is like no other.
 AlikeKey AlikeKeyOf(const framework::PodInfo& pod);
 
 }  // namespace berth::whatif

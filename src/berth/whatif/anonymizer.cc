@@ -210,7 +210,7 @@ bool IsApiGroup(std::string_view version) {
   return group.find('.') == std::string_view::npos || group.ends_with(".k8s.io");
 }
 
-// As Go's ParseInt takes it.
+// Whether Go's ParseInt takes it.
 bool IsWholeNumber(std::string_view text) {
   if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
   return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
@@ -230,7 +230,7 @@ bool IsTimeLike(std::string_view text) {
   return text.size() > 10 && text[10] == 'T' && text.find_first_not_of("0123456789-:.+TZ") == std::string_view::npos;
 }
 
-// Words, apart by spaces or commas, that say nothing but what the API or berth has words for.
+// Whether the text consists of words, separated by spaces or commas, that all belong to the API or to berth.
 bool IsAnnotationOfWords(std::string_view text) {
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find_first_of(" ,", begin), text.size());
@@ -637,7 +637,8 @@ Anonymizer::Anonymizer(AnonymizerKey key) : key_(key) {
 
 std::uint64_t Anonymizer::Hash(std::string_view bytes) const { return SipHash(key_.first, key_.second).Of(bytes); }
 
-// In place. A Feistel network: each half in turn is shifted, digit by digit, by what a hash makes of the other.
+// Permutes the word in place by a Feistel network: each half in turn is shifted, digit by digit, by a hash of the
+// other.
 void Anonymizer::Permute(std::uint8_t* digits, std::size_t size, std::size_t alphabet) const {
   const std::size_t radix = kRadix[alphabet];
   if (size == 1) {

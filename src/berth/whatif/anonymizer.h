@@ -5,9 +5,9 @@
 // so that two words never become one, the same word becomes the same everywhere, what is made of two names still is
 // (the claim POD-VOLUME), and what was short enough for a label still is. Without the key there is no way back.
 //
-// As they are stay: keys of the domains of Kubernetes and of clouds, resources, drivers, attributes of devices and the
-// expressions that read them, whole numbers in labels of nodes (Gt and Lt compare them), numbers, times and the words
-// of the API. The order of names does not stay. Immutable; any thread.
+// These stay as they are: keys of the domains of Kubernetes and of clouds, resources, drivers, attributes of devices
+// and the expressions that read them, whole numbers in labels of nodes (Gt and Lt compare them), numbers, times and the
+// words of the API. The order of names does not stay. Immutable; any thread.
 #pragma once
 
 #include <array>
@@ -32,7 +32,7 @@ class Anonymizer {
 
   // A name, a label's value, an image ...
   std::string Text(std::string_view text) const;
-  // The value of a label of a node: as Text, but whole numbers stay as they are.
+  // The value of a node's label. Whole numbers stay as they are; everything else is rewritten as by Text().
   std::string NodeLabelValue(std::string_view text) const;
   // The key of a label, taint or annotation.
   std::string Key(std::string_view key) const;
@@ -44,7 +44,7 @@ class Anonymizer {
   // How the field of a kind at a path is rewritten (api::PruneOptions::rewrite_of).
   api::PruneOptions::Rewrite RewriteOf(std::string_view kind, std::string_view path) const;
 
-  // Whether it is said what becomes of the field. What is not said is rewritten as a name.
+  // Whether a rule says how the field is rewritten. A field without a rule is rewritten as a name.
   static bool IsDescribed(std::string_view kind, std::string_view path);
 
  private:

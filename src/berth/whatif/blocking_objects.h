@@ -15,8 +15,8 @@ namespace berth::whatif {
 
 inline constexpr std::size_t kBlockingObjectsMax = 20;
 
-// A sentence for each, in the order of the pod's claims; kBlockingObjectsMax at most. Empty for a pod whose claims are
-// as they should be, and which all nodes can reach.
+// A sentence for each such claim, in the order of the pod's claims; kBlockingObjectsMax at most. Empty for a pod whose
+// claims are as they should be, and which all nodes can reach.
 std::vector<std::string> BlockingObjects(const ClusterState& state, const api::Pod& pod,
                                          const framework::Release& release = {});
 

@@ -10,16 +10,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "berth/answers/explanation_json.h"
+#include "berth/answers/explanation_text.h"
 #include "berth/codec/json_reader.h"
 #include "berth/whatif/explanation.h"
-#include "berth/whatif/explanation_json.h"
-#include "berth/whatif/explanation_text.h"
 #include "berth/whatif/state_builder.h"
 #include "berth/whatif/whatif_testing.h"
 
 namespace berth::whatif {
 namespace {
 
+using answers::ExplanationLines, answers::ExplanationJson;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;

@@ -19,7 +19,7 @@ using framework::NodeIndex;
 using framework::PodInfoPtr;
 using scheduler::Overlay;
 
-// Pods between two looks at CapacityOptions::is_interrupted.
+// How many pods are placed between two calls of CapacityOptions::is_interrupted.
 constexpr std::size_t kPodsBetweenLooks = 1000;
 
 // A shape while its pods are being placed.
@@ -37,7 +37,7 @@ class Filler {
   Filler(OfflineCluster& cluster, Overlay& overlay)
       : overlay_(overlay), placer_(overlay), api_(ApiOn(cluster, overlay)) {}
 
-  // True when one more was placed; else the refusal is noted.
+  // Places one more pod. False: it was refused, and the refusal is recorded.
   Expected<bool> AddOne(Filling& filling) {
     BERTH_ASSIGN_OR_RETURN(const PodInfoPtr pod, Next(filling));
     const NodeIndex row = placer_.Place(pod);
@@ -49,7 +49,7 @@ class Filler {
     return true;
   }
 
-  // One for each node that the DaemonSet's rules allow, while `goes_on` says so.
+  // Places one pod for each node that the DaemonSet's rules allow, while `goes_on` says so.
   Expected<void> AddDaemons(Filling& filling, const std::function<bool(std::size_t)>& goes_on) {
     std::map<std::string, NodeIndex> allowed;
     for (const NodeIndex row : overlay_.nodes().rows()) {
@@ -99,7 +99,7 @@ class Filler {
     std::map<std::pair<std::string, std::string>, std::size_t> counts_;
   };
 
-  // What binds claims that wait for no pod.
+  // The API by which claims that wait for no pod are bound.
   static InMemoryApi ApiOn(OfflineCluster& cluster, Overlay& overlay) {
     return InMemoryApi(
         {cluster.objects(), [&overlay](framework::AnyObject object) { overlay.SetObject(std::move(object)); },
@@ -118,7 +118,7 @@ class Filler {
     return overlay_.MakePod(pod);
   }
 
-  // The pod of that number; its claims are on the overlay.
+  // Makes the pod of that number, and puts its claims on the overlay.
   Expected<api::Pod> MakeNew(const Filling& filling, std::size_t number) {
     if (!filling.shape->make) return AsNew(filling.shape->pod, filling.prefix + std::to_string(number));
     std::vector<framework::AnyObject> claims;

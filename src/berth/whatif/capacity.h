@@ -31,7 +31,7 @@ struct Shape {
   // are there already. Empty: all are copies of `pod`.
   using MakePod = std::function<Expected<api::Pod>(std::size_t number, std::vector<framework::AnyObject>& claims)>;
   MakePod make{};
-  // Of a DaemonSet: one pod for each node that its rules allow, but for those nodes, which have one.
+  // Of a DaemonSet: it gets one pod on each node that its rules allow, except on the nodes that have one.
   struct Daemon {
     std::set<std::string, std::less<>> has_one;
   };
@@ -40,7 +40,7 @@ struct Shape {
 
 struct CapacityOptions {
   std::size_t pods_max = 10'000;  // of each shape
-  // One pod of each shape in turn, until one does not fit. Else each shape has the cluster for itself.
+  // Places one pod of each shape in turn, until one does not fit. Otherwise each shape has the cluster for itself.
   bool is_together = false;
   // Asked now and then; true: end with what has been counted so far.
   std::function<bool()> is_interrupted = {};
@@ -53,7 +53,7 @@ struct ShapeCapacity {
   std::size_t fits = 0;
   // By node, the one with the most of them first; as many names as nodes that take at least one.
   std::vector<std::pair<std::string, std::size_t>> nodes;
-  // Why no more: what the next one met with, or nothing where `pods_max` was reached, or another shape came to its end.
+  // Why the next pod was refused; absent where `pods_max` was reached, or where another shape stopped first.
   std::optional<PlacementRefusal> refusal;
   // Of a DaemonSet: nodes that its rules allow and that have no pod of it.
   std::optional<std::size_t> daemon_nodes{};

@@ -10,13 +10,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "berth/answers/capacity_answer.h"
 #include "berth/shell/cli/text.h"
-#include "berth/whatif/capacity_answer.h"
 #include "berth/whatif/whatif_testing.h"
 
 namespace berth::whatif {
 namespace {
 
+using answers::CapacityLines, answers::CapacityJson;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::MakeNode;

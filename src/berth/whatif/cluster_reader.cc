@@ -24,7 +24,7 @@ constexpr Duration kPageTimeout = std::chrono::seconds(60);
 // Pods are most of what there is; meanwhile the other kinds are read.
 constexpr std::size_t kListsAtOnce = 2;
 
-// Answers on their way from the loop's thread to the reader's.
+// A queue of answers from the loop's thread to the reader's.
 class Mailbox {
  public:
   struct Answer {
@@ -54,7 +54,7 @@ class Mailbox {
 constexpr std::size_t NumberOf(framework::ObjectKind kind) { return 2 + static_cast<std::size_t>(kind); }
 constexpr std::size_t kPodGroups = NumberOf(framework::ObjectKind::kPodGroup);
 constexpr std::size_t kCompositePodGroups = NumberOf(framework::ObjectKind::kCompositePodGroup);
-// Of the answer to /version, which has no kind.
+// The kind number of the answer to /version, which has no kind.
 constexpr std::size_t kVersion = kKindCount;
 
 class ClusterReading {
@@ -133,7 +133,7 @@ class ClusterReading {
     if (next_ < kKindCount) AskPage(next_++, "");
   }
 
-  // Nobody needs it to decide anything: without it, the state has none.
+  // The version is not needed for any decision: without it, the state has none.
   void OnVersion(const Expected<net::Response>& response) {
     if (!response.ok()) return;
     const auto version = reader_.Parse(response->body);

@@ -32,21 +32,21 @@ class ObjectSink {
 struct ClusterReadOptions {
   std::string source;  // of the ClusterState: the server's address
   int page_size = 500;
-  // A list whose continue token has expired begins anew, so often.
+  // How often a list whose continue token has expired is started again.
   int restarts_max = 1;
   // Pages of one list: a server that hands out continue tokens for ever is broken.
   int pages_max = 100'000;
-  // Nothing is kept in memory but a page: for those who have a sink.
+  // Keeps nothing in memory but a page: for callers that have a sink.
   bool keeps_objects = true;
   ObjectSink* sink = nullptr;
   bool keeps_pod_details = false;  // see ClusterState::pod_details
   // PodGroups, too. Only who decides by them needs the right to list them; without a sink, `left_out` tells of a server
   // that does not serve them.
   bool reads_pod_groups = false;
-  bool reads_composite_pod_groups = false;  // the same of CompositePodGroups
-  // After each page: "pods", and how many of them have been read so far.
+  bool reads_composite_pod_groups = false;  // likewise CompositePodGroups
+  // Is called after each page with "pods" and how many of them have been read so far.
   std::function<void(std::string_view what, std::size_t count)> progress;
-  // Asked several times a second; true ends the reading with kCancelled.
+  // Is called several times a second; true ends the reading with kCancelled.
   std::function<bool()> is_interrupted;
 };
 

@@ -36,7 +36,7 @@ struct ClusterState {
   std::vector<framework::AnyObject> objects;  // of all other kinds that plugins read
   std::vector<AdmissionObject> admission;     // for pods that are made from manifests (admission_rules.h)
 
-  // Where the reading was asked for details, else empty: those of `pods`, by index; and the finished pods with theirs.
+  // Empty unless the reader was asked for details: those of `pods`, by index, and the finished pods with theirs.
   std::vector<std::shared_ptr<const api::PodDetails>> pod_details;
   std::vector<std::shared_ptr<const api::Pod>> finished_pods;
   std::vector<std::shared_ptr<const api::PodDetails>> finished_pod_details;

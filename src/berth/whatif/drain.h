@@ -43,7 +43,7 @@ struct DrainedPod {
   // Of kMoves without a place: why; or why berth cannot tell where it would go.
   std::optional<PlacementRefusal> refusal;
   std::string why_unknown;
-  // It tolerates the cordon, and so comes back to a node that is drained.
+  // The pod tolerates the cordon, and so comes back to a node that is drained.
   bool comes_back = false;
   // Why the drain cannot end well because of this pod, in a few words; empty: it can.
   std::string obstacle;
@@ -58,12 +58,12 @@ struct DrainPlan {
   DrainOptions options;
   std::vector<std::string> nodes;  // that are drained, in the order in which they are named
   std::vector<DrainedPod> pods;    // in the order in which they go
-  // Without an obstacle of any pod.
+  // Whether no pod is an obstacle.
   bool CanDrain() const;
   std::size_t CountOf(DrainFate fate) const;
 };
 
-// The names of `names` that no node has, each with the nearest name there is: "node-1x: no such node; did you mean
+// Says which of `names` no node has, each with the nearest name there is: "node-1x: no such node; did you mean
 // node-1?". Empty: all are there.
 std::vector<std::string> UnknownNodes(const ClusterState& state, const std::vector<std::string>& names);
 

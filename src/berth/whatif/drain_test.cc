@@ -7,13 +7,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "berth/answers/drain_answer.h"
 #include "berth/shell/cli/text.h"
-#include "berth/whatif/drain_answer.h"
 #include "berth/whatif/whatif_testing.h"
 
 namespace berth::whatif {
 namespace {
 
+using answers::DrainLines, answers::DrainJson;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;

@@ -27,8 +27,8 @@ enum class BudgetAnswer : std::uint8_t {
 };
 std::string_view ToString(BudgetAnswer answer);
 
-// As the API server decides: pkg/registry/core/pod/storage/eviction.go of 1.36. Whether the budget's controller has
-// seen its newest object is not asked. Pods count as ready where the state has no details of them.
+// Decides as the API server does: pkg/registry/core/pod/storage/eviction.go of 1.36. Whether the budget's controller
+// has seen its newest object is not asked. Pods count as ready where the state has no details of them.
 class EvictionBudgets {
  public:
   explicit EvictionBudgets(const ClusterState& state);
@@ -38,7 +38,7 @@ class EvictionBudgets {
     std::vector<std::string> budgets;  // their names
   };
   Told Ask(const api::Pod& pod) const;
-  // The pod is evicted: what allows it allows one less. False: no budget counts it.
+  // Records the eviction: budgets that allow it allow one less. False: no budget counts it.
   bool Take(const api::Pod& pod);
   // Undoes the last Take() that a budget counted; it was of this pod.
   void GiveBack(const api::Pod& pod);
@@ -50,9 +50,9 @@ class EvictionBudgets {
     std::int32_t allowed = 0;
     std::int32_t taken = 0;
   };
-  // The pod is not ready, and may go without being counted.
+  // Whether the pod is not ready, and may go without being counted.
   bool LetsUnreadyGo(const Left& left, const api::Pod& pod) const;
-  // Indices of those in the pod's namespace that select it.
+  // Indices of the budgets in the pod's namespace that select it.
   std::vector<std::size_t> Of(const api::Pod& pod) const;
 
   std::map<std::string, std::vector<Left>, std::less<>> by_namespace_;

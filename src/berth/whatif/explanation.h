@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Explanation: why a pod is where it is, or why it is nowhere, as the scheduler's plugins say it now. A plain value;
-// explanation_text.h writes it.
+// answers/explanation_text.h writes it.
 #pragma once
 
 #include <cstddef>
@@ -13,9 +13,10 @@
 #include <vector>
 
 #include "berth/base/expected.h"
+#include "berth/base/time.h"
 #include "berth/core/queue/scheduling_queue.h"
+#include "berth/core/scheduler/decision_log.h"
 #include "berth/core/scheduler/overlay.h"
-#include "berth/whatif/live_record.h"
 #include "berth/whatif/offline_cluster.h"
 #include "berth/whatif/smallest_changes.h"
 
@@ -41,7 +42,7 @@ struct Refusal {
   bool is_resolvable = false;  // without a pod or two on the node, say; see Code::kUnschedulable
 };
 
-// One step of the funnel: these nodes were left before the plugin, and so many it refused for that reason.
+// One step of the funnel: how many nodes a plugin refused for one reason.
 struct FunnelStep {
   std::string plugin;
   std::string reason;
@@ -70,6 +71,24 @@ struct PreemptionAnswer {
   std::int64_t pdb_violations = 0;
   std::size_t candidate_count = 0;
   std::string why_not;  // upstream's words
+};
+
+// Where a running scheduler's queue has the pod.
+struct QueueStanding {
+  queue::Place place = queue::Place::kActive;
+  std::optional<Time> backoff_until;
+  std::vector<std::string> refused_by;  // the plugins that refused it, sorted
+  std::vector<std::string> woken_by;    // the events that one of them waits for
+};
+
+// What a running scheduler keeps of a pod; an explanation finds everything else anew. Times are of day.
+struct LiveRecord {
+  Time asked_at{};
+  std::optional<scheduler::Decision> decision;
+  std::size_t decisions_max = 0;  // the scheduler keeps that many of all pods, the newest
+  std::optional<QueueStanding> queue;
+  // What takes part in decisions and was not asked for this explanation, one line each.
+  std::vector<std::string> not_asked;
 };
 
 struct Explanation {
@@ -111,12 +130,12 @@ struct ExplainInputs {
 };
 
 struct ExplainLimits {
-  // Asked again and again; once it says so nothing more is tried, and left_out says what is missing. What has been
-  // begun is ended: the evaluation of the pod on all nodes, at least. Empty: never.
+  // Is called again and again; once it returns true nothing more is tried, and left_out says what is missing. What has
+  // begun is finished: the evaluation of the pod on all nodes, at least. Empty: there is no limit.
   std::function<bool()> is_over;
 };
 
-// Of a pod that the overlay's core has, or could have.
+// Explains a pod that the overlay's core has, or could have.
 Explanation Explain(const ExplainInputs& inputs, const ExplainLimits& limits = {});
 
 // The cluster must hold the pod, "namespace/name"; else the error names the nearest ones. Pods that have ended are

@@ -8,14 +8,15 @@
 
 #include <gtest/gtest.h>
 
+#include "berth/answers/explanation_json.h"
+#include "berth/answers/explanation_text.h"
 #include "berth/testing/builders.h"
-#include "berth/whatif/explanation_json.h"
-#include "berth/whatif/explanation_text.h"
 #include "berth/whatif/whatif_testing.h"
 
 namespace berth::whatif {
 namespace {
 
+using answers::ExplanationLines, answers::ExplanationJson;
 using testing::MakeNode;
 using testing::MakePod;
 

@@ -30,7 +30,7 @@ struct GroupMemberAnswer {
   std::string name;
   bool is_running = false;  // it has a node
   std::string node;         // that, or the one that it would get; empty: none
-  std::string why;          // there is none
+  std::string why;          // why there is none
   bool operator==(const GroupMemberAnswer&) const = default;
 };
 

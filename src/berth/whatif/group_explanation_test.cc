@@ -11,14 +11,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "berth/answers/group_answer.h"
 #include "berth/testing/builders.h"
 #include "berth/whatif/explanation.h"
-#include "berth/whatif/group_answer.h"
 #include "berth/whatif/whatif_testing.h"
 
 namespace berth::whatif {
 namespace {
 
+using answers::GroupLines, answers::GroupJson;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;

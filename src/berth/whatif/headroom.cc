@@ -113,7 +113,7 @@ class Losses {
     return options_.namespace_name.empty() || told.namespace_name == options_.namespace_name;
   }
 
-  // Makes the replacement, which is kept.
+  // Makes the replacement, and keeps it for later losses.
   std::string WhyUnknown(MovingPod& pod) {
     if (pod.replacement) return "";
     const Overlay::Mark mark = overlay_->mark();
@@ -138,7 +138,7 @@ class Losses {
     return worst == counts.end() ? kNowhere : worst->first;
   }
 
-  // The next loss of each of these, which have survived those of `lost`.
+  // Makes the next loss of each of these workloads, which have survived the losses of `lost`.
   void Lose(const std::vector<Workload*>& workloads, const std::vector<std::string>& lost) {
     if (lost.size() == options_.losses_max) return;
     std::map<NodeId, std::vector<Workload*>> by_node;
@@ -178,7 +178,8 @@ class Losses {
     }
     told.lost_nodes = lost;
     if (!first->replacement) return false;
-    // As things are after all replacements: those that came later took no room, or it is told who took it.
+    // The reason is asked for after all replacements: those that came later took no room, or the reason says who took
+    // it.
     const Overlay::Mark mark = overlay_->mark();
     const PodInfoPtr again = ReplacementCalled(*first, "headroom-asked");
     if (again && placer_.Place(again) == kNoNode) told.refusal = placer_.Explain(again, false);

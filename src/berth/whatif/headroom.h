@@ -29,7 +29,7 @@ struct HeadroomOptions {
   std::function<bool()> is_interrupted;
 };
 
-// The pods of one Deployment, StatefulSet, ... DaemonSets, static pods and pods without a controller are none.
+// The pods of one Deployment, StatefulSet, ... DaemonSets, static pods and pods without a controller do not count.
 struct WorkloadHeadroom {
   std::string namespace_name;
   std::string kind;  // "Deployment", where a ReplicaSet has its pod-template-hash

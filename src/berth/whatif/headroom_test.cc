@@ -10,13 +10,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "berth/answers/headroom_answer.h"
 #include "berth/shell/cli/text.h"
-#include "berth/whatif/headroom_answer.h"
 #include "berth/whatif/whatif_testing.h"
 
 namespace berth::whatif {
 namespace {
 
+using answers::HeadroomLines, answers::HeadroomJson;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;

@@ -63,7 +63,7 @@ void SetAnnotations(const value& patch, api::StringMap& annotations) {
   }
 }
 
-// As far as the plugins read it of an answer.
+// The JSON of an object, as far as plugins read it in an answer.
 std::string Answer(const api::ObjectMeta& meta, const std::string& claim_uid) {
   object annotations;
   for (const auto& [key, text] : meta.annotations) annotations[key] = text;
@@ -105,7 +105,7 @@ void MergeInto(object& target, const object& patch) {
   }
 }
 
-// The one strategic merge patch that is written: it takes consumers away by their uid.
+// Applies the one strategic merge patch that plugins write: it takes consumers away by their uid.
 void RemoveConsumers(object& claim, const object& patch) {
   for (const value& entry : patch.at("status").at("reservedFor").as_array()) {
     if (!claim.contains("status") || !claim["status"].as_object().contains("reservedFor")) return;

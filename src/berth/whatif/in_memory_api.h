@@ -36,8 +36,8 @@ class InMemoryApi {
   // Carries out the operation to its end, all waits included, as if it were `now` all the time.
   framework::Status Run(framework::Operation operation, Time now);
 
-  // A claim that waits for no pod: bound to a volume that fits, or to one that is provisioned. It stays as it is when
-  // neither is possible, or when its class waits for the first consumer.
+  // Binds a claim that waits for no pod to a volume that fits, or to one that is provisioned. The claim stays as it is
+  // when neither is possible, or when its class waits for the first consumer.
   void BindNow(const api::PersistentVolumeClaim& claim);
 
   // Versions that are handed out are above this one, if it is a number.

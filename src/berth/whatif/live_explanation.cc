@@ -28,7 +28,7 @@ void ForEachPlaced(const Scheduler& core, Visit&& visit) {
   }
 }
 
-// Null: there is none of that name.
+// The pod of that name; null: there is none.
 PodInfoPtr FindPod(const Scheduler& core, const std::string& namespace_name, const std::string& name) {
   const auto waiting = core.queue().FindNamed(namespace_name, name);
   if (waiting && waiting->place != queue::Place::kInFlight) return waiting->pod;
@@ -52,37 +52,9 @@ Error NoSuchPod(const Scheduler& core, const LiveQuestion& question) {
   return names.NoSuchPod();
 }
 
-KeptDecision Kept(const scheduler::Decision& decision, Duration wall_ahead) {
-  KeptDecision kept;
-  kept.time = decision.time + wall_ahead;
-  kept.cycle = decision.cycle;
-  kept.seed = decision.seed;
-  kept.attempt = decision.attempt;
-  kept.node = decision.node_name;
-  kept.total = decision.total;
-  kept.node_count = decision.node_count;
-  kept.feasible_count = decision.feasible_count;
-  for (const auto& [status, count] : decision.refusals)
-    kept.refusals.push_back({std::string(status.plugin()), status.Message(), count});
-  kept.message = decision.message;
-  return kept;
-}
-
-QueuePlace PlaceOf(queue::Place place) {
-  switch (place) {
-    case queue::Place::kActive: return QueuePlace::kActive;
-    case queue::Place::kBackoff: return QueuePlace::kBackoff;
-    case queue::Place::kErrorBackoff: return QueuePlace::kErrorBackoff;
-    case queue::Place::kUnschedulable: return QueuePlace::kUnschedulable;
-    case queue::Place::kGated: return QueuePlace::kGated;
-    case queue::Place::kInFlight: return QueuePlace::kInFlight;
-  }
-  return QueuePlace::kActive;
-}
-
 QueueStanding Standing(const queue::PodStanding& of, const runtime::ProfilePlugins* profile, Duration wall_ahead) {
   QueueStanding standing;
-  standing.place = PlaceOf(of.place);
+  standing.place = of.place;
   if (of.backoff_expiration) standing.backoff_until = *of.backoff_expiration + wall_ahead;
   std::set<std::string> plugins(of.unschedulable_plugins.begin(), of.unschedulable_plugins.end());
   plugins.insert(of.pending_plugins.begin(), of.pending_plugins.end());
@@ -99,8 +71,8 @@ Expected<Explanation> ExplainLive(Scheduler& core, const LiveQuestion& question,
   LiveRecord record;
   record.asked_at = question.now + question.wall_ahead;
   record.decisions_max = core.decisions().count_max();
-  if (const auto decision = core.decisions().Find(found->uid))
-    record.decision = Kept(*decision, question.wall_ahead);
+  record.decision = core.decisions().Find(found->uid);
+  if (record.decision) record.decision->time += question.wall_ahead;
   const auto overlay = core.MakeOverlay(question.now);
   if (const auto standing = core.queue().Find(found->uid)) {
     const scheduler::Profile* const profile = overlay->ProfileOf(*found);

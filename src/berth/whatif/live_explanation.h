@@ -19,8 +19,8 @@ struct LiveQuestion {
   Duration wall_ahead{0};  // how far the time of day is ahead of `now`
 };
 
-// Of any pod that the core has, placed, pending or on its way; kNotFound names the nearest. Changes nothing, not even
-// which node a later pod gets. Pods of other schedulers are known only once they have a node.
+// Explains any pod that the core has, placed, pending or on its way; kNotFound names the nearest. Changes nothing, not
+// even which node a later pod gets. Pods of other schedulers are known only once they have a node.
 Expected<Explanation> ExplainLive(scheduler::Scheduler& core, const LiveQuestion& question,
                                   const ExplainLimits& limits);
 

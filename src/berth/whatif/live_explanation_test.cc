@@ -9,15 +9,17 @@
 
 #include <gtest/gtest.h>
 
+#include "berth/answers/explanation_json.h"
+#include "berth/answers/explanation_text.h"
 #include "berth/core/runtime/runtime_testing.h"
 #include "berth/core/scheduler/scheduler_testing.h"
-#include "berth/whatif/explanation_json.h"
-#include "berth/whatif/explanation_text.h"
 #include "berth/whatif/whatif_testing.h"
 
 namespace berth::whatif {
 namespace {
 
+using answers::ExplanationLines, answers::ExplanationJson, answers::ExplanationStyle, answers::ParseExplanation,
+    answers::NodesInJson;
 using runtime::Dice;
 using scheduler::Harness;
 using testing::MakeNode;
@@ -72,7 +74,7 @@ TEST(LiveExplanation, ADecisionIsKeptAsItWasMade) {
   auto said = Ask(h, "p");
   ASSERT_TRUE(said.ok());
   EXPECT_FALSE(said->live->decision) << "it has not been tried";
-  EXPECT_EQ(said->live->queue->place, QueuePlace::kActive);
+  EXPECT_EQ(said->live->queue->place, queue::Place::kActive);
 
   h.Run();
   const Time decided_at = h.now + kWallAhead;
@@ -84,20 +86,20 @@ TEST(LiveExplanation, ADecisionIsKeptAsItWasMade) {
   EXPECT_EQ(said->state, PodState::kFits) << "what would be decided now";
   EXPECT_EQ(said->node, "a");
   ASSERT_TRUE(said->live->decision);
-  const KeptDecision& kept = *said->live->decision;
+  const scheduler::Decision& kept = *said->live->decision;
   EXPECT_EQ(kept.time, decided_at);
   EXPECT_EQ(said->live->asked_at, decided_at + std::chrono::seconds(3));
   EXPECT_EQ(kept.seed, decision.seed);
   EXPECT_NE(kept.seed, 0U);
   EXPECT_EQ(kept.attempt, 1);
   EXPECT_EQ(kept.cycle, 1U);
-  EXPECT_EQ(kept.node, "");
+  EXPECT_EQ(kept.node_name, "");
   EXPECT_EQ(kept.node_count, 2U);
   EXPECT_EQ(kept.feasible_count, 0U);
   EXPECT_TRUE(kept.message.starts_with("0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated"))
       << kept.message;
   ASSERT_EQ(kept.refusals.size(), 2U);
-  EXPECT_EQ(kept.refusals[0].nodes + kept.refusals[1].nodes, 2U);
+  EXPECT_EQ(kept.refusals[0].second + kept.refusals[1].second, 2U);
 
   std::string text;
   for (const std::string& line : ExplanationLines(*said, {})) text += line + "\n";
@@ -116,7 +118,7 @@ TEST(LiveExplanation, TheQueueSaysWhereItWaitsAndForWhat) {
   h.Run();
   auto said = Ask(h, "p");
   ASSERT_TRUE(said.ok() && said->live->queue);
-  EXPECT_EQ(said->live->queue->place, QueuePlace::kUnschedulable);
+  EXPECT_EQ(said->live->queue->place, queue::Place::kUnschedulable);
   EXPECT_EQ(said->live->queue->refused_by, Texts{"NodeResourcesFit"});
   EXPECT_EQ(said->live->queue->woken_by, said->woken_by);
   EXPECT_FALSE(said->live->queue->woken_by.empty());
@@ -125,7 +127,7 @@ TEST(LiveExplanation, TheQueueSaysWhereItWaitsAndForWhat) {
   h.Set(MakeNode("b").Allocatable("cpu", "2"));
   said = Ask(h, "p");
   ASSERT_TRUE(said.ok() && said->live->queue);
-  EXPECT_EQ(said->live->queue->place, QueuePlace::kBackoff);
+  EXPECT_EQ(said->live->queue->place, queue::Place::kBackoff);
   EXPECT_EQ(said->live->queue->backoff_until, h.now + kWallAhead + std::chrono::seconds(1));
   std::string text;
   for (const std::string& line : ExplanationLines(*said, {})) text += line + "\n";
@@ -134,7 +136,7 @@ TEST(LiveExplanation, TheQueueSaysWhereItWaitsAndForWhat) {
   said = Ask(h, "gated");
   ASSERT_TRUE(said.ok() && said->live->queue);
   EXPECT_EQ(said->state, PodState::kGated);
-  EXPECT_EQ(said->live->queue->place, QueuePlace::kGated);
+  EXPECT_EQ(said->live->queue->place, queue::Place::kGated);
   EXPECT_FALSE(said->live->decision);
 }
 
@@ -151,7 +153,7 @@ TEST(LiveExplanation, OfAPodThatIsBeingBoundAndOneThatIs) {
   EXPECT_EQ(said->node, "b");
   EXPECT_EQ(said->rank, 1U);
   ASSERT_TRUE(said->live->decision);
-  EXPECT_EQ(said->live->decision->node, "b");
+  EXPECT_EQ(said->live->decision->node_name, "b");
   EXPECT_EQ(said->live->decision->total, h.core.decisions().Newest().total);
   // It was there before this scheduler began.
   said = Ask(h, "before");

@@ -19,7 +19,7 @@
 namespace berth::whatif {
 namespace {
 
-// What the shapes of some manifests are made from. Those that make pods one by one hold it.
+// What the shapes of some manifests are made from. Shapes that make pods one by one keep it alive.
 struct Sources {
   Sources(const Manifests& of_files, const ClusterState& state) : manifests(of_files), rules(manifests, state) {}
   const Manifests manifests;  // the rules are about its objects

@@ -44,7 +44,7 @@ Expected<Manifests> ReadManifests(const std::vector<ManifestFile>& files, const 
 // Upstream's message of each error that a create of `pod` would meet, with "spec.template." or the like in front of its
 // field paths; fills in defaults and what `rules` say.
 Expected<void> PreparePod(codec::json::object& pod, std::string_view path_prefix, const AdmissionRules& rules);
-// The same for a PodGroup or a CompositePodGroup.
+// Checks a PodGroup or a CompositePodGroup in the same way, and fills in its defaults.
 Expected<void> PreparePodGroup(codec::json::object& group, const AdmissionRules& rules);
 
 }  // namespace berth::whatif

@@ -15,7 +15,7 @@
 
 namespace berth::whatif {
 
-// As `kubectl get -o name` writes it.
+// What a user named, as `kubectl get -o name` writes it.
 struct ObjectName {
   std::string kind;  // "Pod", "Deployment", ...
   std::string namespace_name;
@@ -32,7 +32,7 @@ struct NamedPods {
   std::vector<std::shared_ptr<const api::Pod>> waiting;  // those without a node, by name
 };
 
-// An error when there is no pod of it.
+// Fails when there is no such pod.
 Expected<NamedPods> PodsOfWorkload(const ClusterState& state, const ObjectName& workload);
 Expected<NamedPods> PodsSelected(const ClusterState& state, const std::string& selector,
                                  const std::string& namespace_name);

@@ -13,7 +13,8 @@
 namespace berth::whatif {
 namespace {
 
-// Of the loop in Run(): against plugins that begin something anew for ever. A turn decides one pod at least.
+// Most turns of the loop in Run(), against plugins that start something again for ever. A turn decides one pod at
+// least.
 constexpr std::int64_t kTurnsMax = 10'000'000;
 
 // The event of a pod that made room, in upstream's words: "Preempted by pod UID on node NAME", or "by podgroup UID".
@@ -21,7 +22,7 @@ constexpr std::string_view kPreempted = "Preempted";
 constexpr std::string_view kPreemptedBy = "Preempted by ";
 constexpr std::string_view kOnNode = " on node ";
 
-// What a back-off may last longer than it was meant to: the queue ends them in windows of a second.
+// How much longer than planned a back-off may last: the queue ends them in windows of a second.
 constexpr Duration kBackoffWindow = std::chrono::seconds(1);
 
 }  // namespace
@@ -38,7 +39,8 @@ OfflineCluster::OfflineCluster(OfflineOptions options)
       api_(ForApi()) {}
 
 InMemoryApi::Cluster OfflineCluster::ForApi() {
-  // What these are part of counts as a change, not they: conditions of pod groups change with each try.
+  // These writes do not count as changes by themselves, only the operations that they are part of: conditions of pod
+  // groups change with each try.
   return {handle_.objects(),
           [this](framework::AnyObject object) { core_->Handle(scheduler::ObjectSet{std::move(object)}, now_); },
           [this](framework::ObjectKind kind, const std::string& key) {

@@ -29,7 +29,7 @@ struct OfflineOptions {
   // HTTP extenders are not asked.
   config::KubeSchedulerConfiguration configuration;
   config::KnownPlugins plugins;
-  // Of plugins' files: framework::Handle::ReadFile. Empty: they can read none.
+  // Reads plugins' files, for framework::Handle::ReadFile. Empty: they can read none.
   std::function<Expected<framework::FileText>(const std::string&)> read_file;
   Time now{};  // the time of day at the beginning
   std::uint64_t seed = 1;
@@ -46,15 +46,15 @@ class OfflineCluster {
     std::string preemptor_uid;  // of a pod or a pod group; empty: not known
   };
 
-  // Empty. Fails when a plugin cannot be made.
+  // An empty cluster. Fails when a plugin cannot be made.
   static Expected<std::unique_ptr<OfflineCluster>> Make(OfflineOptions options);
   OfflineCluster(const OfflineCluster&) = delete;
   OfflineCluster& operator=(const OfflineCluster&) = delete;
 
-  // All of it. Pods without a node are in the queue then, and not decided before Run().
+  // Adds all of the state. Pods without a node are then in the queue, and are not decided before Run().
   void Load(const ClusterState& state);
-  // New ones, or others in place of those that have the same name (pods: the same uid). A pod gets a resourceVersion of
-  // this cluster.
+  // Adds an object, or replaces the one of the same name (a pod: of the same uid). A pod gets a resourceVersion of this
+  // cluster.
   void SetNode(std::shared_ptr<const api::Node> node);
   void SetPod(api::Pod pod);
   void SetObject(framework::AnyObject object);
@@ -64,7 +64,7 @@ class OfflineCluster {
     RecordChange();
     core_->Handle(scheduler::ObjectGone{kind, key}, now_);
   }
-  // Objects that are new; claims that wait for no pod are bound, as the volume controller and provisioners would do it.
+  // Adds new objects; claims that wait for no pod are bound, as the volume controller and provisioners would do it.
   void Add(const std::vector<framework::AnyObject>& objects);
 
   // Schedules until nothing is left to do, or that much of the cluster's time has gone by. Longer than any wait at
@@ -75,7 +75,7 @@ class OfflineCluster {
     Run(end - now_);
     now_ = end;
   }
-  // For questions that change nothing; see Overlay.
+  // An overlay for questions that change nothing.
   std::unique_ptr<scheduler::Overlay> MakeOverlay() { return core_->MakeOverlay(now_); }
 
   const OfflineOptions& options() const { return options_; }
@@ -87,14 +87,14 @@ class OfflineCluster {
   Time now() const { return now_; }
   // The plugins of the pod's profile, which live as long as the cluster; null: nobody schedules it.
   const runtime::ProfilePlugins* ProfileOf(const api::Pod& pod) const;
-  // Of the schedulers that its profiles stand for.
+  // The names of the schedulers that its profiles stand for.
   std::vector<std::string> ProfileNames() const;
-  // As the queue has it; null: it is not there.
+  // The pod as the queue has it; null: it is not there.
   framework::PodInfoPtr FindPending(const api::Pod& pod) const;
   // What held the pod back before it could be scheduled; nullopt: nothing.
   std::optional<std::string> GateOf(const api::Pod& pod) const;
 
-  // As the API server would show it; null: there is none.
+  // The pod as the API server would show it; null: there is none.
   std::shared_ptr<const api::Pod> FindPod(const std::string& uid) const {
     const auto at = pods_.find(uid);
     return at == pods_.end() ? nullptr : at->second;

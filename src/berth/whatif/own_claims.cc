@@ -11,7 +11,7 @@
 namespace berth::whatif {
 namespace {
 
-// Written when a claim is bound, or a node was chosen for it.
+// Annotations that are written when a claim is bound or a node is chosen for it.
 constexpr std::array<std::string_view, 5> kOfBinding = {
     "pv.kubernetes.io/bind-completed", "pv.kubernetes.io/bound-by-controller", "volume.kubernetes.io/selected-node",
     "volume.kubernetes.io/storage-provisioner", "volume.beta.kubernetes.io/storage-provisioner"};

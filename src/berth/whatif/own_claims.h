@@ -19,12 +19,12 @@ namespace berth::whatif {
 
 class OwnClaims {
  public:
-  // Those that `pod` has, as they are before anything is bound or allocated. `of_set`: a StatefulSet's, too, which a
-  // pod that takes this one's place would use again, and any other pod of the set would not.
+  // The claims that `pod` has, as they are before anything is bound or allocated. `of_set`: a StatefulSet's, too, which
+  // a pod that takes this one's place would use again, and any other pod of the set would not.
   OwnClaims(const api::Pod& pod, const framework::Objects& objects, bool of_set);
 
   bool empty() const { return volumes_.empty() && resources_.empty(); }
-  // A claim of the pod that is not there: what it asks for is not known. Empty: none.
+  // Names a claim of the pod that does not exist, so that what it asks for is not known. Empty: there is none.
   const std::string& missing() const { return missing_; }
 
   // Lets `pod` use such claims under names that begin with `name`; they are appended to `objects`. A pod that is given

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "berth/whatif/alike_pods.h"
-#include "berth/whatif/answer_text.h"
 #include "berth/whatif/placement.h"
 
 namespace berth::whatif {
@@ -54,7 +53,7 @@ class Reasons {
               "the PodGroup " + info->pod_group_name + ", with which it is placed: by itself it fits"};
     if (fits) return {PodState::kFits, "its turn: a node would take it now"};
     const PlacementRefusal refusal = placer_.Explain(info, false);
-    return {PodState::kRefused, refusal.reasons.empty() ? refusal.message : ReasonsText(refusal)};
+    return {PodState::kRefused, ReasonsText(refusal)};
   }
 
   OfflineCluster& cluster_;
@@ -69,22 +68,6 @@ void Add(const api::Pod& pod, Duration waits_for, PendingOfOwner& to) {
   if (!to.longest.empty() && waits_for <= to.waits_for) return;
   to.longest = pod.metadata.name;
   to.waits_for = waits_for;
-}
-
-// In seconds below a minute: what is asked again and again does not change with each answer.
-std::string Shown(Duration waits_for) {
-  if (waits_for < std::chrono::minutes(1)) return FormatGoDuration(std::chrono::floor<std::chrono::seconds>(waits_for));
-  std::string text = FormatGoDuration(std::chrono::floor<std::chrono::minutes>(waits_for));
-  return text.ends_with("m0s") ? text.substr(0, text.size() - 2) : text;
-}
-
-std::string Begun(PodState state) {
-  switch (state) {
-    case PodState::kGated: return "Gated: ";
-    case PodState::kWaits:
-    case PodState::kFits: return "Waits for ";
-    default: return "";
-  }
 }
 
 }  // namespace
@@ -127,61 +110,6 @@ PendingPods FindPendingPods(OfflineCluster& cluster, const ClusterState& state, 
   std::ranges::stable_sort(pending.reasons, std::greater<>(),
                            [](const PendingReason& reason) { return reason.owners.front().waits_for; });
   return pending;
-}
-
-std::vector<std::string> PendingLines(const PendingPods& pending, const cli::Table::Style& style) {
-  if (pending.Count() == 0) return {"No pod waits for a node."};
-  std::vector<std::string> lines = {Counted(pending.Count(), "pod waits for a node.", "pods wait for a node.")};
-  for (const PendingReason& reason : pending.reasons) {
-    lines.emplace_back();
-    AddWrapped(lines, Begun(reason.state) + reason.reason, TextColumns(style));
-    cli::Table table({{"  OWNER"}, {"PODS", true}, {"LONGEST", true}, {"SUCH AS"}});
-    for (const PendingOfOwner& owner : reason.owners) {
-      table.AddRow({"  " + owner.owner.kind + ' ' + owner.owner.namespace_name + '/' + owner.owner.name,
-                    std::to_string(owner.count), Shown(owner.waits_for), owner.longest});
-    }
-    AddTable(lines, table, style);
-  }
-  if (pending.not_looked_at > 0) {
-    lines.emplace_back();
-    AddWrapped(lines,
-               std::to_string(pending.not_looked_at) + " more were not looked at: there are more than " +
-                   std::to_string(kPendingKindsMax) + " kinds of them.",
-               TextColumns(style));
-  }
-  return lines;
-}
-
-codec::json::object PendingJson(const PendingPods& pending) {
-  codec::json::array reasons;
-  for (const PendingReason& reason : pending.reasons) {
-    codec::json::array owners;
-    for (const PendingOfOwner& owner : reason.owners) {
-      owners.push_back(
-          codec::json::object{{"kind", owner.owner.kind},
-                              {"namespace", owner.owner.namespace_name},
-                              {"name", owner.owner.name},
-                              {"pods", owner.count},
-                              {"longest", owner.longest},
-                              {"waitsSeconds", std::chrono::floor<std::chrono::seconds>(owner.waits_for).count()}});
-    }
-    reasons.push_back(codec::json::object{{"state", ToString(reason.state)},
-                                          {"reason", reason.reason},
-                                          {"pods", reason.Count()},
-                                          {"owners", std::move(owners)}});
-  }
-  return {{"kind", "PendingPods"},
-          {"pods", pending.Count()},
-          {"notLookedAt", pending.not_looked_at},
-          {"reasons", std::move(reasons)}};
-}
-
-codec::json::object PendingFacts(const PendingPods& pending) {
-  codec::json::object facts = PendingJson(pending);
-  for (codec::json::value& reason : facts["reasons"].as_array()) {
-    for (codec::json::value& owner : reason.as_object()["owners"].as_array()) owner.as_object().erase("waitsSeconds");
-  }
-  return facts;
 }
 
 }  // namespace berth::whatif

@@ -4,12 +4,9 @@
 
 #include <cstddef>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "berth/base/time.h"
-#include "berth/codec/json.h"
-#include "berth/shell/cli/table.h"
 #include "berth/whatif/additions.h"
 #include "berth/whatif/cluster_state.h"
 #include "berth/whatif/explanation.h"
@@ -45,12 +42,5 @@ inline constexpr std::size_t kPendingKindsMax = 5'000;
 
 // Of a namespace, or of all when it is empty. Changes nothing.
 PendingPods FindPendingPods(OfflineCluster& cluster, const ClusterState& state, const std::string& namespace_name);
-
-// As people read it.
-std::vector<std::string> PendingLines(const PendingPods& pending, const cli::Table::Style& style);
-// As `-o json` shows it.
-codec::json::object PendingJson(const PendingPods& pending);
-// The same without how long pods have waited: two answers that say the same have the same facts.
-codec::json::object PendingFacts(const PendingPods& pending);
 
 }  // namespace berth::whatif

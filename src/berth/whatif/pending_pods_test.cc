@@ -8,11 +8,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "berth/answers/pending_answer.h"
 #include "berth/whatif/whatif_testing.h"
 
 namespace berth::whatif {
 namespace {
 
+using answers::PendingJson, answers::PendingLines;
 using ::testing::ElementsAre;
 using testing::MakeNode;
 using testing::MakePod;

@@ -15,6 +15,14 @@ using framework::PodInfo;
 using framework::PodInfoPtr;
 using Detail = scheduler::Overlay::Detail;
 
+std::string ReasonsText(const PlacementRefusal& refusal) {
+  if (refusal.reasons.empty()) return refusal.message;
+  std::string text;
+  for (const RefusalReason& reason : refusal.reasons)
+    text.append(text.empty() ? "" : ", ").append(std::to_string(reason.node_count)).append(" ").append(reason.reason);
+  return text;
+}
+
 api::Pod AsNew(api::Pod pod, const std::string& uid) {
   pod.metadata.uid = uid;
   pod.metadata.resource_version.clear();

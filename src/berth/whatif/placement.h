@@ -32,6 +32,9 @@ struct PlacementRefusal {
   std::vector<std::string> preemption_victims;
 };
 
+// "4000 Insufficient cpu, 900 node(s) had untolerated taint(s)"; the message where no node gave a reason.
+std::string ReasonsText(const PlacementRefusal& refusal);
+
 // The pod as if it were created now: no node, no status, another uid, and a name that the uid tells.
 api::Pod AsNew(api::Pod pod, const std::string& uid);
 
@@ -44,7 +47,7 @@ std::string KeyOf(const api::Pod& pod);
 
 class Placer {
  public:
-  // Must outlive the placer.
+  // The overlay must outlive the placer.
   explicit Placer(scheduler::Overlay& overlay) : overlay_(overlay) {}
 
   // Puts the pod where the scheduler would; kNoNode when it fits nowhere. A profile must schedule it.

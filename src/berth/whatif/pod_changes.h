@@ -31,7 +31,7 @@ std::string TaintText(const api::Taint& taint);
 // The taints that keep the pod away: NoSchedule and NoExecute, and not tolerated.
 std::vector<api::Taint> UntoleratedTaints(const api::Pod& pod, const api::Node& node);
 
-// The node, open for pods again.
+// The node without its cordon.
 api::Node Uncordoned(const api::Node& node);
 
 // The labels of the pod's nodeSelector that the node lacks.

@@ -19,7 +19,7 @@ bool HasTopology(const codec::json::object& group) {
   return at->is_array() && !at->get_array().empty();
 }
 
-// "web.yaml:3: PodGroup shop/a", or that and 2 more.
+// "web.yaml:3: PodGroup shop/a" or "web.yaml:3: PodGroup shop/a and 2 more".
 std::string Named(const std::string& first, std::size_t count) {
   return count == 1 ? first : first + " and " + std::to_string(count - 1) + " more";
 }

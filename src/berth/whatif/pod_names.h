@@ -14,14 +14,14 @@ namespace berth::whatif {
 
 class PodNames {
  public:
-  // Of the namespace, whose nearest is looked for.
+  // Names of pods in the namespace, of which the nearest is looked for.
   static constexpr std::size_t kNamesMax = 10'000;
 
   // The pod that was asked for.
   PodNames(std::string namespace_name, std::string name)
       : namespace_name_(std::move(namespace_name)), name_(std::move(name)) {}
 
-  // One that there is; the texts must live until NoSuchPod().
+  // Adds a pod that exists; the texts must live until NoSuchPod().
   void Add(std::string_view namespace_name, std::string_view name);
   Error NoSuchPod() const;
 

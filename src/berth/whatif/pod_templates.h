@@ -41,10 +41,10 @@ class PodTemplate {
   api::Pod& mutable_pod() { return pod_; }
   // ResourceClaimTemplates that nobody knows: pods wait for their claims.
   const std::vector<std::string>& unknown_templates() const { return unknown_templates_; }
-  // Each pod has claims of its own.
+  // Whether each pod has claims of its own.
   bool makes_claims() const { return !volume_claims_.empty() || !resource_claims_.empty(); }
 
-  // A pod of that name, and its claims appended to `objects`.
+  // Makes a pod of that name, and appends its claims to `objects`.
   api::Pod MakePod(const std::string& name, std::vector<framework::AnyObject>& objects) const;
 
  private:
@@ -52,7 +52,7 @@ class PodTemplate {
   Expected<void> ReadClaimTemplates(const AdmissionRules& rules);
 
   api::Pod pod_;
-  // By the name of the volume, and of the pod's entry.
+  // Claim templates by the name of the volume, and of the pod's entry.
   std::vector<std::pair<std::string, std::shared_ptr<const api::PersistentVolumeClaim>>> volume_claims_;
   std::vector<std::pair<std::string, std::shared_ptr<const api::ResourceClaim>>> resource_claims_;
   std::vector<std::string> unknown_templates_;

@@ -29,7 +29,7 @@ std::string OwnerOf(const api::Pod& pod);
 // Why nobody schedules a pod of that name, and what to do about it.
 std::string NoProfileCalled(const std::string& scheduler_name);
 
-// Who decides how many such pods there are: the Deployment of a ReplicaSet whose name ends with the pod's
+// The owner that decides how many such pods there are: the Deployment of a ReplicaSet whose name ends with the pod's
 // pod-template-hash, or the controller. Empty: nobody.
 struct TopOwner {
   std::string kind;

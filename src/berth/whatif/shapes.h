@@ -13,7 +13,7 @@
 
 namespace berth::whatif {
 
-// What flags say of a pod with one container.
+// A pod with one container, as flags describe it.
 struct ShapeAmounts {
   std::string cpu, memory;                 // quantities; empty: not requested
   std::vector<std::string> requests;       // "nvidia.com/gpu=1"
@@ -21,7 +21,7 @@ struct ShapeAmounts {
   bool empty() const { return cpu.empty() && memory.empty() && requests.empty() && node_selector.empty(); }
 };
 
-// A pod called after its amounts. The texts are checked.
+// Makes a pod that is named after its amounts. The texts are checked.
 Expected<Shape> ShapeOfAmounts(const ShapeAmounts& amounts, const std::string& namespace_name);
 
 // `key` is "NAMESPACE/POD". kNotFound names the nearest pod there is. Each pod of the shape gets claims of its own

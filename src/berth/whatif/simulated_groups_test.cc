@@ -13,11 +13,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "berth/answers/simulation_answer.h"
 #include "berth/testing/builders.h"
 #include "berth/whatif/anonymizer.h"
 #include "berth/whatif/pod_group_warnings.h"
 #include "berth/whatif/simulation.h"
-#include "berth/whatif/simulation_report.h"
 #include "berth/whatif/snapshot_file.h"
 #include "berth/whatif/state_builder.h"
 #include "berth/whatif/whatif_testing.h"
@@ -25,6 +25,7 @@
 namespace berth::whatif {
 namespace {
 
+using answers::SimulationText, answers::SimulationJson, answers::ComparisonText, answers::ComparisonJson;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;

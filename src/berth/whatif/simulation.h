@@ -59,7 +59,7 @@ struct SimulatedGroup {
   std::string message;
   std::string parent{};  // the CompositePodGroup that it is in, by which it is decided; empty: none
 
-  // A gang has enough of its pods, and any other group has one.
+  // Whether a gang has enough of its pods, or any other group has one.
   bool IsPlaced() const { return scheduled >= static_cast<std::size_t>(min_count.value_or(1)); }
   bool operator==(const SimulatedGroup&) const = default;
 };
@@ -96,7 +96,7 @@ struct Simulation {
   std::map<std::string, NodeUse> nodes_before, nodes_after;  // by name
   std::map<std::string, std::size_t> zones;                  // pods that got a node, by zone
 
-  // Pods that stay pending and would not have, or did not exist.
+  // Pods that stay pending, without those that were pending before.
   std::size_t PendingCount() const;
 };
 
@@ -106,7 +106,7 @@ struct SimulationInput {
   const std::vector<std::string>& removed_nodes;
 };
 
-// Rounds of evicted pods that look for another place.
+// Most rounds in which evicted pods look for another place.
 inline constexpr int kEvictionRoundsMax = 100;
 
 // The cluster's own pending pods are scheduled before anything is changed, as they would be without the change. An

@@ -8,13 +8,14 @@
 
 #include <gtest/gtest.h>
 
+#include "berth/answers/simulation_answer.h"
 #include "berth/testing/builders.h"
-#include "berth/whatif/simulation_report.h"
 #include "berth/whatif/whatif_testing.h"
 
 namespace berth::whatif {
 namespace {
 
+using answers::SimulationText, answers::ComparisonText, answers::ComparisonJson, answers::CountElsewhere;
 using testing::MakeNode;
 using testing::MakePod;
 using testing::NodeBuilder;

@@ -34,9 +34,9 @@ class Anonymizer;
 class ZstdFileWriter;
 
 inline constexpr int kSnapshotVersion = 1;
-// Of one object; the API server stores none of this size.
+// Most bytes of one object; the API server stores none of this size.
 inline constexpr std::size_t kSnapshotLineBytesMax = std::size_t{8} << 20;
-// Of the text in a file that is read: far beyond any cluster, so that a small file does not fill a disk or a memory.
+// Most bytes of text in a file that is read: far beyond any cluster, so that a small file cannot fill a disk or memory.
 inline constexpr std::uint64_t kSnapshotBytesMax = std::uint64_t{64} << 30;
 
 // Keys of annotations that plugins read of any object; '*' as in api::PruneOptions.
@@ -69,7 +69,7 @@ class SnapshotWriter final : public ObjectSink {
 
   Expected<void> Take(std::size_t kind, const simdjson::dom::element& object) override;
   Expected<void> BeginAnew(std::size_t kind) override;
-  // Of the state all but its objects. Once; nothing may be taken afterwards.
+  // Writes all of the state but its objects. Is called once; nothing may be taken afterwards.
   Expected<void> Finish(const ClusterState& state);
 
   // After Finish().
@@ -86,14 +86,14 @@ class SnapshotWriter final : public ObjectSink {
   std::string line_;
 };
 
-// The lines of a snapshot become a ClusterState.
+// Makes a ClusterState of the lines of a snapshot.
 class SnapshotParser {
  public:
   explicit SnapshotParser(StateKeeps keeps = {}) : builder_(keeps) {}
 
-  // A line without its end.
+  // Takes one line, without its end.
   Expected<void> Take(std::string_view line);
-  // After the last one. `contents` gets all but `bytes`; null: nobody asks.
+  // Is called after the last line. `contents` gets all but `bytes`; null: nobody asks.
   Expected<ClusterState> Finish(SnapshotContents* contents = nullptr) &&;
 
  private:

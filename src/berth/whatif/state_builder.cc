@@ -23,7 +23,7 @@ constexpr std::array<framework::ObjectKindInfo, kKindCount - kAdmissionKinds> kA
 
 framework::ObjectKind ObjectKindOf(std::size_t kind) { return static_cast<framework::ObjectKind>(kind - 2); }
 
-// Whether it can be read as its kind; its metadata.
+// The object's metadata, and whether it can be read as its kind.
 Expected<api::ObjectMeta> CheckAdmission(std::size_t kind, const simdjson::dom::element& object) {
   const auto metadata_of = [](const auto& decoded) -> Expected<api::ObjectMeta> {
     if (!decoded.ok()) return decoded.error();

@@ -40,23 +40,23 @@ struct StateKeeps {
 
 class StateBuilder {
  public:
-  // Objects of one kind that could not be read are told one by one, so many of them; the others as a number.
+  // How many unreadable objects of one kind get a line each; the others are counted in one line.
   static constexpr std::size_t kUnreadableToldMax = 5;
 
   explicit StateBuilder(StateKeeps keeps = {}) : keeps_(keeps) {}
 
   // `object` is the JSON of one object of the kind. False: it does not decode, and a line says so.
   bool Add(std::size_t kind, const simdjson::dom::element& object);
-  // An object of which there is no JSON.
+  // Records an object of which there is no JSON.
   void AddUnreadable(std::size_t kind, const Error& error);
-  // What Add() and AddUnreadable() have got of the kind is forgotten.
+  // Forgets what Add() and AddUnreadable() have got of the kind.
   void Forget(std::size_t kind);
-  // A whole kind.
+  // Records why a whole kind is left out.
   void LeaveOut(std::size_t kind, std::string_view why);
   // Objects of the kind that have been added, finished pods among them.
   std::size_t count(std::size_t kind) const { return kinds_.at(kind).count; }
 
-  // Those that could not be read.
+  // Objects of the kind that could not be read.
   std::size_t unreadable(std::size_t kind) const { return kinds_.at(kind).unreadable; }
 
   // Its objects and `left_out`, in the order of the kinds.

@@ -10,11 +10,11 @@
 namespace berth::whatif {
 namespace {
 
-// Events have the names of the newest release: the others differ in those of pods without a node, for which no plugin of
-// kube-scheduler's registers.
+// Events have the names of the newest release: the others differ in those of pods without a node, for which no plugin
+// of kube-scheduler's registers.
 std::string LabelOf(const framework::ClusterEvent& event) { return event.Label(true); }
 
-// One for each of its actions; all kinds of update together are one.
+// One name for each of the event's actions; all kinds of update together are one.
 void AddLabels(const framework::ClusterEvent& event, std::set<std::string>& labels) {
   namespace action = framework::action;
   framework::ActionType left = event.actions;
@@ -38,7 +38,7 @@ std::vector<std::string> WakingEvents(const runtime::ProfilePlugins& profile, co
     if (!plugins.contains(std::string(plugin->Name()))) continue;
     const auto* const registers = dynamic_cast<const framework::EnqueueExtensions*>(plugin.get());
     if (registers == nullptr) continue;
-    // One that throws is tried again at every event.
+    // A pod that was refused by a plugin which throws here is tried again at every event.
     const framework::Status failed = framework::GuardedCall([&] {
       for (const framework::ClusterEventWithHint& event : registers->EventsToRegister()) AddLabels(event.event, events);
     });

@@ -10,7 +10,7 @@
 
 namespace berth::whatif {
 
-// Those for which one of these plugins of the profile has registered, sorted: "NodeAdd", "PodDelete", ...
+// The events for which one of these plugins of the profile has registered, sorted: "NodeAdd", "PodDelete", ...
 std::vector<std::string> WakingEvents(const runtime::ProfilePlugins& profile, const std::set<std::string>& plugins);
 
 }  // namespace berth::whatif

@@ -34,16 +34,16 @@ class WorkloadPods {
   WorkloadPods(const WorkloadPods&) = delete;
   WorkloadPods& operator=(const WorkloadPods&) = delete;
 
-  // Pods are told apart by a number, an ordinal or an index, and differ in more than their names.
+  // Whether pods have a number, an ordinal or an index, and so differ in more than their names.
   bool AreNumbered() const { return are_numbered_; }
-  // Each has objects that are made for it alone.
+  // Whether each pod has objects that are made for it alone.
   bool HaveClaims() const;
-  // What all of them have; of numbered ones the first.
+  // The template of all pods; of numbered ones that of the first.
   const PodTemplate& pod_template() const { return template_; }
   // The value of the label pod-template-hash of a Deployment's pods.
   const std::string& template_hash() const { return template_hash_; }
 
-  // The pod, and the claims that are made with it, appended to `objects`. `number` counts for numbered ones alone.
+  // Makes the pod, and appends the claims that are made with it to `objects`. `number` matters only for numbered pods.
   Expected<api::Pod> MakePod(const std::string& name, std::int64_t number,
                              std::vector<framework::AnyObject>& objects) const;
   // Of volumeClaimTemplates.

@@ -55,7 +55,7 @@ struct LineLimits {
 // error of one line that does not name the file. `read` fills a buffer and returns how many bytes it has; 0: the end.
 Expected<void> ReadZstdLines(const std::function<Expected<std::size_t>(char* buffer, std::size_t size)>& read,
                              const LineLimits& limits, const std::function<Expected<void>(std::string_view)>& take);
-// The same of a file; its errors name it.
+// Calls `take` with each line of a file. Errors name the file.
 Expected<void> ReadZstdFile(const std::string& path, const LineLimits& limits,
                             const std::function<Expected<void>(std::string_view)>& take);
 

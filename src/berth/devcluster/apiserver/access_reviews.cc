@@ -12,7 +12,7 @@
 #include "berth/devcluster/apiserver/service_account_tokens.h"
 #include "berth/devcluster/apiserver/status_response.h"
 #include "berth/devcluster/objects/body_check.h"
-#include "berth/devcluster/objects/validate/review.h"
+#include "berth/devcluster/objects/validate/rules.h"
 #include "berth/shell/net/url.h"
 
 namespace berth::apiserver {
@@ -130,9 +130,9 @@ UserInfo Impersonated(const net::Request& request, UserInfo sender) {
 // A body that is answered and not kept.
 objects::Outcome<json::object> ReadBody(const RestCall& call, const objects::ResourceType& type,
                                         std::vector<std::string>& warnings) {
-  BERTH_ASSIGN_OR_RETURN(objects::WriteOptions options, ParseWriteOptions(call.request, call.target, "CreateOptions"));
+  BERTH_ASSIGN_OR_RETURN(objects::WriteOptions options, call.write);
   options.warnings = &warnings;
-  BERTH_ASSIGN_OR_RETURN(json::object body, DecodeObject(call.request));
+  BERTH_ASSIGN_OR_RETURN(json::object body, call.Body());
   BERTH_RETURN_IF_ERROR(objects::CheckBody(type, body, options));
   objects::MutableObject(body, "metadata").erase("managedFields");
   return body;
@@ -162,7 +162,7 @@ std::optional<UserInfo> AccessReviews::Authenticate(const net::Request& request)
 
 objects::Outcome<net::Response> AccessReviews::Review(const RestCall& call) const {
   const objects::ResourceType& type = *call.route.served->type;
-  BERTH_RETURN_IF_ERROR(NegotiateRendering(call.request, call.target, *call.route.served, registry_.WallNow()));
+  BERTH_RETURN_IF_ERROR(call.rendering);
   std::vector<std::string> warnings;
   BERTH_ASSIGN_OR_RETURN(json::object review, ReadBody(call, type, warnings));
   json::object& metadata = objects::MutableObject(review, "metadata");
@@ -300,8 +300,8 @@ objects::Outcome<net::Response> AccessReviews::RequestToken(const RestCall& call
     spec["audiences"] = json::array{json::string(kTokenIssuer)};
   }
   spec.emplace("expirationSeconds", kTokenSecondsDefault);
-  objects::internal::Errors errors;
-  objects::internal::ValidateTokenRequest(request, nullptr, errors);
+  const objects::internal::Errors errors = objects::internal::Validate(
+      *objects::FindSchema("authentication.k8s.io", "v1", "TokenRequest"), request, nullptr);
   if (!errors.empty()) return objects::Invalid(type, "", errors);
 
   const Time now = registry_.WallNow();

@@ -25,9 +25,9 @@ inline constexpr std::size_t kCustomTablesMax = 2'000;
 // The definitions at one time.
 struct CustomCatalog {
   std::vector<std::shared_ptr<const objects::CustomDefinition>> definitions;
-  // By "group/version/plural"; each keeps its definition.
+  // The served types by "group/version/plural"; each keeps its definition.
   absl::flat_hash_map<std::string, std::shared_ptr<const objects::ServedType>> by_path;
-  // In the order of discovery: groups by name, the most stable version first.
+  // The served types in the order of discovery: groups by name, the most stable version first.
   std::vector<const objects::ResourceType*> types;
   // Another one for another catalog, the same for the same definitions; empty when there are none.
   std::string version;

@@ -17,7 +17,7 @@ net::Response Text(int status, std::string body) {
       status, {{"Content-Type", "text/plain; charset=utf-8"}, {"X-Content-Type-Options", "nosniff"}}, std::move(body)};
 }
 
-// In upstream's order and by its names, of what this server has.
+// The checks that this server has, by upstream's names and in its order.
 std::vector<std::string_view> ChecksOf(std::string_view endpoint) {
   std::vector<std::string_view> checks = {"ping", "log", kStoreCheck};
   if (endpoint == "readyz") checks.insert(checks.end(), {kStoreReadinessCheck, "informer-sync", "shutdown"});

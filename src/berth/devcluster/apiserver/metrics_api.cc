@@ -60,7 +60,7 @@ std::optional<std::string_view> Member(const std::optional<simdjson::dom::elemen
   return object ? codec::FindString(*object, name) : std::nullopt;
 }
 
-// Of all containers the same share, so that they make up `total`; those of the last make up for what is cut off.
+// The use of each container: all have the same share of `total`, and the last makes up for what is cut off.
 void ScaleTo(std::int64_t total, std::int64_t Usage::* what, std::vector<ContainerUsage>& containers) {
   std::int64_t sum = 0;
   for (const ContainerUsage& each : containers) sum += each.usage.*what;
@@ -102,7 +102,7 @@ std::vector<ContainerUsage> UsageOfPod(simdjson::dom::element pod) {
   return containers;
 }
 
-// Of "97" or "12.5"; absent when it is no share from 0 to 100.
+// The share in "97" or "12.5"; absent when it is none from 0 to 100.
 std::optional<double> Percent(std::optional<std::string_view> text) {
   if (!text) return std::nullopt;
   double percent = 0;
@@ -170,7 +170,7 @@ struct MetricsApi::Measurement {
     Usage usage;
   };
 
-  // Those of the type's that the selector wants, as objects.
+  // The measurements of the type that the selector wants, as objects.
   std::vector<objects::ObjectPtr> Documents(const objects::ResourceType& type, const Selector& selector) const {
     std::vector<objects::ObjectPtr> documents;
     const std::string text = FormatRfc3339(time);
@@ -238,16 +238,14 @@ objects::Outcome<net::Response> MetricsApi::List(const RestCall& call) {
   BERTH_ASSIGN_OR_RETURN(const ListParameters list,
                          ParseListParameters(call.target, served, call.route.namespace_name));
   if (list.is_watch) return objects::MethodNotAllowed();
-  BERTH_ASSIGN_OR_RETURN(const Rendering rendering,
-                         NegotiateRendering(call.request, call.target, served, registry_.WallNow()));
+  BERTH_ASSIGN_OR_RETURN(const Rendering rendering, call.rendering);
   return JsonResponse(200, RenderList(rendering, Measure()->Documents(*served.type, list.selector),
                                       {.resource_version = registry_.store().resource_version()}));
 }
 
 objects::Outcome<net::Response> MetricsApi::Get(const RestCall& call) {
   const objects::ServedType& served = *call.route.served;
-  BERTH_ASSIGN_OR_RETURN(const Rendering rendering,
-                         NegotiateRendering(call.request, call.target, served, registry_.WallNow()));
+  BERTH_ASSIGN_OR_RETURN(const Rendering rendering, call.rendering);
   Selector selector;
   selector.namespace_name = call.route.namespace_name;
   selector.fields.push_back({.value = call.route.name});

@@ -12,11 +12,12 @@
 
 namespace berth::apiserver {
 
-// Of a pod: a quantity, the use of all its containers. Of a node: percent of what is allocatable there.
+// An annotation with the use that is reported: for a pod a quantity, the use of all its containers; for a node percent
+// of what is allocatable there.
 inline constexpr const char* kCpuUsageAnnotation = "berth.dev/cpu-usage";
 inline constexpr const char* kMemoryUsageAnnotation = "berth.dev/memory-usage";
 
-// Pods and nodes are looked at so often at most, and where that takes long, for a tenth of the time.
+// Pods and nodes are read at most once in this interval; when reading takes long, for at most a tenth of the time.
 inline constexpr Duration kMeasureInterval = std::chrono::seconds(1);
 
 // Whether objects of the type are such measurements, which MetricsApi answers for.

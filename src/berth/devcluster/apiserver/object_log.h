@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ObjectLog: keeps each write of a store somewhere that outlives the process. The store calls it with its mutex held,
-// in the order of versions, before anybody is told of the write.
+// in the order of versions, before any watch shows the write.
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,7 @@ namespace berth::apiserver {
 
 // Swagger 2.0 of everything, as JSON.
 std::shared_ptr<const std::string> OpenApiV2(const CustomCatalog& custom = {});
-// The same as kubectl asks for it, which takes nothing else.
+// The document of version 2.0 in protobuf, which is the only form that kubectl takes.
 std::shared_ptr<const std::string> OpenApiV2Protobuf(const CustomCatalog& custom = {});
 
 // OpenAPI 3.0 of one group and version ("" and "v1" for core); empty when it is not served.

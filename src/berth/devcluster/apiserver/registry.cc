@@ -99,7 +99,8 @@ std::int64_t PodGracePeriod(const json::object& pod, const DeleteOptions& option
   return period < 0 ? 1 : std::min(period, kGracePeriodMax);
 }
 
-// Of an object whose fields are tracked: its managedFields are written anew each time, in another place.
+// Whether a write changes nothing of an object that has managedFields: tracking its fields again would only move them
+// to another place in the document.
 bool IsSameTracked(const json::object& old, const json::object& document) {
   const json::object* metadata = objects::ObjectMember(old, "metadata");
   return metadata != nullptr && metadata->contains("managedFields") && document == old;
@@ -356,7 +357,7 @@ objects::Outcome<std::vector<Store::Holder>> Registry::FindHolders(const objects
     holders.push_back({namespaces_->table, std::move(found)});
     return holders;
   }
-  // As upstream's admission plugin NamespaceLifecycle; clients tell it by its cause.
+  // As upstream's admission plugin NamespaceLifecycle; clients recognise it by its cause.
   const std::string space(namespace_name);
   objects::StatusError refused = objects::Forbidden(
       *served.type, name, "unable to create new content in namespace " + space + " because it is being terminated");
@@ -488,7 +489,7 @@ objects::Outcome<Written> Registry::Create(const objects::ServedType& served, st
     }
     BERTH_ASSIGN_OR_RETURN(objects::ObjectPtr object, Replace(served, nullptr, std::move(draft), false, holders));
     if (object != nullptr) return Written{std::move(object), true};
-    // Where the name is free, it was a holder that has changed.
+    // When the name is free, the write failed because one of `holders` has changed.
     const bool is_free =
         store_.Get(served.table, objects::ObjectKey(type.namespaced ? namespace_name : "", name)) == nullptr;
     if (is_free && attempt + 1 < kWriteAttemptsMax) continue;
@@ -571,8 +572,7 @@ objects::Outcome<json::object> Registry::PrepareUpdate(const objects::ServedType
     }
   }
   if (errors.empty() && options.mode == UpdateMode::kEphemeralContainers) {
-    objects::internal::ValidateEphemeralContainersUpdate(objects::MutableObject(document, "spec"),
-                                                         *objects::ObjectMember(old, "spec"), errors);
+    errors = objects::internal::ValidateEphemeralContainers(document, old);
   } else if (errors.empty() && type.validate) {
     errors = type.validate(document, &old);
   }

@@ -81,9 +81,9 @@ class Registry {
   static std::vector<TableOptions> Tables(const std::vector<objects::ResourceType>& types, const TableOptions& usual,
                                           const TableOptions& events);
 
-  // Of Kubernetes' own types; lives as long as the registry.
+  // The type when it is one of Kubernetes' own; it lives as long as the registry.
   const objects::ServedType* Find(std::string_view group, std::string_view version, std::string_view plural) const;
-  // The same, and custom resources; null when there is none.
+  // The type, whether Kubernetes' own or a custom resource; null when there is none.
   std::shared_ptr<const objects::ServedType> FindAny(std::string_view group, std::string_view version,
                                                      std::string_view plural) const;
   std::shared_ptr<const CustomCatalog> custom_catalog() const { return custom_.catalog(); }
@@ -144,7 +144,7 @@ class Registry {
   objects::Outcome<objects::Done> CheckLog() const;
   // After a write to CustomResourceDefinitions.
   void UpdateCustomResources();
-  // Of each table the type that stores there.
+  // The type that stores in each table.
   std::vector<std::shared_ptr<const objects::ServedType>> StoringTypes() const;
   std::vector<json::object> AllOf(std::string_view group, std::string_view plural) const;
   // The store's spelling of a document, ready to be put.

@@ -34,7 +34,7 @@ std::string RenderObject(const Rendering& rendering, const objects::StoredObject
 struct ListMetadata {
   std::int64_t resource_version = 0;
   std::string continue_token;
-  std::int64_t remaining = 0;  // 0: not told
+  std::int64_t remaining = 0;  // 0: left out
 };
 std::string RenderList(const Rendering& rendering, const std::vector<objects::ObjectPtr>& objects,
                        const ListMetadata& metadata);

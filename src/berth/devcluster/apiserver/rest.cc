@@ -9,13 +9,17 @@
 #include <vector>
 
 #include "berth/base/utf8.h"
-#include "berth/devcluster/apiserver/answer_format.h"
+#include "berth/codec/json.h"
+#include "berth/codec/yaml_writer.h"
 #include "berth/devcluster/apiserver/discovery.h"
 #include "berth/devcluster/apiserver/health.h"
+#include "berth/devcluster/apiserver/rendering.h"
 #include "berth/devcluster/apiserver/rest_list.h"
+#include "berth/devcluster/apiserver/rest_parameters.h"
 #include "berth/devcluster/apiserver/status_response.h"
 #include "berth/devcluster/apiserver/subresources.h"
 #include "berth/devcluster/apiserver/watch_socket.h"
+#include "berth/shell/net/pretty.h"
 #include "berth/shell/net/websocket.h"
 
 namespace berth::apiserver {
@@ -72,6 +76,47 @@ bool IsOfContainers(std::string_view subresource) {
          subresource == "proxy";
 }
 
+// --- The format of whole answers
+// ---------------------------------------------------------------------------------------
+
+constexpr std::string_view kJsonMedia = "application/json";
+constexpr std::string_view kYamlMedia = "application/yaml";
+// A list of the largest cluster.
+constexpr std::size_t kAnswerBytesMax = std::size_t{1} << 30;
+
+bool IsJson(const net::Response& response) {
+  return !response.body.empty() && response.Get("Content-Type").starts_with(kJsonMedia);
+}
+
+// The client takes YAML rather than JSON.
+bool WantsYaml(const net::Request& request) {
+  std::string_view accept = request.Get("Accept");
+  while (!accept.empty()) {
+    const std::size_t comma = accept.find(',');
+    const std::string media = MediaType(accept.substr(0, comma));
+    if (media == kYamlMedia) return true;
+    if (media == kJsonMedia || media == "application/*" || media == "*/*") return false;
+    accept.remove_prefix(comma == std::string_view::npos ? accept.size() : comma + 1);
+  }
+  return false;
+}
+
+// Brings an answer in JSON into the format that the request asks for. Indented as upstream decides: where ?pretty says
+// so, or else for browsers, curl and wget.
+void FormatAnswer(const net::Request& request, const net::Target& target, net::Response& response) {
+  if (!IsJson(response)) return;
+  if (WantsYaml(request)) {
+    const auto document = codec::ParseJson(response.body, {.bytes_max = kAnswerBytesMax});
+    if (!document.ok()) return;
+    response.body = codec::WriteYaml(*document);
+    for (net::Header& header : response.headers) {
+      if (net::EqualsIgnoreCase(header.name, "Content-Type")) header.value = kYamlMedia;
+    }
+  } else if (net::WantsPretty(request, target)) {
+    response.body = PrettyJson(response.body);
+  }
+}
+
 }  // namespace
 
 void Rest::Handle(const net::Request& request, const std::shared_ptr<net::ResponseWriter>& writer) {
@@ -100,7 +145,7 @@ void Rest::Handle(const net::Request& request, const std::shared_ptr<net::Respon
         }
       }
       response.body = std::move(document->body);
-      if (!document->etag.empty()) return writer->Send(std::move(response));  // of these very bytes
+      if (!document->etag.empty()) return writer->Send(std::move(response));  // the etag names these very bytes
       FormatAnswer(request, *target, response);
       return writer->Send(std::move(response));
     }
@@ -113,7 +158,7 @@ void Rest::Handle(const net::Request& request, const std::shared_ptr<net::Respon
       if (!IsRead(request)) return objects::MethodNotAllowed();
       BERTH_RETURN_IF_ERROR(WatchByName(route, *target));
     }
-    return Answer({request, *target, route}, writer, is_streaming);
+    return Answer({request, *target, route, registry_.WallNow()}, writer, is_streaming);
   }();
   if (is_streaming) return;
   net::Response response = answer.ok() ? std::move(answer).value() : ToResponse(answer.error());
@@ -244,8 +289,7 @@ objects::Outcome<net::Response> Rest::OnSubresource(const Call& call) {
 
 objects::Outcome<net::Response> Rest::Get(const Call& call) {
   const Route& route = call.route;
-  BERTH_ASSIGN_OR_RETURN(const Rendering rendering,
-                         NegotiateRendering(call.request, call.target, *route.served, registry_.WallNow()));
+  BERTH_ASSIGN_OR_RETURN(const Rendering rendering, call.rendering);
   BERTH_ASSIGN_OR_RETURN(const objects::ObjectPtr object,
                          registry_.Get(*route.served, route.namespace_name, route.name));
   return JsonResponse(200, RenderObject(rendering, *object));

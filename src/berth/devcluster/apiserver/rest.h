@@ -23,7 +23,7 @@ namespace berth::apiserver {
 class Rest {
  public:
   // Registry and hub outlive this. `token_key` signs the tokens of TokenRequests; for `admin_token` see AccessReviews.
-  // `release_minor` is what /version tells.
+  // `release_minor` is the minor version in the answer to /version.
   Rest(Registry& registry, WatchHub& watches, std::string token_key, std::string admin_token, int release_minor,
        CreationWarnings warnings)
       : release_minor_(release_minor),

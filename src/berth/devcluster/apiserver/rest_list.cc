@@ -20,8 +20,7 @@ objects::StatusError TooLargeVersion(std::int64_t wanted, std::int64_t current) 
 
 objects::Outcome<net::Response> ListObjects(Registry& registry, const RestCall& call, const ListParameters& list) {
   const objects::ServedType& served = *call.route.served;
-  BERTH_ASSIGN_OR_RETURN(const Rendering rendering,
-                         NegotiateRendering(call.request, call.target, served, registry.WallNow()));
+  BERTH_ASSIGN_OR_RETURN(const Rendering rendering, call.rendering);
   Store::ListQuery query;
   query.selector = list.selector;
   if (list.limit > 0) query.limit = list.limit;
@@ -59,8 +58,7 @@ objects::Outcome<objects::Done> WatchObjects(Registry& registry, WatchHub& watch
                                              ListParameters list, const std::shared_ptr<net::ResponseWriter>& writer) {
   WatchRequest watch;
   watch.keeper = call.route.keeper;
-  BERTH_ASSIGN_OR_RETURN(watch.rendering,
-                         NegotiateRendering(call.request, call.target, *call.route.served, registry.WallNow()));
+  BERTH_ASSIGN_OR_RETURN(watch.rendering, call.rendering);
   watch.selector = std::move(list.selector);
   watch.has_bookmarks = list.has_bookmarks;
   if (list.timeout) watch.timeout = *list.timeout;

@@ -146,6 +146,28 @@ objects::Outcome<std::string> CheckPropagation(std::string_view policy, std::opt
                                     ": supported values: \"Background\", \"Foreground\", \"Orphan\""}});
 }
 
+objects::Outcome<json::value> DecodeBody(std::string_view body, std::string_view type,
+                                         const json::storage_ptr& storage) {
+  if (body.size() > kBodyBytesMax) {
+    return objects::TooLarge("Request entity too large: limit is " + std::to_string(kBodyBytesMax));
+  }
+  if (type == "application/yaml") {
+    auto parsed = codec::ParseYaml(body, {.bytes_max = kBodyBytesMax});
+    if (!parsed.ok())
+      return objects::BadRequest("the body of the request is not valid YAML: " + parsed.error().message);
+    // Other formats can hold what JSON cannot (not-a-number, broken UTF-8); it ends here and not in the store.
+    return DecodeJson(json::serialize(*parsed), storage);
+  }
+  if (type == objects::kProtobufMediaType) {
+    auto decoded = objects::DecodeProtobuf(body);
+    if (!decoded.ok())
+      return objects::BadRequest("the body of the request is not valid protobuf: " + decoded.error().message);
+    return DecodeJson(json::serialize(*decoded), storage);
+  }
+  if (!type.empty() && type != "application/json") return objects::UnsupportedMediaType(kBodyMediaTypes);
+  return DecodeJson(body, storage);
+}
+
 }  // namespace
 
 objects::Outcome<std::optional<bool>> BoolParameter(const net::Target& target, std::string_view name) {
@@ -175,32 +197,11 @@ objects::Outcome<json::value> DecodeJson(std::string_view text, const json::stor
   return objects::BadRequest("the body of the request is not valid JSON: " + parsed.error().message);
 }
 
-objects::Outcome<json::value> DecodeBody(const net::Request& request, const json::storage_ptr& storage) {
-  if (request.body.size() > kBodyBytesMax) {
-    return objects::TooLarge("Request entity too large: limit is " + std::to_string(kBodyBytesMax));
-  }
-  const std::string type = MediaType(request.Get("Content-Type"));
-  if (type == "application/yaml") {
-    auto parsed = codec::ParseYaml(request.body, {.bytes_max = kBodyBytesMax});
-    if (!parsed.ok())
-      return objects::BadRequest("the body of the request is not valid YAML: " + parsed.error().message);
-    // Other formats can hold what JSON cannot (not-a-number, broken UTF-8); it ends here and not in the store.
-    return DecodeJson(json::serialize(*parsed), storage);
-  }
-  if (type == objects::kProtobufMediaType) {
-    auto decoded = objects::DecodeProtobuf(request.body);
-    if (!decoded.ok())
-      return objects::BadRequest("the body of the request is not valid protobuf: " + decoded.error().message);
-    return DecodeJson(json::serialize(*decoded), storage);
-  }
-  if (!type.empty() && type != "application/json") return objects::UnsupportedMediaType(kBodyMediaTypes);
-  return DecodeJson(request.body, storage);
-}
-
-objects::Outcome<json::object> DecodeObject(const net::Request& request, const json::storage_ptr& storage) {
-  BERTH_ASSIGN_OR_RETURN(json::value body, DecodeBody(request, storage));
-  if (!body.is_object()) return objects::BadRequest("the body of the request must be an object");
-  return std::move(body.get_object());
+objects::Outcome<json::object> DecodeObject(std::string_view body, std::string_view media_type,
+                                            const json::storage_ptr& storage) {
+  BERTH_ASSIGN_OR_RETURN(json::value document, DecodeBody(body, media_type, storage));
+  if (!document.is_object()) return objects::BadRequest("the body of the request must be an object");
+  return std::move(document.get_object());
 }
 
 objects::Outcome<Rendering> NegotiateRendering(const net::Request& request, const net::Target& target,
@@ -283,14 +284,15 @@ objects::Outcome<DeleteOptions> ReadDeleteOptions(const json::object& body) {
   return options;
 }
 
-objects::Outcome<DeleteOptions> ParseDeleteOptions(const net::Request& request, const net::Target& target) {
-  if (!request.body.empty()) {
-    BERTH_ASSIGN_OR_RETURN(const json::object body, DecodeObject(request));
-    const std::string_view kind = objects::StringMember(body, "kind");
+objects::Outcome<DeleteOptions> ParseDeleteOptions(std::string_view body, std::string_view media_type,
+                                                   const net::Target& target) {
+  if (!body.empty()) {
+    BERTH_ASSIGN_OR_RETURN(const json::object document, DecodeObject(body, media_type));
+    const std::string_view kind = objects::StringMember(document, "kind");
     if (!kind.empty() && kind != "DeleteOptions") {
       return objects::BadRequest("the body of a deletion must be DeleteOptions, and is " + std::string(kind));
     }
-    BERTH_ASSIGN_OR_RETURN(DeleteOptions options, ReadDeleteOptions(body));
+    BERTH_ASSIGN_OR_RETURN(DeleteOptions options, ReadDeleteOptions(document));
     if (!QueryAll(target, "dryRun").empty()) {
       BERTH_ASSIGN_OR_RETURN(options.is_dry_run, ReadDryRun(QueryAll(target, "dryRun"), "DeleteOptions"));
     }

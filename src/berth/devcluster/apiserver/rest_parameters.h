@@ -26,10 +26,9 @@ inline constexpr std::string_view kBodyMediaTypes =
 // A media type without its parameters, in lower case.
 std::string MediaType(std::string_view header);
 
-// The body as a document, JSON, YAML or protobuf by its Content-Type (JSON when there is none). 413, 415, 400.
-objects::Outcome<json::value> DecodeBody(const net::Request& request, const json::storage_ptr& storage = {});
-// The same, refusing what is not an object.
-objects::Outcome<json::object> DecodeObject(const net::Request& request, const json::storage_ptr& storage = {});
+// The body as an object, from JSON, YAML or protobuf by its media type (JSON when there is none). 413, 415, 400.
+objects::Outcome<json::object> DecodeObject(std::string_view body, std::string_view media_type,
+                                            const json::storage_ptr& storage = {});
 
 // Parses JSON of a given media type that has its own Content-Type (patches).
 objects::Outcome<json::value> DecodeJson(std::string_view text, const json::storage_ptr& storage = {});
@@ -37,7 +36,7 @@ objects::Outcome<json::value> DecodeJson(std::string_view text, const json::stor
 // A parameter that is true or false, or not there.
 objects::Outcome<std::optional<bool>> BoolParameter(const net::Target& target, std::string_view name);
 
-// From the Accept header and includeObject; 406.
+// How the answer is rendered, from the Accept header and includeObject; 406.
 objects::Outcome<Rendering> NegotiateRendering(const net::Request& request, const net::Target& target,
                                                const objects::ServedType& served, Time now);
 
@@ -62,8 +61,9 @@ objects::Outcome<objects::WriteOptions> ParseWriteOptions(const net::Request& re
 // Bytes of a field manager's name, as upstream.
 inline constexpr std::size_t kFieldManagerBytesMax = 128;
 
-// From the body (DeleteOptions) and the query; the body wins.
-objects::Outcome<DeleteOptions> ParseDeleteOptions(const net::Request& request, const net::Target& target);
+// The options of a deletion, from the body (DeleteOptions) and the query; the body wins.
+objects::Outcome<DeleteOptions> ParseDeleteOptions(std::string_view body, std::string_view media_type,
+                                                   const net::Target& target);
 objects::Outcome<DeleteOptions> ReadDeleteOptions(const json::object& body);
 
 // Where the next page of a list begins.

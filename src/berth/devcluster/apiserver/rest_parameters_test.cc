@@ -29,9 +29,7 @@ TEST(RestParameters, MediaTypesLoseTheirParameters) {
 
 TEST(RestParameters, DeleteOptionsComeFromBodyOrQuery) {
   const auto parse = [](const std::string& query, const std::string& body) {
-    net::Request request;
-    request.body = body;
-    return ParseDeleteOptions(request, net::ParseTarget("/x?" + query).value());
+    return ParseDeleteOptions(body, "", net::ParseTarget("/x?" + query).value());
   };
   EXPECT_EQ(parse("gracePeriodSeconds=5", "")->grace_period_seconds, 5);
   EXPECT_EQ(parse("gracePeriodSeconds=5", R"({"gracePeriodSeconds":0})")->grace_period_seconds, 0);

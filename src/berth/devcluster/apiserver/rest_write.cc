@@ -64,14 +64,13 @@ net::Response WriteResponse(const Rendering& rendering, const Written& written,
 }
 
 // Duplicate keys are gone once the body is parsed, so they are looked for in its text.
-objects::Outcome<objects::Done> CheckDuplicates(const net::Request& request, const objects::ResourceType& type,
-                                                objects::WriteOptions& options) {
+objects::Outcome<objects::Done> CheckDuplicates(const RestCall& call, objects::WriteOptions& options) {
   if (options.field_validation == objects::FieldValidation::kIgnore) return objects::Done();
-  const std::string media = MediaType(request.Get("Content-Type"));
-  if (!media.empty() && media != "application/json") return objects::Done();
-  const std::vector<std::string> duplicates = objects::DuplicateFields(request.body);
+  if (!call.media_type.empty() && call.media_type != "application/json") return objects::Done();
+  const std::vector<std::string> duplicates = objects::DuplicateFields(call.request.body);
   if (duplicates.empty()) return objects::Done();
   if (options.field_validation == objects::FieldValidation::kStrict) {
+    const objects::ResourceType& type = *call.route.served->type;
     return objects::BadRequest(objects::WrongTypeMessage(type, "strict decoding error: " + duplicates[0]));
   }
   options.warnings->insert(options.warnings->end(), duplicates.begin(), duplicates.end());
@@ -89,21 +88,22 @@ objects::StatusError InvalidPatchOptions(const char* field, const char* reason, 
 }
 
 // The configuration of a server-side apply: YAML, of which JSON is a part.
-objects::Outcome<ParsedPatch> ParseApply(const net::Request& request, const net::Target& target) {
-  if (target.Query("fieldManager").empty()) {
+objects::Outcome<ParsedPatch> ParseApply(const RestCall& call) {
+  const std::string& body = call.request.body;
+  if (call.target.Query("fieldManager").empty()) {
     return InvalidPatchOptions("fieldManager", "FieldValueRequired", "Required value: is required for apply patch");
   }
   ParsedPatch patch;
   patch.kind = ParsedPatch::Kind::kApply;
-  BERTH_ASSIGN_OR_RETURN(const auto force, BoolParameter(target, "force"));
+  BERTH_ASSIGN_OR_RETURN(const auto force, BoolParameter(call.target, "force"));
   patch.is_forced = force.value_or(false);
-  if (request.body.size() > kBodyBytesMax) {
+  if (body.size() > kBodyBytesMax) {
     return objects::TooLarge("Request entity too large: limit is " + std::to_string(kBodyBytesMax));
   }
-  if (request.body.starts_with('{')) {
-    BERTH_ASSIGN_OR_RETURN(patch.document, DecodeJson(request.body));
+  if (body.starts_with('{')) {
+    BERTH_ASSIGN_OR_RETURN(patch.document, DecodeJson(body));
   } else {
-    auto parsed = codec::ParseYaml(request.body, {.bytes_max = kBodyBytesMax});
+    auto parsed = codec::ParseYaml(body, {.bytes_max = kBodyBytesMax});
     if (!parsed.ok()) return objects::BadRequest("error decoding patch: " + parsed.error().message);
     // What YAML can hold and JSON cannot ends here.
     BERTH_ASSIGN_OR_RETURN(patch.document, DecodeJson(json::serialize(*parsed)));
@@ -112,9 +112,8 @@ objects::Outcome<ParsedPatch> ParseApply(const net::Request& request, const net:
   return patch;
 }
 
-objects::Outcome<ParsedPatch> ParsePatch(const net::Request& request, const net::Target& target,
-                                         const objects::ResourceType& of) {
-  const std::string type = MediaType(request.Get("Content-Type"));
+objects::Outcome<ParsedPatch> ParsePatch(const RestCall& call) {
+  const std::string& type = call.media_type;
   ParsedPatch patch;
   if (type == "application/json-patch+json") {
     patch.kind = ParsedPatch::Kind::kJson;
@@ -122,17 +121,17 @@ objects::Outcome<ParsedPatch> ParsePatch(const net::Request& request, const net:
     patch.kind = ParsedPatch::Kind::kMerge;
   } else if (type == "application/strategic-merge-patch+json") {
     // No schema of theirs says how lists merge in it.
-    if (of.structural != nullptr) return objects::UnsupportedMediaType(kCustomPatchMediaTypes);
+    if (call.route.served->type->structural != nullptr) return objects::UnsupportedMediaType(kCustomPatchMediaTypes);
     patch.kind = ParsedPatch::Kind::kStrategic;
   } else if (type == kApplyMediaType) {
-    return ParseApply(request, target);
+    return ParseApply(call);
   } else {
     return objects::UnsupportedMediaType(kPatchMediaTypes);
   }
-  if (target.Has("force")) {
+  if (call.target.Has("force")) {
     return InvalidPatchOptions("force", "FieldValueForbidden", "Forbidden: may not be specified for non-apply patch");
   }
-  BERTH_ASSIGN_OR_RETURN(patch.document, DecodeJson(request.body));
+  BERTH_ASSIGN_OR_RETURN(patch.document, DecodeJson(call.request.body));
   return patch;
 }
 
@@ -158,13 +157,12 @@ objects::Outcome<json::object> ApplyPatch(const ParsedPatch& patch, const json::
 
 objects::Outcome<net::Response> RestWrite::Create(const RestCall& call) {
   const RestRoute& route = call.route;
-  BERTH_ASSIGN_OR_RETURN(const Rendering rendering,
-                         NegotiateRendering(call.request, call.target, *route.served, registry_.WallNow()));
-  BERTH_ASSIGN_OR_RETURN(objects::WriteOptions options, ParseWriteOptions(call.request, call.target, "CreateOptions"));
+  BERTH_ASSIGN_OR_RETURN(const Rendering rendering, call.rendering);
+  BERTH_ASSIGN_OR_RETURN(objects::WriteOptions options, call.write);
   std::vector<std::string> warnings;
   options.warnings = &warnings;
-  BERTH_ASSIGN_OR_RETURN(json::object document, DecodeObject(call.request, objects::RequestStorage()));
-  BERTH_RETURN_IF_ERROR(CheckDuplicates(call.request, *route.served->type, options));
+  BERTH_ASSIGN_OR_RETURN(json::object document, call.Body(objects::RequestStorage()));
+  BERTH_RETURN_IF_ERROR(CheckDuplicates(call, options));
   BERTH_ASSIGN_OR_RETURN(const Written written,
                          registry_.Create(*route.served, route.namespace_name, std::move(document), options));
   if (route.served->IsDefinitions()) {
@@ -186,15 +184,14 @@ void RestWrite::AddCreationWarnings(const RestRoute& route, const Written& writt
 
 objects::Outcome<net::Response> RestWrite::Replace(const RestCall& call, UpdateMode mode) {
   const RestRoute& route = call.route;
-  BERTH_ASSIGN_OR_RETURN(const Rendering rendering,
-                         NegotiateRendering(call.request, call.target, *route.served, registry_.WallNow()));
+  BERTH_ASSIGN_OR_RETURN(const Rendering rendering, call.rendering);
   Registry::UpdateOptions options{.mode = mode, .may_create = mode == UpdateMode::kObject};
-  BERTH_ASSIGN_OR_RETURN(options.write, ParseWriteOptions(call.request, call.target, "UpdateOptions"));
+  BERTH_ASSIGN_OR_RETURN(options.write, call.write);
   options.write.writer.subresource = route.subresource;
   std::vector<std::string> warnings;
   options.write.warnings = &warnings;
-  BERTH_ASSIGN_OR_RETURN(const json::object document, DecodeObject(call.request));
-  BERTH_RETURN_IF_ERROR(CheckDuplicates(call.request, *route.served->type, options.write));
+  BERTH_ASSIGN_OR_RETURN(const json::object document, call.Body());
+  BERTH_RETURN_IF_ERROR(CheckDuplicates(call, options.write));
   const std::vector<std::string> duplicates = warnings;
   const auto change = [&](const json::object*, const json::storage_ptr& storage) -> objects::Outcome<json::object> {
     warnings = duplicates;  // those of an attempt that came too late are found again
@@ -208,13 +205,12 @@ objects::Outcome<net::Response> RestWrite::Replace(const RestCall& call, UpdateM
 
 objects::Outcome<net::Response> RestWrite::Patch(const RestCall& call, UpdateMode mode) {
   const RestRoute& route = call.route;
-  BERTH_ASSIGN_OR_RETURN(const Rendering rendering,
-                         NegotiateRendering(call.request, call.target, *route.served, registry_.WallNow()));
+  BERTH_ASSIGN_OR_RETURN(const Rendering rendering, call.rendering);
   Registry::UpdateOptions options{.mode = mode};
-  BERTH_ASSIGN_OR_RETURN(options.write, ParseWriteOptions(call.request, call.target, "PatchOptions"));
+  BERTH_ASSIGN_OR_RETURN(options.write, call.write);
   std::vector<std::string> warnings;
   options.write.warnings = &warnings;
-  BERTH_ASSIGN_OR_RETURN(const ParsedPatch patch, ParsePatch(call.request, call.target, *route.served->type));
+  BERTH_ASSIGN_OR_RETURN(const ParsedPatch patch, ParsePatch(call));
   const bool is_apply = patch.kind == ParsedPatch::Kind::kApply;
   options.write.writer.subresource = route.subresource;
   options.write.writer.is_apply = is_apply;
@@ -234,12 +230,12 @@ objects::Outcome<net::Response> RestWrite::Patch(const RestCall& call, UpdateMod
 
 objects::Outcome<net::Response> RestWrite::Delete(const RestCall& call) {
   const RestRoute& route = call.route;
-  BERTH_ASSIGN_OR_RETURN(const Rendering rendering,
-                         NegotiateRendering(call.request, call.target, *route.served, registry_.WallNow()));
-  BERTH_ASSIGN_OR_RETURN(const DeleteOptions options, ParseDeleteOptions(call.request, call.target));
+  BERTH_ASSIGN_OR_RETURN(const Rendering rendering, call.rendering);
+  BERTH_ASSIGN_OR_RETURN(const DeleteOptions options,
+                         ParseDeleteOptions(call.request.body, call.media_type, call.target));
   BERTH_ASSIGN_OR_RETURN(const Deleted deleted,
                          registry_.Delete(*route.served, route.namespace_name, route.name, options));
-  // 202 for those only who have asked for the dependents in the older way: others were never told so.
+  // 202 only for clients that use the older orphanDependents: others have always got 200.
   const bool is_accepted = !deleted.is_gone && options.orphan_dependents == false;
   net::Response response =
       deleted.is_gone && !ReturnsDeletedObject(*route.served->type)
@@ -251,11 +247,11 @@ objects::Outcome<net::Response> RestWrite::Delete(const RestCall& call) {
 
 objects::Outcome<net::Response> RestWrite::DeleteCollection(const RestCall& call) {
   const RestRoute& route = call.route;
-  BERTH_ASSIGN_OR_RETURN(const Rendering rendering,
-                         NegotiateRendering(call.request, call.target, *route.served, registry_.WallNow()));
+  BERTH_ASSIGN_OR_RETURN(const Rendering rendering, call.rendering);
   BERTH_ASSIGN_OR_RETURN(const ListParameters list,
                          ParseListParameters(call.target, *route.served, route.namespace_name));
-  BERTH_ASSIGN_OR_RETURN(const DeleteOptions options, ParseDeleteOptions(call.request, call.target));
+  BERTH_ASSIGN_OR_RETURN(const DeleteOptions options,
+                         ParseDeleteOptions(call.request.body, call.media_type, call.target));
   Store::ListQuery query;
   query.selector = list.selector;
   query.limit = list.limit > 0 ? std::min(list.limit, kDeleteCollectionMax) : kDeleteCollectionMax;
@@ -268,18 +264,16 @@ objects::Outcome<net::Response> RestWrite::DeleteCollection(const RestCall& call
 }
 
 objects::Outcome<net::Response> RestWrite::Bind(const RestCall& call) {
-  BERTH_ASSIGN_OR_RETURN(const objects::WriteOptions options,
-                         ParseWriteOptions(call.request, call.target, "CreateOptions"));
-  BERTH_ASSIGN_OR_RETURN(const json::object binding, DecodeObject(call.request, objects::RequestStorage()));
+  BERTH_ASSIGN_OR_RETURN(const objects::WriteOptions options, call.write);
+  BERTH_ASSIGN_OR_RETURN(const json::object binding, call.Body(objects::RequestStorage()));
   BERTH_RETURN_IF_ERROR(
       BindPod(registry_, *call.route.served, call.route.namespace_name, call.route.name, binding, options.is_dry_run));
   return JsonResponse(201, std::string(kCreatedStatus));
 }
 
 objects::Outcome<net::Response> RestWrite::Evict(const RestCall& call) {
-  BERTH_ASSIGN_OR_RETURN(const objects::WriteOptions options,
-                         ParseWriteOptions(call.request, call.target, "CreateOptions"));
-  BERTH_ASSIGN_OR_RETURN(const json::object eviction, DecodeObject(call.request));
+  BERTH_ASSIGN_OR_RETURN(const objects::WriteOptions options, call.write);
+  BERTH_ASSIGN_OR_RETURN(const json::object eviction, call.Body());
   BERTH_RETURN_IF_ERROR(EvictPod(registry_, *call.route.served, call.route.namespace_name, call.route.name, eviction,
                                  options.is_dry_run));
   return JsonResponse(201, std::string(kCreatedStatus));
@@ -297,20 +291,20 @@ objects::Outcome<net::Response> RestWrite::Scale(const RestCall& call) {
     return respond(*object);
   }
   Registry::UpdateOptions options;
-  BERTH_ASSIGN_OR_RETURN(options.write, ParseWriteOptions(call.request, call.target, "UpdateOptions"));
+  BERTH_ASSIGN_OR_RETURN(options.write, call.write);
   options.write.field_validation = objects::FieldValidation::kIgnore;
   options.write.writer.subresource = "scale";
   ParsedPatch patch;
   json::object body;
   const bool is_patch = call.request.method == "PATCH";
   if (is_patch) {
-    BERTH_ASSIGN_OR_RETURN(patch, ParsePatch(call.request, call.target, *route.served->type));
+    BERTH_ASSIGN_OR_RETURN(patch, ParsePatch(call));
     if (patch.kind == ParsedPatch::Kind::kApply) {
       return objects::BadRequest(
           "the subresource scale is not applied to here: use another patch, or apply to the object");
     }
   } else if (call.request.method == "PUT") {
-    BERTH_ASSIGN_OR_RETURN(body, DecodeObject(call.request));
+    BERTH_ASSIGN_OR_RETURN(body, call.Body());
   } else {
     return objects::MethodNotAllowed();
   }

@@ -17,7 +17,7 @@ namespace berth::apiserver {
 // Objects that one deletecollection may remove.
 inline constexpr std::size_t kDeleteCollectionMax = 100'000;
 
-// What is said to who creates an object, whose document is `json`; a line each.
+// The warnings for the creator of an object, whose document is `json`.
 using CreationWarnings =
     std::function<std::vector<std::string>(const objects::ResourceType& type, std::string_view json)>;
 

@@ -31,7 +31,7 @@ struct ApiServerOptions {
   // History of each type for watches: events, and bytes of the objects they hold. Older ones are answered with 410.
   std::size_t history_events_max = 100'000;
   std::size_t history_bytes_max = std::size_t{512} << 20;
-  // Events (the objects): the oldest go first; those not written for so long go as well.
+  // Events (the objects): the oldest go first; those not written for this time go as well.
   std::size_t event_objects_max = 50'000;
   Duration event_time_to_live = std::chrono::hours(1);
   // Signs the tokens of TokenRequests, which TokenReviews recognise by it. Empty: made of the seed, so that anybody
@@ -45,9 +45,9 @@ struct ApiServerOptions {
   ObjectLog* log = nullptr;
   std::vector<SavedObject> saved;
   std::int64_t saved_version = 0;
-  // The minor version of Kubernetes that /version tells.
+  // The minor version of Kubernetes in the answer to /version.
   int release_minor = 36;
-  // What is said, beside the server's own warnings, to who creates an object of the type, whose document is `json`. Any
+  // Warnings, beside the server's own, for the creator of an object of the type, whose document is `json`. Any
   // thread; null: nothing.
   std::function<std::vector<std::string>(const objects::ResourceType& type, std::string_view json)> creation_warnings;
   // Beside addresses and localhost: what clients may call the server (request_origin.h).

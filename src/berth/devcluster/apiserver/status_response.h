@@ -12,7 +12,7 @@ namespace berth::apiserver {
 // A JSON body with this status code.
 net::Response JsonResponse(int code, std::string body);
 
-// With Retry-After where the error says when to come again.
+// The answer for an error, with Retry-After where the error says when to try again.
 net::Response ToResponse(const objects::StatusError& error);
 
 }  // namespace berth::apiserver

@@ -60,8 +60,8 @@ void WatchHub::Start(WatchRequest request, std::shared_ptr<net::ResponseWriter> 
     return;
   }
   Store::WatchStart start = store_.StartWatch(table, request.after_version, request.selector);
-  // As upstream: once the request is understood, what the history cannot serve is told by an ERROR event. A version
-  // that this server has not reached comes from another life of it, so its client must list anew as well.
+  // As upstream: once the request is understood, what the history cannot serve is answered with an ERROR event. A
+  // version that this server has not reached comes from another life of it, so its client must list again as well.
   if (start.failure != Store::ListFailure::kNone) {
     count_.fetch_sub(1);
     const std::string after = std::to_string(*request.after_version);

@@ -11,11 +11,11 @@
 
 namespace berth::apiserver {
 
-// Of all watches together. While there is more, nothing is written to any.
+// Bytes that may wait in all watches together. While there are more, nothing is written to any watch.
 inline constexpr std::size_t kWatchesUnreadBytesMax = std::size_t{64} << 20;
 // While there is more, a watch whose peer takes nothing for this long ends.
 inline constexpr Duration kWatchStallMax = std::chrono::milliseconds(500);
-// When that has not helped for this long, those that hold most end.
+// When that has not helped for this long, the watches that hold most end.
 inline constexpr Duration kWatchesOverMax = std::chrono::seconds(2);
 
 class WatchBudget {
@@ -26,14 +26,14 @@ class WatchBudget {
     Time progress_at;  // when it was seen to hold less than before, or nothing
   };
 
-  // The account now stands at so many bytes.
+  // The account stands at this number of bytes from now on.
   void Note(Account& account, std::size_t bytes, Time now);
   void Close(Account& account) { Note(account, 0, Time()); }
 
   bool IsFull() const { return total_ > kWatchesUnreadBytesMax; }
   std::size_t total() const { return total_; }
 
-  // Indexes of the accounts whose watches have to end. `accounts` are all there are, noted anew at `now`.
+  // Indexes of the accounts whose watches have to end. `accounts` are all there are, as of `now`.
   std::vector<std::size_t> Overdrawn(const std::vector<const Account*>& accounts, Time now);
 
  private:

@@ -24,7 +24,7 @@ class WatchSocket final : public net::ResponseWriter {
 
   void StartStream(net::Response response) override {
     writer_->StartStream(handshake_);
-    if (!response.body.empty()) (void)Write(response.body);  // a peer that has gone is told of by OnClosed()
+    if (!response.body.empty()) (void)Write(response.body);  // OnClosed() handles a peer that has gone
   }
 
   // Events come whole, as lines.
@@ -41,7 +41,7 @@ class WatchSocket final : public net::ResponseWriter {
   void End() override {
     std::string frame;
     net::AppendCloseFrame(frame, kNormalEnd);
-    (void)writer_->Write(frame);  // nobody is left to tell
+    (void)writer_->Write(frame);  // when it fails, the peer has gone already
     writer_->End();
   }
 

@@ -69,7 +69,7 @@ class Context : public std::enable_shared_from_this<Context> {
   const ObjectIndex<WorkloadView>* OwnersOf(const api::OwnerReference& owner) const;
   static const OwnerKind* FindOwnerKind(const api::OwnerReference& owner);
 
-  // One try; the controllers try again themselves, with the newest state. The answer is not told once we have stopped.
+  // One try; the controllers try again themselves, with the newest state. The caller gets no answer after Stop().
   void Send(std::string method, std::string path, const json::object& body, std::string_view content_type,
             Answer answer);
   void Read(std::string path, Answer answer) { Read(std::move(path), {}, std::move(answer)); }
@@ -79,13 +79,14 @@ class Context : public std::enable_shared_from_this<Context> {
     bool is_immediate = false;       // no grace period
     std::string_view propagation = "Background";
   };
-  // With the object's uid as a precondition.
+  // Deletes with the object's uid as a precondition.
   void Delete(std::string path, const ObjectView& object, DeleteMode mode, Answer answer);
 
-  // For the deletion of an object that nobody needs: counts it, and tells whether the key is done with.
+  // For Delete() of an object that nobody needs: counts the deletion, and calls `done` with whether the key is done
+  // with.
   Answer AfterCollecting(std::string key, std::function<void(bool)> done);
 
-  // Runs `work` when fewer than options.in_flight_max of such are under way; it ends with Leave().
+  // Runs `work`, which ends with Leave(), when fewer than options.in_flight_max such calls are under way.
   void Enter(std::function<void()> work);
   void Leave();
 

@@ -49,7 +49,7 @@ class CronJobController {
   ObjectIndex<WorkloadView> cron_jobs_;
   std::shared_ptr<client::WorkQueue> queue_;
   bool is_synced_ = false;
-  StringHashMap<std::string> told_;  // by uid, the last event: the same one is not told again and again
+  StringHashMap<std::string> told_;  // the last event by uid: the same one is not sent again and again
 };
 
 }  // namespace berth::controllers

@@ -107,7 +107,7 @@ PodDecision DecideDaemonSet(const WorkloadView& set, const Pods& pods, const Nod
       decision.surplus.push_back(pod);  // nothing is lost with it
     }
   }
-  // Of nodes that are gone.
+  // Pods of nodes that are gone are deleted.
   for (const auto& [name, pod] : by_name) {
     if (!pod->is_deleted) decision.surplus.push_back(pod);
   }

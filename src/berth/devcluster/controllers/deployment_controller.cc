@@ -19,7 +19,7 @@ constexpr std::string_view kKind = "Deployment";
 constexpr std::string_view kReporter = "deployment-controller";
 constexpr int kDeploymentsAtOnce = 8;
 constexpr Duration kGather = std::chrono::milliseconds(20);
-// A write that the watch does not show for so long is taken for lost.
+// A write that the watch does not show within this time is taken for lost.
 constexpr Duration kBehindMax = std::chrono::seconds(30);
 constexpr Duration kBehindRetry = std::chrono::seconds(5);
 constexpr std::size_t kSetNameMax = 63 - 11;  // room for a dash and the hash
@@ -27,7 +27,7 @@ constexpr std::size_t kSetNameMax = 63 - 11;  // room for a dash and the hash
 constexpr const char* kRevision = "deployment.kubernetes.io/revision";
 constexpr const char* kDesiredReplicas = "deployment.kubernetes.io/desired-replicas";
 constexpr const char* kMaxReplicas = "deployment.kubernetes.io/max-replicas";
-// Of the Deployment itself; its ReplicaSets do not get them.
+// Annotations that the Deployment keeps for itself; its ReplicaSets do not get them.
 constexpr std::string_view kNotInherited[] = {"kubectl.kubernetes.io/last-applied-configuration",
                                               kRevision,
                                               "deployment.kubernetes.io/revision-history",
@@ -121,7 +121,7 @@ void DeploymentController::OnReplicaSet(const WorkloadView& set) {
 void DeploymentController::OnReplicaSetGone(const WorkloadView& set) {
   scaled_.erase(set.uid);
   if (!set.controller) return;
-  // One that is made again under the same name is waited for anew.
+  // A ReplicaSet that is created again under the same name is waited for again.
   created_.erase(set.controller->uid);
   if (const auto deployment = context_.deployments.FindUid(set.controller->uid))
     queue_->AddAfter(deployment->Key(), kGather);

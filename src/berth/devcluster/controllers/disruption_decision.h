@@ -12,7 +12,7 @@
 
 namespace berth::controllers {
 
-// An evicted pod whose deletion the watch does not show for so long counts as healthy again, as upstream.
+// An evicted pod whose deletion the watch does not show within this time counts as healthy again, as upstream.
 inline constexpr Duration kDisruptionMax = std::chrono::minutes(2);
 
 struct DisruptionDecision {

@@ -146,7 +146,7 @@ void GarbageCollector::Sync(const std::string& uid, Done done) {
   const ObjectView& object = *node->object;
   if (object.OrphansDependents()) return Orphan(*node, std::move(done));
   if (object.WaitsForDependents()) {
-    // Those that block it are in the queue themselves, and the last of them brings it back.
+    // The dependents that block it are in the queue themselves, and the last of them brings the owner back.
     if (node->blocking > 0) return done(true);
     return RemoveFinalizer(*node, kForegroundFinalizer, std::move(done));
   }

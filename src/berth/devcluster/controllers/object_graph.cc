@@ -37,7 +37,7 @@ void ObjectGraph::ForEach(const std::function<void(const Node&)>& visit) const {
   for (const auto& [uid, node] : nodes_) {
     if (node.object != nullptr) seen.push_back(&node);
   }
-  // The same order in each run.
+  // Sorted, so that the order is the same in each run.
   std::sort(seen.begin(), seen.end(), [](const Node* a, const Node* b) { return a->object->uid < b->object->uid; });
   for (const Node* node : seen) visit(*node);
 }

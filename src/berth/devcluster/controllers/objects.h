@@ -83,7 +83,7 @@ struct WorkloadView : ObjectView {
   std::int64_t StatusCount(std::string_view field) const;  // 0 where it is absent
 };
 
-// Of a Node only its name counts.
+// Reads the metadata alone.
 Expected<std::shared_ptr<const ObjectView>> DecodeObjectView(const simdjson::dom::element& object);
 Expected<std::shared_ptr<const PodView>> DecodePodView(const simdjson::dom::element& object);
 // An invalid selector is an error: the object is set aside until it is mended.
@@ -134,7 +134,7 @@ class ObjectIndex {
   Group Owned(std::string_view owner_uid) const { return FindIn(by_owner_, owner_uid); }
   Group Orphans(std::string_view namespace_name) const { return FindIn(orphans_, namespace_name); }
   const Sorted<Group>& by_owner() const { return by_owner_; }
-  // Those of one namespace.
+  // Visits the objects of one namespace.
   void ForEachIn(const std::string& namespace_name, const std::function<void(const Ptr&)>& visit) const {
     const std::string folder = namespace_name + '/';
     for (auto at = by_key_.lower_bound(folder); at != by_key_.end() && at->first.starts_with(folder); ++at) {

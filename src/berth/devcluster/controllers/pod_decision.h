@@ -45,7 +45,7 @@ using Nodes = std::vector<std::shared_ptr<const api::Node>>;
 // The object that is the member of this name; an empty one is put there where there is none.
 json::object& ObjectIn(json::object& owner, const char* name);
 
-// Of up to nine digits; -1: it is no such number.
+// The number that the text is, of up to nine digits; -1 when it is none.
 std::int64_t NumberIn(std::string_view digits);
 
 // False where the update strategy is OnDelete.

@@ -54,7 +54,7 @@ class ReplicaSetController {
   bool Claim(const WorkloadView& set, const ObjectIndex<PodView>::Group& owned, const client::WorkQueue::Done& done);
   void CreatePods(const RoundPtr& round, std::int64_t count);
   void CreatePod(const RoundPtr& round, const std::string& name);
-  // A creation without an answer: the pod is there or not, and only reading tells.
+  // A creation without an answer: whether the pod exists is known only after reading it.
   void Settle(const RoundPtr& round, const std::string& name, const Error& error);
   void DeletePods(const RoundPtr& round, std::vector<PodPtr> surplus);
   void DeletePod(const RoundPtr& round, const PodPtr& pod);

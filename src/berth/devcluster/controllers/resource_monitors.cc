@@ -36,7 +36,7 @@ const json::array& ArrayOf(const json::object& object, std::string_view name) {
 
 using Kinds = std::map<std::string, std::shared_ptr<const ResourceKind>>;
 
-// Of each resource the version that comes first: the group prefers it.
+// Keeps of each resource the version that comes first, which its group prefers.
 bool ReadKinds(const std::string& body, Kinds& kinds) {
   const auto document = codec::ParseJson(body, {.bytes_max = std::size_t{16} << 20});
   if (!document.ok() || !document->is_object()) return false;

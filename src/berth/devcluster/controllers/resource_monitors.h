@@ -38,7 +38,7 @@ class ResourceMonitors {
 
   // The kinds are known, and each watch has had its whole list.
   bool IsSynced() const { return is_known_ && unsynced_ == 0; }
-  // In the version that the group prefers; null when it is not served.
+  // The resource in the version that its group prefers; null when it is not served.
   KindPtr Find(std::string_view group, std::string_view kind) const;
 
  private:

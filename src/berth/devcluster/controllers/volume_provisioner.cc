@@ -151,7 +151,7 @@ void VolumeProvisioner::Sync(const std::string& key, WorkQueue::Done done) {
   const auto storage_class = classes_.find(claim->class_name);
   if (storage_class == classes_.end() || storage_class->second->provisioner != kProvisioner) return done(true);
   if (!claim->volume_name.empty() && claim->volume_name != claim->VolumeName())
-    return done(true);  // of another's choice
+    return done(true);  // the claim names a volume that is not ours
   if (storage_class->second->waits_for_consumer && claim->selected_node.empty()) return done(true);
   MakeVolume(claim, *storage_class->second, std::move(done));
 }

@@ -177,7 +177,7 @@ bool DataFile::Remove(std::string_view type, std::string_view key, std::int64_t 
   Bind(remove_, 2, key);
   sqlite3_bind_int64(note_, 1, resource_version);
   if (Step(remove_) && Step(note_) && Run("COMMIT")) return true;
-  (void)Execute("ROLLBACK");  // what has failed is told already
+  (void)Execute("ROLLBACK");  // the failure is reported already
   return false;
 }
 

@@ -26,8 +26,8 @@ struct EmbeddedClusterOptions {
   std::uint64_t seed = 1;
   std::string hostname = "localhost";   // that the controllers' events name
   std::vector<std::string> host_names;  // ApiServerOptions::host_names
-  // In place of `nodes`, from --nodes-file. Where there are simulated nodes, those that a user creates get a kubelet,
-  // too, and there is a default StorageClass.
+  // The nodes from --nodes-file, in place of `nodes`. Where there are simulated nodes, those that a user creates get a
+  // kubelet, too, and there is a default StorageClass.
   std::vector<kubelet::NodeShape> shapes;
   bool has_controllers = true;  // false: a kube-controller-manager runs there, or nobody makes pods
   std::string kubeconfig;       // a file to write that leads to the server (kubeconfig_file.h); empty: none
@@ -53,7 +53,7 @@ class EmbeddedCluster {
   int ReadyNodes() const { return kubelets_ ? kubelets_->Stats().nodes_ready : 0; }
   // "127.0.0.1:8001"; empty without a listener.
   std::string address() const { return http_ ? http_->address() : std::string(); }
-  // With https:// or http:// before it.
+  // The address with https:// or http:// before it.
   std::string url() const { return (has_tls_ ? "https://" : "http://") + address(); }
 
   // Ends simulators and loops: no callback of the clients runs afterwards.

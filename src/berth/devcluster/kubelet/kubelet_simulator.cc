@@ -195,7 +195,7 @@ class KubeletSimulator::Impl : public std::enable_shared_from_this<Impl> {
     return number;
   }
 
-  // Those that were bound to a node before it was known.
+  // Takes up the pods that were bound to a node before it was known.
   void TakeWaitingPods(const std::string& node) {
     std::vector<std::shared_ptr<const PodView>> pods;
     for (const auto& [key, view] : waiting_) {
@@ -276,7 +276,7 @@ class KubeletSimulator::Impl : public std::enable_shared_from_this<Impl> {
                                "application/strategic-merge-patch+json");
     rest_.Do(std::move(request), kOnce, WhenAlive([number, name, done](Impl& self, Expected<net::Response> response) {
                if (!response.ok()) {
-                 if (response.error().code == ErrorCode::kNotFound) return done(true);  // the watch tells it too
+                 if (response.error().code == ErrorCode::kNotFound) return done(true);  // the watch shows that as well
                  self.CountFailure("reporting the status of node " + name, response.error());
                  return done(false);
                }
@@ -321,7 +321,7 @@ class KubeletSimulator::Impl : public std::enable_shared_from_this<Impl> {
                const auto view =
                    answer.ok() ? DecodeNodeView(*answer) : Expected<std::shared_ptr<const NodeView>>(answer.error());
                if (view.ok() && node.uid.empty()) node.uid = (*view)->uid;
-               // API servers keep a new node's status. One that drops it is told again.
+               // API servers keep a new node's status. To one that drops it the status is written again.
                node.is_reported = view.ok() && (*view)->is_ready;
                self.SetReady(node, node.is_reported);
                if (!node.is_reported) self.node_queue_->Add(std::string(kNodeKey) + name);
@@ -490,7 +490,8 @@ class KubeletSimulator::Impl : public std::enable_shared_from_this<Impl> {
     return WhenAlive([key, uid, doing, done = std::move(done), took_effect = std::move(took_effect)](
                          Impl& self, Expected<void> result) {
       if (!result.ok()) {
-        // Gone, or another pod of that name: the watch tells what there is instead. A refused version is tried again.
+        // The pod is gone, or another has its name: the watch shows what there is instead. A refused version is tried
+        // again.
         if (result.error().code == ErrorCode::kNotFound) return done(true);
         self.CountFailure(std::string(doing) + key, result.error());
         const auto same = self.pods_.find(key);

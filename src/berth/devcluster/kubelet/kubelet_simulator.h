@@ -17,7 +17,7 @@
 
 namespace berth::kubelet {
 
-// A pod with this annotation, a number of seconds, succeeds after it has run for so long.
+// A pod with this annotation succeeds after it has run for this number of seconds.
 inline constexpr const char* kRunSecondsAnnotation = "berth.dev/run-seconds";
 // So does a Job's pod without it, after this time: it is there to end.
 inline constexpr Duration kJobRunTime = std::chrono::seconds(5);
@@ -53,7 +53,7 @@ struct KubeletOptions {
   std::string pods = "110";
   int zones = 3;  // nodes take turns: zone-1, zone-2, ...
   std::string region = "region-1";
-  // In their place: these nodes, whatever the fields above say.
+  // When there are any, these nodes are simulated in place of those that the fields above describe.
   std::vector<NodeShape> shapes;
   std::string version = "v1.36.0";  // of all kubelets
   // Nodes that somebody else creates get a kubelet, too: they become ready, with the capacity above where they name

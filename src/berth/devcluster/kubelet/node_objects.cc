@@ -30,7 +30,7 @@ object Condition(std::string_view type, std::string_view status, std::string_vie
           {"lastTransitionTime", now}, {"reason", std::string(reason)}, {"message", std::string(message)}};
 }
 
-// The same bytes in every run: a stand-in for what a machine would have.
+// A stand-in for the ids of a machine: the same bytes in every run.
 std::string MachineId(int number) {
   std::string digits = std::to_string(number);
   return "00000000-0000-4000-8000-" + std::string(12 - digits.size(), '0') + digits;

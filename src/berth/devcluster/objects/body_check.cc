@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "berth/base/text.h"
 #include "berth/devcluster/objects/custom/custom_schema.h"
 #include "berth/devcluster/objects/object.h"
 #include "berth/devcluster/objects/schema.h"
@@ -36,6 +37,17 @@ Outcome<Done> CheckTypeMeta(const ResourceType& type, json::object& document) {
   return Done();
 }
 
+// Refuses unknown fields, or warns of them.
+Outcome<Done> ReportUnknown(const ResourceType& type, const std::vector<std::string>& unknown,
+                            const WriteOptions& options) {
+  if (unknown.empty() || options.field_validation == FieldValidation::kIgnore) return Done();
+  if (options.field_validation == FieldValidation::kStrict) {
+    return BadRequest(WrongTypeMessage(type, "strict decoding error: " + Joined(unknown)));
+  }
+  if (options.warnings != nullptr) options.warnings->insert(options.warnings->end(), unknown.begin(), unknown.end());
+  return Done();
+}
+
 // Objects of custom resources have Kubernetes' metadata, and else what their schema says; its types are checked with
 // its other rules.
 Outcome<Done> CheckCustomBody(const ResourceType& type, json::object& document, const WriteOptions& options) {
@@ -54,14 +66,7 @@ Outcome<Done> CheckCustomBody(const ResourceType& type, json::object& document, 
   DropNulls(wrapped);
   document["metadata"] = std::move(wrapped["metadata"]);
   for (std::string& each : type.structural->Prune(document)) unknown.push_back(std::move(each));
-  if (unknown.empty() || options.field_validation == FieldValidation::kIgnore) return Done();
-  if (options.field_validation == FieldValidation::kStrict) {
-    std::string joined;
-    for (const std::string& each : unknown) joined += (joined.empty() ? "" : ", ") + each;
-    return BadRequest(WrongTypeMessage(type, "strict decoding error: " + joined));
-  }
-  if (options.warnings != nullptr) options.warnings->insert(options.warnings->end(), unknown.begin(), unknown.end());
-  return Done();
+  return ReportUnknown(type, unknown, options);
 }
 
 }  // namespace
@@ -75,13 +80,7 @@ Outcome<Done> CheckBody(const ResourceType& type, json::object& document, const 
   if (type.structural != nullptr) return CheckCustomBody(type, document, options);
   if (const auto wrong = WrongType(type, document)) return BadRequest(WrongTypeMessage(type, *wrong));
   if (options.field_validation != FieldValidation::kIgnore) {
-    const std::vector<std::string> unknown = UnknownFields(type, document);
-    if (!unknown.empty() && options.field_validation == FieldValidation::kStrict) {
-      std::string joined;
-      for (const std::string& each : unknown) joined += (joined.empty() ? "" : ", ") + each;
-      return BadRequest(WrongTypeMessage(type, "strict decoding error: " + joined));
-    }
-    if (options.warnings != nullptr) options.warnings->insert(options.warnings->end(), unknown.begin(), unknown.end());
+    BERTH_RETURN_IF_ERROR(ReportUnknown(type, UnknownFields(type, document), options));
   }
   DropUnknownFields(type, document);
   DropNulls(document);

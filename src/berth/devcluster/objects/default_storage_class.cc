@@ -26,7 +26,7 @@ void ApplyDefaultStorageClass(json::object& claim, const std::vector<const json:
     if (!IsDefault(*each)) continue;
     const json::object& metadata = internal::Part(*each, "metadata");
     const std::string_view at = StringMember(metadata, "creationTimestamp");
-    // Of those that are equally old the first one by name, as upstream.
+    // Among classes that are equally old the first by name wins, as upstream.
     if (!newest.empty() && at <= created) continue;
     newest = StringMember(metadata, "name");
     created = at;

@@ -41,7 +41,7 @@ void DefaultMatching(json::object& owner, std::string_view rules) {
   for (json::object* rule : MutableObjectsOf(owner, rules)) Default(*rule, "scope", "*");
 }
 
-// An image without tag and digest means "latest", which is always pulled anew.
+// An image without tag and digest means "latest", which is always pulled again.
 bool IsLatest(std::string_view image) {
   if (image.empty()) return false;
   const std::size_t at = image.find('@');
@@ -116,7 +116,7 @@ void DefaultVolume(json::object& volume) {
   }
 }
 
-// Of pods and templates alike.
+// The defaults that pods and pod templates have in common.
 void DefaultPodSpec(json::object& spec) {
   Default(spec, "dnsPolicy", "ClusterFirst");
   Default(spec, "restartPolicy", "Always");
@@ -526,6 +526,12 @@ void DefaultAdmissionPolicy(json::object& object) {
   Default(spec, "failurePolicy", "Fail");
   json::object* constraints = MutableMember(spec, "matchConstraints");
   if (constraints != nullptr) DefaultMatching(*constraints, "resourceRules");
+}
+
+void DefaultPodGroup(json::object& group) {
+  json::object& spec = MutableObject(group, "spec");
+  if (FindMember(spec, "disruptionMode") == nullptr) spec["disruptionMode"] = json::object{{"single", json::object()}};
+  Default(spec, "preemptionPolicy", "PreemptLowerPriority");
 }
 
 }  // namespace berth::objects::internal

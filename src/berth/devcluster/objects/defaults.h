@@ -40,5 +40,6 @@ void DefaultPriorityLevel(json::object& object);
 void DefaultMutatingWebhooks(json::object& object);
 void DefaultValidatingWebhooks(json::object& object);
 void DefaultAdmissionPolicy(json::object& object);
+void DefaultPodGroup(json::object& group);  // and of CompositePodGroups
 
 }  // namespace berth::objects::internal

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys that occur twice in an object of a JSON text. The documents of codec/json.h cannot tell, as they hold the last
-// one only. Thread-safe.
+// Keys that occur twice in an object of a JSON text. The documents of codec/json.h do not show them, as they hold the
+// last one only. Thread-safe.
 #pragma once
 
 #include <cstddef>

@@ -6,8 +6,11 @@
 
 #include "berth/devcluster/objects/object.h"
 #include "berth/devcluster/objects/resource.h"
+#include "berth/devcluster/objects/validate/rules.h"
 
 namespace berth::objects {
+
+internal::RuleSet MetadataRules();
 
 // Checks of metadata that hold for every type: names, labels, annotations, finalizers.
 std::vector<FieldError> ValidateMetadata(const ResourceType& type, const json::object& metadata);

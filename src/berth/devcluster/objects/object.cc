@@ -100,9 +100,9 @@ bool IsFreshPod(const ResourceType& type, const json::object& document) {
 
 // Room for a resourceVersion, which Seal() puts in.
 constexpr std::size_t kVersionDigitsMax = 20;
-// Of the text that a document is written to before its size is known.
+// Bytes reserved for the text of a document whose size is not known yet.
 constexpr std::size_t kDraftBytes = 4096;
-// Of a request's documents: most fit into one piece.
+// Bytes of the first block for a request's documents: most fit into it.
 constexpr std::size_t kRequestBytes = std::size_t{16} << 10;
 
 std::string FieldText(const json::value* value) {

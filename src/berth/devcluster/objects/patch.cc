@@ -242,7 +242,7 @@ class JsonPatcher {
 
 // ---- Merge patch ----------------------------------------------------------------------------------------------------
 
-// In place: a copy at each level would cost the document times its depth.
+// Merges in place: a copy at each level would cost the document times its depth.
 void MergeInto(json::value& target, const json::value& patch) {
   const json::object* changes = patch.if_object();
   if (changes == nullptr) {
@@ -267,7 +267,7 @@ constexpr std::string_view kRetainKeys = "$retainKeys";
 constexpr std::string_view kSetElementOrder = "$setElementOrder/";
 constexpr std::string_view kDeleteFromPrimitiveList = "$deleteFromPrimitiveList/";
 constexpr std::string_view kPrimitiveSet = "*";
-// Of a path that the schema could know.
+// Bytes of the longest path that the schema could know.
 constexpr std::size_t kMergePathBytesMax = 512;
 
 class StrategicMerger {

@@ -16,7 +16,7 @@ namespace berth::objects {
 inline constexpr std::size_t kJsonPatchOperationsMax = 10'000;
 // What the "copy" operations of one patch may add up to: without a bound each could double the document.
 inline constexpr std::size_t kPatchCopyBytesMax = std::size_t{3} << 20;
-// Of what a JSON patch moves to deeper places, each time.
+// Bytes that one operation of a JSON patch may move to a deeper place.
 inline constexpr std::size_t kPatchMoveBytesMax = std::size_t{64} << 20;
 // List elements that a JSON patch may shift by what it puts before them or takes away there: about 0.2 s.
 inline constexpr std::size_t kPatchShiftedElementsMax = std::size_t{64} << 20;

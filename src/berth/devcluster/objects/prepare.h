@@ -14,7 +14,7 @@ namespace berth::objects::internal {
 std::string_view QosClass(const json::object& pod);
 void PreparePodCreate(json::object& pod);
 void PrepareServiceCreate(json::object& service);
-// Unless the job's author chose a selector, its pods are told from others' by the job's uid.
+// Unless the job's author chose a selector, its pods are recognised by the job's uid.
 void PrepareJobCreate(json::object& job);
 void PrepareServiceUpdate(json::object& service, const json::object& old);
 

@@ -18,7 +18,7 @@ namespace berth::objects {
 std::optional<std::string> ResolvePodPriority(codec::json::object& pod,
                                               const std::vector<const codec::json::object*>& priority_classes);
 
-// The same for a PodGroup or a CompositePodGroup; `what` is "pod group" or "composite pod group".
+// Resolves the priority of a PodGroup or a CompositePodGroup; `what` is "pod group" or "composite pod group".
 std::optional<std::string> ResolvePodGroupPriority(codec::json::object& group, std::string_view what,
                                                    const std::vector<const codec::json::object*>& priority_classes);
 

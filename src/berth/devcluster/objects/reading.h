@@ -28,7 +28,7 @@ bool BoolMember(const json::object& object, std::string_view name, bool otherwis
 std::vector<const json::object*> ObjectsOf(const json::object& object, std::string_view list);
 std::vector<json::object*> MutableObjectsOf(json::object& object, std::string_view list);
 
-// The strings of a list member, likewise.
+// The strings of a list member; elements of other types are passed over.
 std::vector<std::string_view> StringsOf(const json::object& object, std::string_view list);
 
 // Seconds since 1970 of a time member; nullopt when absent, null or empty.

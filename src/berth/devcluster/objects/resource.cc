@@ -17,26 +17,15 @@
 #include "berth/devcluster/objects/prepare.h"
 #include "berth/devcluster/objects/reading.h"
 #include "berth/devcluster/objects/rows/rows.h"
-#include "berth/devcluster/objects/validate/batch.h"
-#include "berth/devcluster/objects/validate/claim.h"
-#include "berth/devcluster/objects/validate/cluster.h"
-#include "berth/devcluster/objects/validate/kinds.h"
-#include "berth/devcluster/objects/validate/pod.h"
-#include "berth/devcluster/objects/validate/pod_group.h"
-#include "berth/devcluster/objects/validate/review.h"
+#include "berth/devcluster/objects/schema.h"
 #include "berth/devcluster/objects/validate/rules.h"
-#include "berth/devcluster/objects/validate/slice.h"
-#include "berth/devcluster/objects/validate/storage.h"
-#include "berth/devcluster/objects/validate/workload.h"
 
 namespace berth::objects {
 namespace {
 
-using internal::Errors;
 using internal::PrepareTraits;
 
 using Defaults = void (*)(json::object&);
-using Validate = void (*)(const json::object&, const json::object*, Errors&);
 
 // What is particular of a type; the rest follows from it.
 struct Entry {
@@ -49,7 +38,6 @@ struct Entry {
   bool has_status = false;
   bool has_scale = false;
   Defaults defaults = nullptr;
-  Validate validate = nullptr;
   PrepareTraits prepare = {};
   std::vector<std::string> fields = {};
   const char* version = "v1";
@@ -115,18 +103,13 @@ std::vector<Entry> Entries() {
   constexpr const char* kStorage = "storage.k8s.io";
   constexpr const char* kResource = "resource.k8s.io";
   return {
-      {.group = kCore,
-       .kind = "ConfigMap",
-       .plural = "configmaps",
-       .short_names = {"cm"},
-       .validate = ValidateConfigMap},
+      {.group = kCore, .kind = "ConfigMap", .plural = "configmaps", .short_names = {"cm"}},
       {.group = kCore, .kind = "Endpoints", .plural = "endpoints", .short_names = {"ep"}, .defaults = DefaultEndpoints},
       {.group = kCore,
        .kind = "Event",
        .plural = "events",
        .short_names = {"ev"},
        .defaults = DefaultEvent,
-       .validate = ValidateEvent,
        .fields = {"involvedObject.kind", "involvedObject.namespace", "involvedObject.name", "involvedObject.uid",
                   "involvedObject.apiVersion", "involvedObject.resourceVersion", "involvedObject.fieldPath", "reason",
                   "reportingComponent", "source", "type"}},
@@ -146,7 +129,6 @@ std::vector<Entry> Entries() {
        .namespaced = kCluster,
        .has_status = true,
        .defaults = DefaultNode,
-       .validate = ValidateNode,
        .fields = {"spec.unschedulable"}},
       {.group = kCore,
        .kind = "PersistentVolumeClaim",
@@ -154,7 +136,6 @@ std::vector<Entry> Entries() {
        .short_names = {"pvc"},
        .has_status = true,
        .defaults = DefaultPersistentVolumeClaim,
-       .validate = ValidatePersistentVolumeClaim,
        .prepare = WithStatus(false, {{"phase", "Pending"}})},
       {.group = kCore,
        .kind = "PersistentVolume",
@@ -163,7 +144,6 @@ std::vector<Entry> Entries() {
        .namespaced = kCluster,
        .has_status = true,
        .defaults = DefaultPersistentVolume,
-       .validate = ValidatePersistentVolume,
        .prepare = WithStatus(false, {{"phase", "Pending"}})},
       {.group = kCore,
        .kind = "Pod",
@@ -172,7 +152,6 @@ std::vector<Entry> Entries() {
        .in_all = true,
        .has_status = true,
        .defaults = DefaultPod,
-       .validate = ValidatePod,
        .prepare = OnCreate(WithStatus(true), PreparePodCreate),
        .fields = kPodFields},
       {.group = kCore, .kind = "LimitRange", .plural = "limitranges", .short_names = {"limits"}},
@@ -195,14 +174,12 @@ std::vector<Entry> Entries() {
        .has_status = true,
        .has_scale = true,
        .defaults = DefaultReplicationController,
-       .validate = ValidateReplicationController,
        .prepare = WithStatus(true, Counts({"replicas"})),
        .fields = {"status.replicas"}},
       {.group = kCore,
        .kind = "Secret",
        .plural = "secrets",
        .defaults = DefaultSecretWithStringData,
-       .validate = ValidateSecret,
        .fields = {"type"}},
       {.group = kCore, .kind = "ServiceAccount", .plural = "serviceaccounts", .short_names = {"sa"}},
       {.group = kCore,
@@ -212,7 +189,6 @@ std::vector<Entry> Entries() {
        .in_all = true,
        .has_status = true,
        .defaults = DefaultService,
-       .validate = ValidateService,
        .prepare = OnCreate(WithStatus(false, {{"loadBalancer", json::object()}}), PrepareServiceCreate),
        .fields = {"spec.clusterIP", "spec.type"}},
       {.group = kApps, .kind = "ControllerRevision", .plural = "controllerrevisions"},
@@ -223,7 +199,6 @@ std::vector<Entry> Entries() {
        .in_all = true,
        .has_status = true,
        .defaults = DefaultDaemonSet,
-       .validate = ValidateDaemonSet,
        .prepare = WithStatus(
            true, Counts({"currentNumberScheduled", "desiredNumberScheduled", "numberMisscheduled", "numberReady"}))},
       {.group = kApps,
@@ -234,7 +209,6 @@ std::vector<Entry> Entries() {
        .has_status = true,
        .has_scale = true,
        .defaults = DefaultDeployment,
-       .validate = ValidateDeployment,
        .prepare = DeploymentTraits()},
       {.group = kApps,
        .kind = "ReplicaSet",
@@ -244,7 +218,6 @@ std::vector<Entry> Entries() {
        .has_status = true,
        .has_scale = true,
        .defaults = DefaultReplicaSet,
-       .validate = ValidateReplicaSet,
        .prepare = WithStatus(true, Counts({"replicas"})),
        .fields = {"status.replicas"}},
       {.group = kApps,
@@ -255,53 +228,42 @@ std::vector<Entry> Entries() {
        .has_status = true,
        .has_scale = true,
        .defaults = DefaultStatefulSet,
-       .validate = ValidateStatefulSet,
        .prepare = WithStatus(true, Counts({"availableReplicas", "replicas"}))},
-      {.group = "coordination.k8s.io", .kind = "Lease", .plural = "leases", .validate = ValidateLease},
-      {.group = "events.k8s.io", .kind = "Event", .plural = "events", .short_names = {"ev"}, .validate = ValidateEvent},
-      {.group = "node.k8s.io",
-       .kind = "RuntimeClass",
-       .plural = "runtimeclasses",
-       .namespaced = kCluster,
-       .validate = ValidateRuntimeClass},
+      {.group = "coordination.k8s.io", .kind = "Lease", .plural = "leases"},
+      {.group = "events.k8s.io", .kind = "Event", .plural = "events", .short_names = {"ev"}},
+      {.group = "node.k8s.io", .kind = "RuntimeClass", .plural = "runtimeclasses", .namespaced = kCluster},
       {.group = "policy",
        .kind = "PodDisruptionBudget",
        .plural = "poddisruptionbudgets",
        .short_names = {"pdb"},
        .has_status = true,
-       .validate = ValidatePodDisruptionBudget,
        .prepare = WithStatus(true, Counts({"currentHealthy", "desiredHealthy", "disruptionsAllowed", "expectedPods"}))},
       {.group = kResource,
        .kind = "DeviceClass",
        .plural = "deviceclasses",
        .namespaced = kCluster,
-       .validate = ValidateDeviceClass,
        .prepare = WithGeneration({"spec"})},
       {.group = kResource,
        .kind = "DeviceTaintRule",
        .plural = "devicetaintrules",
        .namespaced = kCluster,
        .has_status = true,
-       .validate = ValidateDeviceTaintRule,
        .prepare = WithStatus(true)},
       {.group = kResource,
        .kind = "ResourceClaim",
        .plural = "resourceclaims",
        .has_status = true,
        .defaults = DefaultResourceClaim,
-       .validate = ValidateResourceClaim,
        .prepare = WithStatus(false)},
       {.group = kResource,
        .kind = "ResourceClaimTemplate",
        .plural = "resourceclaimtemplates",
-       .defaults = DefaultResourceClaimTemplate,
-       .validate = ValidateResourceClaimTemplate},
+       .defaults = DefaultResourceClaimTemplate},
       {.group = kResource,
        .kind = "ResourceSlice",
        .plural = "resourceslices",
        .namespaced = kCluster,
        .defaults = DefaultResourceSlice,
-       .validate = ValidateResourceSlice,
        .prepare = WithGeneration({"spec"}),
        .fields = {"spec.nodeName", "spec.driver"}},
       {.group = "scheduling.k8s.io",
@@ -310,32 +272,25 @@ std::vector<Entry> Entries() {
        .short_names = {"pc"},
        .namespaced = kCluster,
        .defaults = DefaultPriorityClass,
-       .validate = ValidatePriorityClass,
        .prepare = WithGeneration({"value", "globalDefault", "description", "preemptionPolicy"})},
       {.group = kStorage,
        .kind = "CSIDriver",
        .plural = "csidrivers",
        .namespaced = kCluster,
-       .defaults = DefaultCsiDriver,
-       .validate = ValidateCsiDriver},
-      {.group = kStorage, .kind = "CSINode", .plural = "csinodes", .namespaced = kCluster, .validate = ValidateCsiNode},
-      {.group = kStorage,
-       .kind = "CSIStorageCapacity",
-       .plural = "csistoragecapacities",
-       .validate = ValidateCsiStorageCapacity},
+       .defaults = DefaultCsiDriver},
+      {.group = kStorage, .kind = "CSINode", .plural = "csinodes", .namespaced = kCluster},
+      {.group = kStorage, .kind = "CSIStorageCapacity", .plural = "csistoragecapacities"},
       {.group = kStorage,
        .kind = "StorageClass",
        .plural = "storageclasses",
        .short_names = {"sc"},
        .namespaced = kCluster,
-       .defaults = DefaultStorageClass,
-       .validate = ValidateStorageClass},
+       .defaults = DefaultStorageClass},
       {.group = kStorage,
        .kind = "VolumeAttachment",
        .plural = "volumeattachments",
        .namespaced = kCluster,
        .has_status = true,
-       .validate = ValidateVolumeAttachment,
        .prepare = WithStatus(false, {{"attached", false}})},
       {.group = kStorage,
        .kind = "VolumeAttributesClass",
@@ -368,33 +323,28 @@ std::vector<Entry> MoreEntries() {
   };
   // RBAC's and the webhooks' parts are no spec.
   const auto without_spec = [](const char* group, const char* kind, const char* plural, bool namespaced,
-                               Validate validate = nullptr, Defaults defaults = nullptr) {
+                               Defaults defaults = nullptr) {
     Entry entry{group, kind, plural, {}, namespaced};
     entry.defaults = defaults;
-    entry.validate = validate;
     return entry;
   };
   Entry job = with_status(kBatch, "Job", "jobs", kNamespaced);
   job.in_all = true;
   job.defaults = DefaultJob;
-  job.validate = ValidateJob;
   job.prepare = OnCreate(WithStatus(true), PrepareJobCreate);
   Entry cron_job = with_status(kBatch, "CronJob", "cronjobs", kNamespaced, {"cj"});
   cron_job.in_all = true;
   cron_job.defaults = DefaultCronJob;
-  cron_job.validate = ValidateCronJob;
   Entry autoscaler =
       with_status("autoscaling", "HorizontalPodAutoscaler", "horizontalpodautoscalers", kNamespaced, {"hpa"});
   autoscaler.version = "v2";
   autoscaler.in_all = true;
   autoscaler.defaults = DefaultHorizontalPodAutoscaler;
-  autoscaler.validate = ValidateHorizontalPodAutoscaler;
   autoscaler.prepare = WithStatus(false, {{"currentMetrics", nullptr}, {"desiredReplicas", 0}});
   Entry old_autoscaler = autoscaler;  // the older spelling of the same objects
   old_autoscaler.version = "v1";
   old_autoscaler.defaults = DefaultHorizontalPodAutoscalerV1;
   Entry ingress = with_status(kNetworking, "Ingress", "ingresses", kNamespaced, {"ing"});
-  ingress.validate = ValidateIngress;
   ingress.prepare = WithStatus(true, {{"loadBalancer", json::object()}});
   Entry network_policy = plain(kNetworking, "NetworkPolicy", "networkpolicies", kNamespaced, {"netpol"});
   network_policy.defaults = DefaultNetworkPolicy;
@@ -409,12 +359,12 @@ std::vector<Entry> MoreEntries() {
     return entry;
   };
   const auto webhooks = [&](const char* kind, const char* plural, Defaults defaults) {
-    Entry entry = without_spec(kAdmission, kind, plural, kCluster, nullptr, defaults);
+    Entry entry = without_spec(kAdmission, kind, plural, kCluster, defaults);
     entry.prepare = WithGeneration({"webhooks"});
     return entry;
   };
   Entry endpoint_slice =
-      without_spec("discovery.k8s.io", "EndpointSlice", "endpointslices", kNamespaced, nullptr, DefaultEndpointSlice);
+      without_spec("discovery.k8s.io", "EndpointSlice", "endpointslices", kNamespaced, DefaultEndpointSlice);
   endpoint_slice.prepare = WithGeneration({"addressType", "endpoints", "ports"});
   Entry mutating_policy = plain(kAdmission, "MutatingAdmissionPolicy", "mutatingadmissionpolicies", kCluster);
   mutating_policy.defaults = DefaultAdmissionPolicy;
@@ -426,7 +376,6 @@ std::vector<Entry> MoreEntries() {
   Entry definition = with_status("apiextensions.k8s.io", "CustomResourceDefinition", "customresourcedefinitions",
                                  kCluster, {"crd", "crds"});
   definition.defaults = DefaultCustomResourceDefinition;
-  definition.validate = ValidateCustomResourceDefinition;
   definition.prepare = WithStatus(true);  // its status is the registry's to write (custom_definition.h)
   return {
       job,
@@ -439,11 +388,10 @@ std::vector<Entry> MoreEntries() {
       address,
       uncounted(kNetworking, "ServiceCIDR", "servicecidrs"),
       endpoint_slice,
-      without_spec(kRbac, "ClusterRoleBinding", "clusterrolebindings", kCluster, ValidateRoleBinding,
-                   DefaultRoleBinding),
-      without_spec(kRbac, "ClusterRole", "clusterroles", kCluster, ValidateRole),
-      without_spec(kRbac, "RoleBinding", "rolebindings", kNamespaced, ValidateRoleBinding, DefaultRoleBinding),
-      without_spec(kRbac, "Role", "roles", kNamespaced, ValidateRole),
+      without_spec(kRbac, "ClusterRoleBinding", "clusterrolebindings", kCluster, DefaultRoleBinding),
+      without_spec(kRbac, "ClusterRole", "clusterroles", kCluster),
+      without_spec(kRbac, "RoleBinding", "rolebindings", kNamespaced, DefaultRoleBinding),
+      without_spec(kRbac, "Role", "roles", kNamespaced),
       definition,
       mutating_policy,
       plain(kAdmission, "MutatingAdmissionPolicyBinding", "mutatingadmissionpolicybindings", kCluster),
@@ -463,42 +411,35 @@ std::vector<Entry> Reviews() {
   using namespace internal;  // NOLINT(google-build-using-namespace): the table is made of these
   constexpr const char* kAuthentication = "authentication.k8s.io";
   constexpr const char* kAuthorization = "authorization.k8s.io";
-  const auto review = [](const char* group, const char* kind, const char* plural, bool namespaced,
-                         Validate validate = nullptr) {
+  const auto review = [](const char* group, const char* kind, const char* plural, bool namespaced) {
     Entry entry{group, kind, plural, {}, namespaced};
-    entry.validate = validate;
     entry.is_stored = false;
     return entry;
   };
   return {
       review(kAuthentication, "SelfSubjectReview", "selfsubjectreviews", kCluster),
       review(kAuthentication, "TokenReview", "tokenreviews", kCluster),
-      review(kAuthorization, "LocalSubjectAccessReview", "localsubjectaccessreviews", kNamespaced,
-             ValidateSubjectAccessReview),
-      review(kAuthorization, "SelfSubjectAccessReview", "selfsubjectaccessreviews", kCluster,
-             ValidateSelfSubjectAccessReview),
+      review(kAuthorization, "LocalSubjectAccessReview", "localsubjectaccessreviews", kNamespaced),
+      review(kAuthorization, "SelfSubjectAccessReview", "selfsubjectaccessreviews", kCluster),
       review(kAuthorization, "SelfSubjectRulesReview", "selfsubjectrulesreviews", kCluster),
-      review(kAuthorization, "SubjectAccessReview", "subjectaccessreviews", kCluster, ValidateSubjectAccessReview),
+      review(kAuthorization, "SubjectAccessReview", "subjectaccessreviews", kCluster),
   };
 }
 
-// Of 1.37, with its feature gates of pod groups on.
+// The kinds of pod groups, as 1.37 has them with their feature gates on.
 std::vector<Entry> PodGroupEntries() {
   using namespace internal;  // NOLINT(google-build-using-namespace): the table is made of these
   constexpr const char* kScheduling = "scheduling.k8s.io";
   Entry group{kScheduling, "PodGroup", "podgroups"};
   group.has_status = true;
   group.defaults = DefaultPodGroup;
-  group.validate = ValidatePodGroup;
   group.prepare = WithStatus(true);
   group.version = "v1beta1";
   Entry composite = group;
   composite.kind = "CompositePodGroup";
   composite.plural = "compositepodgroups";
-  composite.validate = ValidateCompositePodGroup;
   composite.version = "v1alpha3";
   Entry workload{kScheduling, "Workload", "workloads"};
-  workload.validate = ValidateWorkload;
   workload.prepare = WithGeneration({"spec"});
   workload.version = "v1beta1";
   return {
@@ -585,10 +526,9 @@ void SetFunctions(ResourceType& type, const Entry& entry) {
     internal::PrepareUpdate(traits, object, old);
     if (is_definition) RecordStoredVersion(object);
   };
-  type.validate = [validate = entry.validate](const json::object& object, const json::object* old) {
-    Errors errors;
-    if (validate != nullptr) validate(object, old, errors);
-    return errors;
+  type.validate = [schema = FindSchema(type.group, type.version, type.kind)](const json::object& object,
+                                                                             const json::object* old) {
+    return internal::Validate(*schema, object, old);
   };
 }
 

@@ -53,7 +53,7 @@ struct ResourceType {
   ScalePaths scale_paths;                          // of custom resources
   std::shared_ptr<const CustomSchema> structural;  // null for the kinds of Kubernetes, which the schema tables describe
   bool is_stored = true;   // false: a question, which a create answers and nothing keeps (access_reviews.h)
-  std::string unattended;  // what is said to who creates one: that nothing comes of it; empty for most
+  std::string unattended;  // a warning for the creator that nothing acts on such an object; empty for most
   // Types that share one store under several group/versions (Events): the group/version that stores.
   std::string storage_group;
   std::string storage_version;
@@ -83,7 +83,7 @@ struct ResourceType {
 // Every type that the server serves, in the order in which discovery lists them.
 const std::vector<ResourceType>& ResourceTypes();
 
-// By path elements ("apps", "v1", "deployments"); null when there is none.
+// The type at these path elements ("apps", "v1", "deployments"); null when there is none.
 const ResourceType* FindResource(std::string_view group, std::string_view version, std::string_view plural);
 
 }  // namespace berth::objects

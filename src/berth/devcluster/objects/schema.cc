@@ -100,38 +100,18 @@ SchemaField ParseField(std::string_view token, std::string_view package, const T
 
 Tables ReadTables() {
   Tables tables;
-  struct Draft {
-    std::string_view package;
-    std::vector<std::string_view> tokens;
-  };
-  std::vector<Draft> drafts;
-  for (std::string_view text : internal::SchemaTexts()) {
-    std::string_view package;
-    std::string_view package_path;
-    while (!text.empty()) {
-      std::string_view line = TakeUntil(text, "\n");
-      if (line.empty()) continue;
-      if (line.front() == '@') {
-        line.remove_prefix(1);
-        package = TakeUntil(line, " ");
-        package_path = line;
-        continue;
-      }
-      if (line.front() != ' ') {
-        const std::string_view name = TakeUntil(line, " ");
-        tables.by_name[{package, name}] = tables.types.size();
-        tables.types.push_back(SchemaType{package_path, package, name, {}});
-        drafts.push_back(Draft{package, {}});
-      }
-      while (!line.empty()) {
-        if (const std::string_view token = TakeUntil(line, " "); !token.empty()) drafts.back().tokens.push_back(token);
-      }
-    }
+  std::vector<SchemaParagraph> paragraphs;
+  for (const std::string_view text : internal::SchemaTexts()) {
+    for (SchemaParagraph& each : ReadParagraphs(text)) paragraphs.push_back(std::move(each));
+  }
+  for (const SchemaParagraph& each : paragraphs) {
+    tables.by_name[{each.package, each.name}] = tables.types.size();
+    tables.types.push_back(SchemaType{each.package_path, each.package, each.name, {}});
   }
   // Second pass: the addresses of all types are final.
-  for (std::size_t i = 0; i < drafts.size(); ++i) {
-    for (const std::string_view token : drafts[i].tokens) {
-      tables.types[i].fields.push_back(ParseField(token, drafts[i].package, tables));
+  for (std::size_t i = 0; i < paragraphs.size(); ++i) {
+    for (const std::string_view token : paragraphs[i].tokens) {
+      tables.types[i].fields.push_back(ParseField(token, paragraphs[i].package, tables));
     }
     std::sort(tables.types[i].fields.begin(), tables.types[i].fields.end(),
               [](const SchemaField& a, const SchemaField& b) { return a.name < b.name; });
@@ -214,7 +194,8 @@ bool HasUnknownBelow(const SchemaField& field, const json::value& value, SchemaS
   return std::any_of(object->begin(), object->end(), [&](const auto& entry) { return is_unknown_in(entry.value()); });
 }
 
-// The same question as CollectUnknown's, at less cost: the usual document has none, and needs no paths.
+// Whether CollectUnknown() would find something, at less cost: the usual document has no unknown field, and needs no
+// paths.
 bool HasUnknown(const SchemaType& type, const json::object& object) {
   return std::any_of(object.begin(), object.end(), [&](const auto& entry) {
     const SchemaField* field = type.Find(entry.key());
@@ -324,9 +305,9 @@ class TypeChecker {
     return std::nullopt;
   }
 
-  // Of what was wrong: "spec.containers[0].resources.requests[cpu]", which is more than upstream's messages say.
+  // The field that was wrong: "spec.containers[0].resources.requests[cpu]", which is more than upstream's messages say.
   const std::string& field() const { return field_; }
-  // What is wrong with it, of a quantity: upstream's message does not say which text it is.
+  // What is wrong with it when it is a quantity: upstream's message does not say which text it is.
   const std::optional<std::string>& quantity_message() const { return quantity_message_; }
 
  private:
@@ -440,17 +421,42 @@ const SchemaField* SchemaType::Find(std::string_view field) const {
 
 const std::vector<SchemaType>& SchemaTypes() { return AllTables().types; }
 
-const SchemaType* FindSchema(std::string_view group, std::string_view version, std::string_view kind) {
+const SchemaType* FindSchemaType(std::string_view short_package, std::string_view name) {
   const Tables& tables = AllTables();
-  const std::string package = PackageOf(group, version);
-  const auto found = tables.by_name.find({package, kind});
+  const auto found = tables.by_name.find({short_package, name});
   return found == tables.by_name.end() ? nullptr : &tables.types[found->second];
 }
 
-const SchemaType* FindMetaSchema(std::string_view name) {
-  const Tables& tables = AllTables();
-  const auto found = tables.by_name.find({"meta", name});
-  return found == tables.by_name.end() ? nullptr : &tables.types[found->second];
+const SchemaType* FindSchema(std::string_view group, std::string_view version, std::string_view kind) {
+  return FindSchemaType(PackageOf(group, version), kind);
+}
+
+const SchemaType* FindMetaSchema(std::string_view name) { return FindSchemaType("meta", name); }
+
+std::vector<SchemaParagraph> ReadParagraphs(std::string_view text) {
+  std::vector<SchemaParagraph> paragraphs;
+  std::string_view package;
+  std::string_view package_path;
+  while (!text.empty()) {
+    std::string_view line = TakeUntil(text, "\n");
+    if (line.empty()) continue;
+    if (line.front() == '@') {
+      line.remove_prefix(1);
+      package = TakeUntil(line, " ");
+      package_path = line;
+      continue;
+    }
+    if (line.front() != ' ') paragraphs.push_back({package_path, package, TakeUntil(line, " "), {}});
+    while (!line.empty()) {
+      // Spaces in braces are part of a token.
+      std::size_t end = line.find(' ');
+      if (const std::size_t brace = line.find('{'); brace < end) end = line.find(' ', line.find('}', brace));
+      const std::string_view token = line.substr(0, end);
+      if (!token.empty()) paragraphs.back().tokens.push_back(token);
+      line.remove_prefix(std::min(token.size() + 1, line.size()));
+    }
+  }
+  return paragraphs;
 }
 
 std::vector<std::string> UnknownFields(const ResourceType& type, const json::object& object) {

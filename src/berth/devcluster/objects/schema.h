@@ -32,8 +32,8 @@ void DropUnknownFields(const ResourceType& type, json::object& object);
 // the fields that the schema knows, and on quantities, times and base64 being parseable.
 std::optional<std::string> WrongType(const ResourceType& type, const json::object& object);
 
-// The same for files, whose authors look for a line: the path with indices and keys, and the message; of a quantity a
-// message of our own, since upstream's does not have the text.
+// WrongType() for files, whose authors look for a line: the path with indices and keys, and the message; for a quantity
+// a message of our own, since upstream's does not have the text.
 struct WrongField {
   std::string field;  // "spec.containers[0].resources.requests[cpu]"
   std::string message;
@@ -48,7 +48,7 @@ std::string WrongTypeMessage(const ResourceType& type, std::string_view error);
 // elements, which upstream turns into empty ones): behind it code needs no null checks.
 void DropNulls(json::object& object);
 
-// For generated documents (OpenAPI).
+// What generated documents (OpenAPI) say of a field.
 enum class SchemaKind : std::uint8_t {
   kString,
   kInt32,
@@ -96,6 +96,18 @@ const SchemaType* FindSchema(std::string_view group, std::string_view version, s
 const SchemaType* FindMetaSchema(std::string_view name);
 
 const std::vector<SchemaType>& SchemaTypes();
+
+// A type by its package's short name and its own, "core" and "PodSpec"; null when there is none.
+const SchemaType* FindSchemaType(std::string_view short_package, std::string_view name);
+
+// A text in the form of the schema tables, type by type.
+struct SchemaParagraph {
+  std::string_view package_path;
+  std::string_view package;
+  std::string_view name;
+  std::vector<std::string_view> tokens;
+};
+std::vector<SchemaParagraph> ReadParagraphs(std::string_view text);
 
 // The key of lists in strategic merge patches ("containers" by "name", ...) for the list at this dotted path of the
 // kind's schema without indices ("spec.template.spec.containers"); empty: the list is replaced as a whole.

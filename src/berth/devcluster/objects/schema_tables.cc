@@ -13,7 +13,6 @@
 #include "berth/devcluster/objects/schema_tables.h"
 
 #include "berth/devcluster/objects/schema_tables_cluster.h"
-#include "berth/devcluster/objects/schema_tables_groups.h"
 
 namespace berth::objects::internal {
 
@@ -580,7 +579,6 @@ std::vector<std::string_view> SchemaTexts() {
   std::vector<std::string_view> texts = {kApps,   kAutoscaling, kCoordination, kCore,    kEvents, kNode,
                                          kPolicy, kResource,    kScheduling,   kStorage, kMeta};
   for (const std::string_view text : ClusterSchemaTexts()) texts.push_back(text);
-  for (const std::string_view text : OtherSchemaTexts()) texts.push_back(text);
   return texts;
 }
 

@@ -8,6 +8,6 @@
 namespace berth::objects::internal {
 
 // One text a package, in the format described in schema_tables.cc.
-std::array<std::string_view, 12> ClusterSchemaTexts();
+std::array<std::string_view, 15> ClusterSchemaTexts();
 
 }  // namespace berth::objects::internal

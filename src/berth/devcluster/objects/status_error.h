@@ -69,7 +69,7 @@ class [[nodiscard]] Outcome {
   std::variant<T, StatusError> state_;
 };
 
-// For functions that only can or cannot.
+// The value of an Outcome that only says that something succeeded.
 using Done = std::monostate;
 
 // "deployments.apps", "pods".

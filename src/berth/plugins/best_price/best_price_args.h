@@ -35,7 +35,7 @@ struct BestPriceArgs {
 
   // The first of these annotations whose text is a price has a node's price.
   std::vector<std::string> annotations{std::string(kPriceAnnotation), std::string(kHightowerAnnotation)};
-  // For nodes that no annotation prices: the first row that matches their labels.
+  // Prices of nodes that no annotation prices. The first row that matches a node's labels counts.
   std::vector<PriceRow> table;
   PriceUnit per = PriceUnit::kNode;
   Unpriced unpriced = Unpriced::kLast;

@@ -10,6 +10,7 @@
 
 #include "berth/base/random.h"
 #include "berth/plugins/best_price/price.h"
+#include "berth/plugins/best_price/price_column.h"
 #include "berth/plugins/helper/test_cluster.h"
 #include "berth/testing/fake_handle.h"
 
@@ -23,7 +24,7 @@ using framework::VerdictId;
 using testing::MakeNode;
 using testing::MakePod;
 
-constexpr std::string_view kMax = BestPrice::kMaxPriceAnnotation;
+constexpr std::string_view kMax = "berth.dev/max-price";
 
 testing::NodeBuilder Priced(const std::string& name, std::string_view price) {
   return MakeNode(name).Annotation("berth.dev/price", price);
@@ -97,7 +98,7 @@ TEST(BestPriceArgs, WhatIsWrongIsSaidWithItsPath) {
     EXPECT_NE(read.error().message.find(want), std::string::npos) << json << ": " << read.error().message;
     EXPECT_TRUE(read.error().message.starts_with("plugin \"BestPrice\": ")) << read.error().message;
     testing::FakeHandle handle;
-    EXPECT_FALSE(BestPrice::Create(config::RawArgs{json}, handle).ok());
+    EXPECT_FALSE(MakeFromJson("BestPrice", json, handle).ok());
   }
 }
 
@@ -172,13 +173,13 @@ TEST(RawScoreOf, IsInTheUnitThatIsComparedAndInRange) {
 
 class BestPriceTest : public ::testing::Test {
  protected:
-  std::unique_ptr<BestPrice> Make(const std::string& args = "{}") {
-    auto plugin = std::make_unique<BestPrice>(Args(args), handle);
+  std::unique_ptr<TestedPlugin> Make(const std::string& args = "{}") {
+    auto plugin = std::make_unique<TestedPlugin>(CreateBestPrice(Args(args), handle));
     plugin->SetProfile("best-price");
     return plugin;
   }
   // The column form's answers, a text a node in the table's order.
-  std::vector<std::string> Refusals(const BestPrice& plugin, const framework::PodInfo& pod) {
+  std::vector<std::string> Refusals(const TestedPlugin& plugin, const framework::PodInfo& pod) {
     framework::StatusTable statuses;
     std::vector<VerdictId> verdicts(cluster.table().row_count());
     plugin.FilterRows(cluster.cycle(), pod, cluster.table().rows(), verdicts, statuses);
@@ -189,7 +190,7 @@ class BestPriceTest : public ::testing::Test {
     }
     return said;
   }
-  std::vector<std::int64_t> Scores(const BestPrice& plugin, const framework::PodInfo& pod) {
+  std::vector<std::int64_t> Scores(const TestedPlugin& plugin, const framework::PodInfo& pod) {
     std::vector<std::int64_t> scores(cluster.table().row_count(), -1);
     framework::Status status;
     plugin.ScoreRows(cluster.cycle(), pod, cluster.table().rows(), scores, status);
@@ -435,7 +436,7 @@ TEST(BestPriceProperty, TheColumnFollowsTheNodes) {
     TestCluster cluster;
     handle.table = &cluster.table();
     const BestPriceArgs args = Args(arguments[seed % arguments.size()]);
-    const BestPrice plugin(args, handle);
+    const TestedPlugin plugin = CreateBestPrice(args, handle);
     for (int step = 0; step < 60; ++step) {
       const std::string name = "n" + std::to_string(below(8));
       auto node = MakeNode(name);

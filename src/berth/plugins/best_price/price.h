@@ -21,7 +21,7 @@ std::optional<std::int64_t> ParsePrice(std::string_view text);
 // `"1,5" is no price: want a decimal number from 0 to 1000000000`. Long texts are cut, and control characters escaped.
 std::string NotAPrice(std::string_view text);
 
-// With two digits after the point, or as many as it takes: "0.05", "1.60", "12.00", "0.0375".
+// The price as text with two digits after the point, or as many as it takes: "0.05", "1.60", "12.00", "0.0375".
 std::string FormatPrice(std::int64_t price_micro);
 
 }  // namespace berth::plugins

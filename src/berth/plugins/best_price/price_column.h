@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each node costs, kept by row and brought up to date with the node table's log of changes; and who is told about
+// What each node costs, kept by row and brought up to date with the node table's log of changes, and the events about
 // prices that do not parse. Within turns only.
 #pragma once
 
@@ -32,11 +32,11 @@ NodePrice PriceOf(const api::Node& node, const BestPriceArgs& args);
 // Exact.
 bool IsAbove(const NodePrice& price, PriceUnit per, std::int64_t ceiling_micro);
 
-// For Normalization::kLowestFirst: millionths per node, or billionths per core or GiB, rounded half up and at most just
-// below kNoRawScore, which nodes without a price have.
+// The price as a raw score for Normalization::kLowestFirst: millionths per node, or billionths per core or GiB, rounded
+// half up and always below kNoRawScore, which nodes without a price have.
 std::int64_t RawScoreOf(const NodePrice& price, PriceUnit per);
 
-// Prices that do not parse, of all profiles together: each is told once, by an event on its node, until it changes.
+// Prices that do not parse, of all profiles together. Each is reported once, by an event on its node, until it changes.
 // Holds at most BestPriceArgs::kAnnotationsMax entries a node.
 class InvalidPrices final : public framework::SharedState {
  public:

@@ -3,14 +3,9 @@
 #pragma once
 
 #include "berth/framework/plugin.h"
-#include "berth/plugins/names.h"
 
 namespace berth::plugins {
 
-class DefaultBinder final : public framework::BindPlugin {
- public:
-  std::string_view Name() const override { return names::kDefaultBinder; }
-  framework::Operation Bind(const framework::PodInfo& pod) override;
-};
+std::unique_ptr<framework::Plugin> CreateDefaultBinder();
 
 }  // namespace berth::plugins

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "berth/plugins/helper/plugin_testing.h"
 #include "berth/testing/builders.h"
 
 namespace berth::plugins {
@@ -10,7 +11,7 @@ namespace {
 
 TEST(DefaultBinder, WritesOneBindingWithTheUid) {
   const framework::Operation operation =
-      DefaultBinder().Bind(*testing::MakePod("p").Namespace("web").Uid("u1").Node("n").Info());
+      TestedPlugin(CreateDefaultBinder()).Bind(*testing::MakePod("p").Namespace("web").Uid("u1").Node("n").Info());
   ASSERT_EQ(operation.writes.size(), 1u);
   const auto* bind = std::get_if<framework::BindWrite>(&operation.writes[0]);
   ASSERT_NE(bind, nullptr);

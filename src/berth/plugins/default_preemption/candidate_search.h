@@ -28,8 +28,8 @@ struct CandidateChoice {
   // All that were found, or the chosen one alone; see PreemptionReport.
   std::vector<framework::PreemptionReport::Candidate> candidates;
   std::vector<framework::NodeIndex> acceptable;  // as cheap as the chosen one, ascending
-  // Without a chosen one: why nodes do not help, with how many; how many said so; and what went wrong: distinct, in the
-  // order in which it was met.
+  // Filled when no node was chosen: the reasons why nodes do not help and how many nodes give each, how many nodes were
+  // refused, and distinct errors in the order in which they occurred.
   std::map<std::string, std::size_t> reasons;
   std::set<std::string> refused_by;  // the plugins that said so
   std::size_t refused_count = 0;

@@ -46,7 +46,7 @@ class DefaultPreemptionTest : public ::testing::Test {
   }
 
   testing::FakeHandle handle_;
-  DefaultPreemption plugin_{{}, handle_};
+  TestedPlugin plugin_ = CreateDefaultPreemption({}, handle_);
   TestCluster cluster_;
   FakeFilters filters_;
 };
@@ -133,7 +133,7 @@ TEST_F(DefaultPreemptionTest, StopsWithEnoughCandidates) {
   budget->metadata.namespace_name = "default";
   budget->selector = testing::Labels({{"app", "a"}});
   const auto run = [&](const config::DefaultPreemptionArgs& args, std::uint64_t seed) {
-    return DefaultPreemption(args, handle_)
+    return TestedPlugin(CreateDefaultPreemption(args, handle_))
         .PostFilter(cluster.cycle(seed), *MakePod("p").Priority(9).Info(), filters, filters);
   };
   EXPECT_EQ(run({10, 100}, 1).preemption->candidates.size(), 60u);

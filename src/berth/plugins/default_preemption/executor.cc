@@ -48,8 +48,8 @@ bool IsPassing(const Error& error) {
 PodRef RefTo(const PodInfo& pod) { return {pod.namespace_name(), pod.name, pod.uid, pod.resource_version}; }
 ObjectRef ObjectOf(const PodInfo& pod) { return {"v1", "pods", pod.namespace_name(), pod.name}; }
 
-// A strategic merge patch of the status: the victim is told why it has to go. The uid keeps another pod of that name
-// out of it.
+// A strategic merge patch of the status that tells why the victim has to go. With the uid in it, the API server refuses
+// to patch another pod of that name.
 std::string ConditionPatch(const PodInfo& victim, const std::string& scheduler_name, const std::string& kind,
                            Time wall_now) {
   codec::DocumentMemory memory;
@@ -150,7 +150,7 @@ bool PreemptionExecutor::HasDeleted(std::string_view victim_uid) const {
   return it != evictions_.end() && it->second.is_deleted;
 }
 
-// It has left or is on its way out, as far as has been seen.
+// True when the watch has shown that the victim left or is being deleted.
 bool PreemptionExecutor::IsGoing(const PodInfoPtr& victim) const {
   const PodInfoPtr known = handle_.FindAssignedPod(victim->uid);
   return known == nullptr || known->deletion_time;
@@ -232,7 +232,7 @@ Operation PreemptionExecutor::Delete(const JobPtr& job, const PodInfoPtr& victim
             return Operation::Done();
           }
         }
-        // Whom somebody else deleted, the preemptor did not evict.
+        // A victim that somebody else deleted was not evicted by the preemptor, so no event says so.
         if (!result.error || may_be_done) self->Announce(*job, *victim, false);
         self->EndEviction(job, victim->uid, result.error ? End::kLeft : End::kDeleted, result);
         return Operation::Done();
@@ -261,7 +261,7 @@ void PreemptionExecutor::Failed(const JobPtr& job, const PodInfo& victim, std::s
   EndEviction(job, victim.uid, End::kFailed, at);
 }
 
-// For all that wait for it.
+// Ends the eviction for all jobs that wait for it.
 void PreemptionExecutor::EndEviction(const JobPtr& job, std::string_view victim_uid, End how, const StepResult& at) {
   std::vector<JobPtr> jobs{job};
   const auto it = evictions_.find(victim_uid);
@@ -286,10 +286,10 @@ void PreemptionExecutor::ForgetTheGone() {
   evictions_looked_at_ = evictions_.size();
 }
 
-// One victim less to wait for, whatever became of it.
+// The job has one victim less to wait for, whatever became of that victim.
 void PreemptionExecutor::Evicted(const JobPtr& job, const StepResult& at) {
   if (--job->outstanding > 0) return;
-  // Without all the others gone the last one would go in vain.
+  // The last victim is evicted once all others have gone: evicting it would be in vain if one of them stayed.
   if (job->is_last || job->has_failed) {
     EndJob(job, at.now);
     return;

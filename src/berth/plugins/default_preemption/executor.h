@@ -34,15 +34,15 @@ class PreemptionExecutor final : public std::enable_shared_from_this<PreemptionE
   // `handle` must outlive all operations that are started. Owned by shared_ptr: operations under way keep it.
   explicit PreemptionExecutor(framework::Handle& handle) : handle_(handle) {}
 
-  // Those of `victims` that are not on their way out already: what Preempt has to evict.
+  // The victims that Preempt has to evict: those that are not being deleted already.
   static std::vector<framework::PodInfoPtr> ToEvict(const std::vector<framework::PodInfoPtr>& victims);
 
   // `victims` as ToEvict() gives them, at least one.
   void Preempt(const framework::PodInfo& preemptor, std::string_view node_name,
                std::vector<framework::PodInfoPtr> victims);
 
-  // The same for a group, of which `members` wait, at least one: events name the first as the preemptor. The group is
-  // activated when it should be tried again, by those of them that are still there.
+  // Preempts for a group. `members` are its waiting pods, at least one; events name the first as the preemptor. When
+  // the group should be tried again, those members are activated that are still there.
   struct GroupPreemptor {
     std::string uid;
     std::string kind;  // "podgroup" or "compositepodgroup", as messages name it
@@ -54,7 +54,7 @@ class PreemptionExecutor final : public std::enable_shared_from_this<PreemptionE
   // Whether the pod's, or the group's, victims are still being evicted. False already when the last one is gone or
   // going, though the answer to its DELETE may not be there: the event of its end is what brings the preemptor back.
   bool IsRunning(std::string_view preemptor_uid) const;
-  // The same, asked without holding the preemptor back: it is not activated for that.
+  // As IsRunning, but the asker is not held back: it is not activated when the evictions end.
   bool IsEvicting(std::string_view preemptor_uid) const;
   // Whether the API server has taken the deletion of this victim. It may take a while until the pod is seen to go.
   bool HasDeleted(std::string_view victim_uid) const;
@@ -71,7 +71,7 @@ class PreemptionExecutor final : public std::enable_shared_from_this<PreemptionE
   };
   // How an eviction ends: kDeleted by the API server, which said so; kLeft otherwise, be it that it was not bound.
   enum class End : std::uint8_t { kDeleted, kLeft, kFailed };
-  // Of a victim, from its first write until it is seen to be gone.
+  // The eviction of one victim, from its first write until the watch shows that it is gone.
   struct Eviction {
     bool is_deleted = false;
     std::vector<JobPtr> waiting;  // other jobs that want it gone

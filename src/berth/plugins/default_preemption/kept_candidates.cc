@@ -49,7 +49,7 @@ void KeptCandidates::Leave(NodeIndex row) {
   states_[row] = State::kHopeless;
 }
 
-// Its cost or refusal is there already.
+// Sets the row's state. Its cost or refusal has been set before.
 void KeptCandidates::Enter(NodeIndex row, State state) {
   states_[row] = state;
   if (state == State::kHopeless) return;

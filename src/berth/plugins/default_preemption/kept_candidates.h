@@ -21,7 +21,7 @@ class KeptCandidates {
  public:
   using NodeIndex = framework::NodeIndex;
 
-  // Beyond as many distinct refusals it begins anew.
+  // With more distinct refusals than these, all that is kept is dropped.
   static constexpr std::size_t kRefusalsMax = 1024;
 
   // CandidateCost in less room, and comparable between cycles: what has not started counts as started at the time of
@@ -64,7 +64,7 @@ class KeptCandidates {
   // `dry_run` is asked about rows of which nothing is known.
   Found Search(std::size_t offset, std::size_t wanted, Time now, DryRun& dry_run);
 
-  // Of what Search() found last: the nth of the cheapest in the order of the search, n below cheapest_count.
+  // The nth of the cheapest rows of the last Search(), in the order of the search. n is below cheapest_count.
   NodeIndex NthCheapest(const Found& found, std::size_t n);
   // All candidates: those that overdraw no budget first, in the order of the search.
   std::vector<NodeIndex> Candidates(const Found& found) const;

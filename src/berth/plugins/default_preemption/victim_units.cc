@@ -44,7 +44,7 @@ class Standings {
  public:
   explicit Standings(const PodGroups& groups) : groups_(groups) {}
 
-  // Until the next call.
+  // The reference is good until the next call.
   const Standing& Of(const PodInfo& pod) {
     if (pod.pod_group_name.empty()) return alone_;
     const auto [found, is_new] = known_.try_emplace(Name(pod.namespace_name(), pod.pod_group_name));

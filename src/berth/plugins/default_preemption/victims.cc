@@ -33,10 +33,10 @@ bool IsMoreImportantOf(const VictimUnit& a, const VictimUnit& b, Time now) { ret
 std::span<const PodInfoPtr> PodsOf(const PodInfoPtr& pod) { return {&pod, 1}; }
 std::span<const PodInfoPtr> PodsOf(const VictimUnit& unit) { return unit.pods; }
 
-// Null: filters may tell it from any other.
+// The only pod of the span; null when there are several, which filters may tell apart.
 const PodInfo* OnlyPodOf(std::span<const PodInfoPtr> pods) { return pods.size() == 1 ? pods.front().get() : nullptr; }
 
-// For each unit, whether or how often evicting it overdraws a budget.
+// Whether, for pods, or how often, for units, evicting each of them overdraws a budget.
 std::vector<bool> ViolationsOf(const std::vector<PodInfoPtr>& pods, DisruptionBudgets& budgets) {
   return budgets.Violations(pods);
 }
@@ -134,8 +134,8 @@ const framework::NodeInfo* DryRun::NodeOf(const PodInfo& pod) const {
   return row == framework::kNoNode ? nullptr : &cycle_.nodes.Info(row);
 }
 
-// As upstream, the plugins are told of pods on other nodes, and these nodes stay as they are: the filters are run for
-// this one alone.
+// As upstream, the plugins' AddPod and RemovePod are called for pods on other nodes, too, but those nodes stay as they
+// are: the filters are run for this one alone.
 Status DryRun::Remove(const VictimUnit& unit) {
   for (const PodInfoPtr& pod : unit.pods) {
     const framework::NodeInfo* const node = NodeOf(*pod);
@@ -208,7 +208,7 @@ NodeVictims DryRun::SelectAmong(const framework::NodeInfo& original, std::vector
     return result;
   };
 
-  // Most nodes that cannot help are told by a look at their pods, before anything is copied.
+  // A look at a node's pods shows most nodes that cannot help, before anything is copied.
   if (potential.empty()) {
     result.status = NoVictims();
     return result;

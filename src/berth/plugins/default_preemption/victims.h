@@ -32,7 +32,7 @@ class DisruptionBudgets {
   explicit DisruptionBudgets(const framework::ObjectStore<api::PodDisruptionBudget>& store, bool stops_at_first = false)
       : store_(store), stops_at_first_(stops_at_first) {}
 
-  // For each pod, whether evicting it after those before it in the list overdraws one of its budgets.
+  // Tells for each pod whether evicting it, after the pods before it in the list, overdraws one of its budgets.
   std::vector<bool> Violations(std::span<const framework::PodInfoPtr> pods);
   // Whether one of the pods last asked about has a budget.
   bool have_matched() const { return have_matched_; }
@@ -44,13 +44,13 @@ class DisruptionBudgets {
 
   const framework::ObjectStore<api::PodDisruptionBudget>& store_;
   const bool stops_at_first_;
-  // Valid budgets by namespace; filled when first asked for.
+  // The valid budgets by namespace, collected by the first call that needs them.
   std::optional<std::map<std::string_view, std::vector<Budget>>> by_namespace_;
   absl::flat_hash_map<std::uint64_t, std::vector<Budget>> by_class_;  // by PodClass::id
   bool have_matched_ = false;
 };
 
-// For each unit, how many of its pods overdraw one of their budgets, evicted in this order.
+// How many pods of each unit overdraw one of their budgets when the units are evicted in this order.
 std::vector<std::int64_t> CountViolations(std::span<const VictimUnit> units, DisruptionBudgets& budgets);
 
 struct NodeVictims {
@@ -96,9 +96,9 @@ class DryRun {
   framework::Status Remove(const VictimUnit& unit);
   framework::Status Add(const PodInfoPtr& pod);
   framework::Status Add(const VictimUnit& unit);
-  // The node that the plugins are told of with a pod of a group; null: there is none of that name.
+  // The node with which AddPod and RemovePod are called for a pod of a group; null when there is none of that name.
   const framework::NodeInfo* NodeOf(const framework::PodInfo& pod) const;
-  // Whether the preemptor fits although the unit stays. It is taken away again if not.
+  // Puts the unit back and tells whether the preemptor fits although it stays. If not, the unit is taken away again.
   template <typename Unit>
   bool LetOff(const Unit& unit, framework::Status& failure);
   template <typename Unit>
@@ -111,7 +111,7 @@ class DryRun {
   framework::FilterRunner& filters_;
   DisruptionBudgets budgets_;
   const framework::PodGroups* const groups_;
-  // Of one node; kept for their memory.
+  // Scratch for one node at a time, kept for its memory.
   Trial trial_;
   std::vector<PodInfoPtr> potential_;
   std::vector<const framework::PodInfo*> hopeless_;  // what could not be let off since another one was

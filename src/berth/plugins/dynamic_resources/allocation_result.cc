@@ -12,7 +12,7 @@
 namespace berth::plugins {
 namespace {
 
-// As a random UUID looks.
+// Formats the bits as a random UUID.
 std::string MakeUuid(Random& random) {
   const std::uint64_t a = random.Next();
   const std::uint64_t b = random.Next();
@@ -97,7 +97,7 @@ void AddConfigs(const FoundClaim& found, bool shortens, api::AllocationResult& r
     for (; count > 0; --count) result.configs.push_back({"FromClaim", config.requests, config.config});
   }
   if (!shortens) return;
-  // Without requests it is for all of them.
+  // A configuration that names no request is for all of them.
   for (auto& config : result.configs) {
     const bool is_for_all = std::all_of(found.chosen.begin(), found.chosen.end(), [&](const ResolvedRequest* resolved) {
       return Concerns(config.requests, *resolved);

@@ -53,7 +53,7 @@ class DeviceAllocator {
   enum class Search : std::uint8_t { kFound, kNone, kTooManyDevices, kError, kOutOfSteps };
   enum class Taking : std::uint8_t { kTaken, kRefused, kError };
 
-  // A request or an alternative on the node at hand.
+  // A request or an alternative, on the node that is being tried.
   struct Wanted {
     const ResolvedRequest* resolved = nullptr;
     std::int64_t device_count = 0;
@@ -87,7 +87,7 @@ class DeviceAllocator {
   std::string CheckRequest(std::size_t claim, Wanted& wanted);
   std::string CollectAll(const std::string& prefix, std::size_t claim, Wanted& wanted);
 
-  // How deep AllocateOne() may call itself for the claims at hand.
+  // How deep AllocateOne() may call itself for the claims of this call.
   std::int64_t DepthMax() const;
   Search AllocateOne(const Position& at, bool in_alternative, std::uint32_t start);
   Search AllocateAlternatives(Position at);
@@ -104,7 +104,8 @@ class DeviceAllocator {
   bool IsInUse(std::uint32_t device) const;
   bool IsAllocatingFor(std::uint32_t device, std::size_t claim) const;
   bool IsCapacityInUse(std::uint32_t device) const;
-  // Without `counts_use` as if nobody had any of it. An error's text is put into error_.
+  // Whether the device fits the request. Without `counts_use` it is asked as if nobody used any of the device. The text
+  // of an error is put into error_.
   Search Fits(std::size_t claim, const ResolvedRequest& request, std::uint32_t device, bool counts_use = true);
   const std::string& CountersKey(const DevicePool& pool) const { return rules_.counts_by_driver ? pool.id : pool.name; }
   const CounterAmounts& AvailableCounters(const DevicePool& pool);
@@ -118,7 +119,8 @@ class DeviceAllocator {
   const DeviceClaims& usage_;
   const std::int64_t steps_max_;
   const framework::Release::Devices rules_;
-  // By CountersKey(). Upstream fills in what it meets first for all later nodes of the cycle.
+  // The counters that are left, by CountersKey(). As in upstream, a set that was met on one node is used for all later
+  // nodes of the cycle.
   std::map<std::string, CounterAmounts, std::less<>> available_counters_;
 
   // This node.

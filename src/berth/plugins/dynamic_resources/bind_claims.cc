@@ -43,8 +43,8 @@ void CountCreation(framework::Handle& handle, std::string_view status) {
   counter.Add();
 }
 
-// As upstream all devices of the pod have waited so long, those without conditions included; allocations are counted of
-// those with conditions.
+// As upstream, the duration is observed for all devices of the pod, those without conditions included, and allocations
+// are counted for the devices with conditions alone.
 void CountWait(framework::Metrics& metrics, const framework::PodInfo& pod, const ClaimReservation& reservation,
                std::string_view status, Duration waited) {
   const std::string& profile = pod.spec().scheduler_name;
@@ -62,6 +62,53 @@ void CountWait(framework::Metrics& metrics, const framework::PodInfo& pod, const
   }
 }
 
+// The status of `claim`, as the API server has it, with what was decided for it.
+codec::json::object NewStatus(const api::ResourceClaim& claim, const ClaimReservation::Claim& decided,
+                              const framework::PodInfo& pod, Time wall_now) {
+  codec::json::object status;
+  if (decided.allocation && !claim.allocation) {
+    api::AllocationResult written = *decided.allocation;
+    if (!written.allocation_timestamp) written.allocation_timestamp = wall_now;
+    status["allocation"] = ToJson(written);
+  }
+  // Upstream also puts a timestamp into an allocation that has none, from before there were any. The API server
+  // refuses that, because allocations are immutable, and the pod is never bound: we leave such an allocation alone.
+  std::vector<api::ClaimConsumer> consumers = claim.reserved_for;
+  const bool is_for_pod = decided.consumer.uid.empty();
+  consumers.push_back(is_for_pod ? api::ClaimConsumer{{}, "pods", pod.name, pod.uid} : decided.consumer);
+  status["reservedFor"] = ToJson(consumers);
+  return status;
+}
+
+// Tells in the pod's status which claim has its extended resources.
+ObjectPatch PodStatusPatch(const framework::PodInfo& pod, const ClaimReservation& reservation,
+                           const std::string& claim_name) {
+  codec::json::array mappings;
+  for (const api::ContainerExtendedResourceRequest& mapping : reservation.mappings) {
+    mappings.push_back(codec::json::object{{"containerName", mapping.container_name},
+                                           {"resourceName", mapping.resource_name},
+                                           {"requestName", mapping.request_name}});
+  }
+  codec::json::object status;
+  status["requestMappings"] = std::move(mappings);
+  status["resourceClaimName"] = claim_name;
+  codec::json::object body;
+  body["metadata"] = codec::json::object{{"uid", pod.uid}};
+  body["status"] = codec::json::object{{"extendedResourceClaimStatus", std::move(status)}};
+  return {
+      {"v1", "pods", pod.namespace_name(), pod.name}, "status", framework::PatchType::kMerge, codec::WriteJson(body)};
+}
+
+framework::PodEvent PendingEvent(const framework::PodInfo& pod) {
+  framework::PodEvent event;
+  event.regarding = {pod.namespace_name(), pod.name, pod.uid, pod.resource_version};
+  event.reporting_controller = pod.spec().scheduler_name;
+  event.reason = "BindingConditionsPending";
+  event.action = "Scheduling";
+  event.note = "waiting for binding conditions for device on node " + pod.node_name;
+  return event;
+}
+
 class ClaimBinder final : public std::enable_shared_from_this<ClaimBinder> {
  public:
   ClaimBinder(framework::Handle& handle, std::shared_ptr<DeviceState> state,
@@ -75,30 +122,27 @@ class ClaimBinder final : public std::enable_shared_from_this<ClaimBinder> {
         accepts_groups_(handle.release().has_pod_group_claims),
         on_success_(std::move(on_success)) {}
 
-  // The time comes with the first step.
+  // Begins with an empty step, which brings the time.
   Operation Start() { return Operation::After(Duration{0}, Then(&ClaimBinder::NextClaim)); }
 
  private:
   using Claim = ClaimReservation::Claim;
-  using Method = Operation (ClaimBinder::*)();
-  using AnswerMethod = Operation (ClaimBinder::*)(const StepResult&);
 
-  Operation::Next Then(Method method) {
+  // The next step: a method that takes the StepResult or nothing.
+  template <typename... Result>
+  Operation::Next Then(Operation (ClaimBinder::*method)(Result...)) {
     return [self = shared_from_this(), method](const StepResult& result) {
       self->now_ = result.now;
       self->wall_now_ = result.wall_now;
-      return ((*self).*method)();
-    };
-  }
-  Operation::Next Then(AnswerMethod method) {
-    return [self = shared_from_this(), method](const StepResult& result) {
-      self->now_ = result.now;
-      self->wall_now_ = result.wall_now;
-      return ((*self).*method)(result);
+      if constexpr (sizeof...(Result) == 0) {
+        return ((*self).*method)();
+      } else {
+        return ((*self).*method)(result);
+      }
     };
   }
 
-  // Whether the claim at hand is reserved for whom it is to be: the pod, or its group.
+  // Whether the claim is reserved for the consumer of the current one: the pod, or its group.
   bool HasConsumer(const api::ResourceClaim& claim) {
     const std::string& wanted = current().consumer.uid;
     return std::ranges::any_of(claim.reserved_for, [&](const api::ClaimConsumer& consumer) {
@@ -175,7 +219,7 @@ class ClaimBinder final : public std::enable_shared_from_this<ClaimBinder> {
   Operation Write() {
     if (claim_->metadata.deletion_time) return Fail("claim " + Key() + " got deleted in the meantime");
     const auto& allocation = current().allocation;
-    // Of the pods of a group that share the claim, one allocates it; each has the same in mind.
+    // The pods of a group that share the claim all plan the same allocation, and the first to come writes it.
     const bool is_shared = reservation_->is_of_group && allocation && claim_->allocation &&
                            claim_->allocation->results == allocation->results;
     if (allocation && claim_->allocation && !is_shared)
@@ -191,24 +235,8 @@ class ClaimBinder final : public std::enable_shared_from_this<ClaimBinder> {
       return Fail("claim " + Key() + " got deallocated elsewhere in the meantime");
     }
     reservation_->being_written = index_;
-    return Operation::Write(PatchStatus(*claim_, NewStatus()), Then(&ClaimBinder::Written));
-  }
-
-  codec::json::object NewStatus() {
-    codec::json::object status;
-    const auto& allocation = current().allocation;
-    if (allocation && !claim_->allocation) {
-      api::AllocationResult written = *allocation;
-      if (!written.allocation_timestamp) written.allocation_timestamp = wall_now_;
-      status["allocation"] = ToJson(written);
-    }
-    // Upstream also puts a timestamp into an allocation that has none, from before there were any. The API server
-    // refuses that, because allocations are immutable, and the pod is never bound: we leave such an allocation alone.
-    std::vector<api::ClaimConsumer> consumers = claim_->reserved_for;
-    const bool is_for_pod = current().consumer.uid.empty();
-    consumers.push_back(is_for_pod ? api::ClaimConsumer{{}, "pods", pod_.name, pod_.uid} : current().consumer);
-    status["reservedFor"] = ToJson(consumers);
-    return status;
+    return Operation::Write(PatchStatus(*claim_, NewStatus(*claim_, current(), pod_, wall_now_)),
+                            Then(&ClaimBinder::Written));
   }
 
   Operation Protected(const StepResult& result) {
@@ -258,8 +286,8 @@ class ClaimBinder final : public std::enable_shared_from_this<ClaimBinder> {
     reservation_->being_written.reset();
     claim_ = now;
     const auto& allocation = current().allocation;
-    const bool is_ours = HasConsumer(*now) && now->allocation &&
-                         (!allocation || now->allocation->results == allocation->results);
+    const bool is_ours =
+        HasConsumer(*now) && now->allocation && (!allocation || now->allocation->results == allocation->results);
     return is_ours ? Finished(now) : Write();
   }
 
@@ -285,28 +313,13 @@ class ClaimBinder final : public std::enable_shared_from_this<ClaimBinder> {
     if (reservation_->mappings.empty()) {
       return Fail("nil or empty request mappings, no update of pod " + pod_.Key() + " ExtendedResourceClaimStatus");
     }
-    codec::json::array mappings;
-    for (const api::ContainerExtendedResourceRequest& mapping : reservation_->mappings) {
-      mappings.push_back(codec::json::object{{"containerName", mapping.container_name},
-                                             {"resourceName", mapping.resource_name},
-                                             {"requestName", mapping.request_name}});
-    }
-    codec::json::object status;
-    status["requestMappings"] = std::move(mappings);
-    status["resourceClaimName"] = current().claim->metadata.name;
-    codec::json::object body;
-    body["metadata"] = codec::json::object{{"uid", pod_.uid}};
-    body["status"] = codec::json::object{{"extendedResourceClaimStatus", std::move(status)}};
-    return Operation::Write(ObjectPatch{{"v1", "pods", pod_.namespace_name(), pod_.name},
-                                        "status",
-                                        framework::PatchType::kMerge,
-                                        codec::WriteJson(body)},
+    return Operation::Write(PodStatusPatch(pod_, *reservation_, current().claim->metadata.name),
                             Then(&ClaimBinder::PodPatched));
   }
 
   Operation PodPatched(const StepResult& result) {
     if (result.error) {
-      // The same patch again has the same effect.
+      // The patch may be sent twice: its effect is the same.
       if (result.error->outcome_unknown && ++settle_tries_ <= kSettleTriesMax) {
         return Operation::After(SettleDelay(settle_tries_ - 1), Then(&ClaimBinder::PatchPod));
       }
@@ -321,13 +334,7 @@ class ClaimBinder final : public std::enable_shared_from_this<ClaimBinder> {
     if (std::none_of(claims.begin(), claims.end(), [](const Claim& c) { return HasBindingConditions(*c.claim); })) {
       return Succeed();
     }
-    framework::PodEvent event;
-    event.regarding = {pod_.namespace_name(), pod_.name, pod_.uid, pod_.resource_version};
-    event.reporting_controller = pod_.spec().scheduler_name;
-    event.reason = "BindingConditionsPending";
-    event.action = "Scheduling";
-    event.note = "waiting for binding conditions for device on node " + pod_.node_name;
-    handle_.Emit(std::move(event));
+    handle_.Emit(PendingEvent(pod_));
     wait_began_ = now_;
     deadline_ = now_ + timeout_;
     return Poll();
@@ -366,10 +373,10 @@ class ClaimBinder final : public std::enable_shared_from_this<ClaimBinder> {
     return Operation::Done();
   }
 
-  // What was decided for the claim at hand is given up. A write that nobody knows the end of is left to Unreserve.
+  // Gives up what was decided for the current claim. A write whose end nobody knows is left to Unreserve.
   Operation Fail(std::string message) {
     turn_ = nullptr;
-    // Unreserve is not to let go of it once more.
+    // The uid is taken away, so that Unreserve does not release the allocation once more.
     if (!reservation_->being_written) (void)state_->claims.ReleasePending(std::exchange(current().pending_uid, {}));
     return Operation::Done(Status::Error(std::move(message)));
   }
@@ -382,14 +389,14 @@ class ClaimBinder final : public std::enable_shared_from_this<ClaimBinder> {
   const bool accepts_groups_;  // claims may be reserved for the pod's group
   const std::function<void()> on_success_;
 
-  std::size_t index_ = 0;    // of the claim at hand
-  DeviceClaims::Ptr claim_;  // ... as the API server last had it
-  DeviceClaims::WriteTurn turn_;  // to write it, if pods may share it
+  std::size_t index_ = 0;         // the current claim's
+  DeviceClaims::Ptr claim_;       // the current claim, as the API server last had it
+  DeviceClaims::WriteTurn turn_;  // the turn to write the current claim, if pods may share it
   int tries_ = 0;
   int settle_tries_ = 0;
   Time now_{};
   Time wall_now_{};
-  Time wait_began_{};  // for devices
+  Time wait_began_{};  // the wait for devices
   Time deadline_{};
 };
 

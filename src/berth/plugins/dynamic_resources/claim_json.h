@@ -16,7 +16,7 @@ std::string QuantityText(const api::Quantity& quantity);
 
 codec::json::object ToJson(const api::AllocationResult& allocation);
 codec::json::array ToJson(const std::vector<api::ClaimConsumer>& consumers);
-// Without managed fields and the like.
+// The claim's JSON without managed fields and other metadata that only the API server writes.
 codec::json::object ToJson(const api::ResourceClaim& claim);
 
 // What creates the claim for a pod's extended resources; the API server names it.

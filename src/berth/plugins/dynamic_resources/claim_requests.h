@@ -31,7 +31,7 @@ codec::json::object Preconditions(const api::ResourceClaim& claim);
 framework::ObjectPatch PatchFinalizers(const api::ResourceClaim& claim, const std::vector<std::string>& finalizers);
 framework::ObjectPatch PatchStatus(const api::ResourceClaim& claim, codec::json::object status);
 
-// Null when the body is no ResourceClaim.
+// The ResourceClaim in the body, or null when the body is none.
 DeviceClaims::Ptr DecodeClaim(const std::string& body);
 
 }  // namespace berth::plugins

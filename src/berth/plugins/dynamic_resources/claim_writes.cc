@@ -56,7 +56,7 @@ Operation SettleTry(const std::shared_ptr<const Settling>& settling, int tries) 
       const bool is_allocated = now != nullptr && now->allocation.has_value();
       if (is_allocated) settling->state->claims.RemovePending(settling->pending_uid);
       if (!is_allocated) (void)settling->state->claims.ReleasePending(settling->pending_uid);
-      // Until now the pod would have been refused, and no event may follow.
+      // The pod would have been refused before this, and no event may follow that wakes it.
       settling->handle.Activate(settling->pod.uid);
       if (now == nullptr || !IsReservedFor(*now, settling->pod)) return Operation::Done();
       return UnreserveClaim(*now, settling->pod.uid);

@@ -7,6 +7,7 @@
 #include "berth/codec/json.h"
 #include "berth/core/cache/pod_classes.h"
 #include "berth/core/cache/pod_group_states.h"
+#include "berth/framework/pod_group_post_filter.h"
 #include "berth/plugins/dynamic_resources/claim_json.h"
 #include "berth/plugins/dynamic_resources/device_testing.h"
 
@@ -761,8 +762,9 @@ class NoDryRun final : public framework::PodGroupDryRun {
 TEST_F(GroupClaimsTest, AGroupOfWhichNoPodWasTriedFailsAsUpstream) {
   const framework::PodGroupMember member{Member(0).Info(), nullptr, 1};
   NoDryRun dry_run(cluster_.nodes.table());
-  EXPECT_EQ(TestCluster::Describe(
-                cluster_.plugin.PodGroupPostFilter({"default", "g", false}, {&member, 1}, dry_run).status),
+  EXPECT_EQ(TestCluster::Describe(cluster_.plugin.As<framework::PodGroupPostFilterPlugin>()
+                                      .PodGroupPostFilter({"default", "g", false}, {&member, 1}, dry_run)
+                                      .status),
             "Error: not found");
 }
 
@@ -782,8 +784,9 @@ TEST_F(GroupClaimsTest, AGroupThatFitsNowhereGivesItsClaimsUp) {
     (void)cluster_.Filter(*pod, node);
     const framework::PodGroupMember member{pod, &cluster_.nodes.state(), 1};
     NoDryRun dry_run(cluster_.nodes.table());
-    return TestCluster::Describe(
-        cluster_.plugin.PodGroupPostFilter({"default", "g", false}, {&member, 1}, dry_run).status);
+    return TestCluster::Describe(cluster_.plugin.As<framework::PodGroupPostFilterPlugin>()
+                                     .PodGroupPostFilter({"default", "g", false}, {&member, 1}, dry_run)
+                                     .status);
   };
   const std::string plain = "Unschedulable: deallocation and deletion of ResourceClaims completed";
   server_.Put(MakeClaim("x", Requests(Exactly()), on_n1 + reserved_for("uid-g")));

@@ -32,7 +32,7 @@ class AttributeConstraint {
 
   // Counts the device in if it satisfies the constraint or is not concerned.
   bool Add(const Request& request, std::string_view driver, const api::Device& device);
-  // For each Add that succeeded, the last one first.
+  // Takes back an Add that succeeded. The last Add is taken back first.
   void Remove(const Request& request);
 
  private:

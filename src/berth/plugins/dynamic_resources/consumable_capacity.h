@@ -14,7 +14,7 @@
 
 namespace berth::plugins {
 
-// Of an ExactDeviceRequest: amounts by name of the capacity; absent: it asks for none.
+// What an ExactDeviceRequest asks of a device's capacities: amounts by name; absent when it asks for none.
 using CapacityRequests = std::optional<std::vector<std::pair<std::string, api::Quantity>>>;
 
 // What the request takes of every capacity of the device, by name: the amount it asks for, rounded up as the policy

@@ -56,9 +56,9 @@ inline std::shared_ptr<const api::ResourceSlice> MakeSlice(const std::string& na
 // `selector`: members of spec.deviceSelector. The taint is "k:NoSchedule", unless another key is given.
 inline std::shared_ptr<const api::DeviceTaintRule> MakeTaintRule(const std::string& name, const std::string& selector,
                                                                  const std::string& key = "k") {
-  return DecodeOrDie(&api::DecodeDeviceTaintRule,
-                     "{'metadata': {'name': '" + name + "'}, 'spec': {'deviceSelector': {" + selector +
-                         "}, 'taint': {'key': '" + key + "', 'effect': 'NoSchedule'}}}");
+  return DecodeOrDie(&api::DecodeDeviceTaintRule, "{'metadata': {'name': '" + name +
+                                                      "'}, 'spec': {'deviceSelector': {" + selector +
+                                                      "}, 'taint': {'key': '" + key + "', 'effect': 'NoSchedule'}}}");
 }
 
 // A claim of namespace "default" with uid "uid-NAME" and version "1". `spec` is the content of spec.devices.
@@ -71,7 +71,7 @@ inline std::shared_ptr<const api::ResourceClaim> MakeClaim(const std::string& na
                          "}, 'spec': {'devices': {" + spec + "}}, 'status': {" + status + "}}");
 }
 
-// One request "r" of class "c".
+// A request of class "c", called "r" unless `name` says otherwise.
 inline std::string Exactly(int count = 1, const std::string& more = "", const std::string& name = "r") {
   return "{'name': '" + name +
          "', 'exactly': {'deviceClassName': 'c', 'allocationMode': 'ExactCount', 'count': " + std::to_string(count) +
@@ -114,7 +114,8 @@ inline std::string Describe(const api::AllocationResult& allocation) {
 // A scheduler with class "c", which takes every device, and nodes n1 and n2.
 class DeviceCluster {
  public:
-  explicit DeviceCluster(const framework::Release& release = {}) : plugin(args, (handle.SetRelease(release), handle)) {
+  explicit DeviceCluster(const framework::Release& release = {})
+      : plugin(CreateDynamicResources(args, (handle.SetRelease(release), handle))) {
     Set(MakeClass("c"));
     nodes.Add(testing::MakeNode("n1").Label("zone", "a"));
     nodes.Add(testing::MakeNode("n2").Label("zone", "b"));
@@ -160,7 +161,7 @@ class DeviceCluster {
   TestCluster nodes;
   config::DynamicResourcesArgs args;
   Time now = Time(std::chrono::hours(24 * 365 * 60));  // early in 2029
-  DynamicResources plugin;
+  TestedPlugin plugin;
 };
 
 inline testing::PodBuilder PodWith(std::string name, const std::vector<std::string>& claims) {

@@ -179,7 +179,7 @@ TEST(DynamicResources, FilterGivesUpWithoutAClock) {
   testing::FakeHandle handle;
   DeviceCluster cluster;
   cluster.args.filter_timeout = std::chrono::microseconds(2);
-  DynamicResources hasty(cluster.args, cluster.handle);
+  const TestedPlugin hasty = CreateDynamicResources(cluster.args, cluster.handle);
   cluster.Set(MakeSlice("s", "'nodeName': 'n1'", "{'name': 'a'}, {'name': 'b'}"));
   cluster.Set(MakeClaim("x", Requests(Exactly(2))));
   const auto pod = PodWith("p", {"x"}).Info();
@@ -192,7 +192,7 @@ TEST(DynamicResources, FilterGivesUpWithoutAClock) {
 TEST(DynamicResources, FilterGivesUpAfterWhatAllNodesTookTogether) {
   DeviceCluster cluster;
   cluster.args.filter_timeout = std::chrono::microseconds(20);
-  DynamicResources hasty(cluster.args, cluster.handle);
+  const TestedPlugin hasty = CreateDynamicResources(cluster.args, cluster.handle);
   for (const std::string node : {"n1", "n2"})
     cluster.Set(MakeSlice("s" + node, "'nodeName': '" + node + "'", "{'name': 'a'}, {'name': 'b'}"));
   cluster.Set(MakeClaim("x", Requests(Exactly(3))));
@@ -320,7 +320,7 @@ TEST(DynamicResources, PendingAllocationsKeepDevicesAndClaims) {
   EXPECT_EQ(cluster.Filter(*PodWith("q", {"x"}).Info()),
             std::string(kRefused) + "resource claim default/x is in the process of being allocated");
   // Another profile's plugin sees it as well.
-  DynamicResources other(cluster.args, cluster.handle);
+  const TestedPlugin other = CreateDynamicResources(cluster.args, cluster.handle);
   cluster.nodes.Forget();
   const auto pod = PodWith("q", {"y"}).Info();
   EXPECT_TRUE(other.PreFilter(cluster.Cycle(), *pod).status.IsSuccess());
@@ -373,7 +373,7 @@ TEST(DynamicResources, StaleExtendedClaimsAreDeleted) {
 
 TEST(DynamicResources, NodeResourcesFitLeavesDevicesAlone) {
   DeviceCluster cluster;
-  NodeResourcesFit fit({}, &cluster.handle);
+  const TestedPlugin fit = CreateNodeResourcesFit({}, cluster.handle);
   const std::uint64_t epoch = fit.Epoch();
   cluster.nodes.Add(MakeNode("plugin").Allocatable("example.com/gpu", "1"));
   const auto pod = MakePod("p").Request("example.com/gpu", "2").Info();
@@ -397,10 +397,11 @@ TEST(DynamicResources, NodeResourcesFitLeavesDevicesAlone) {
 
 TEST(DynamicResources, FreeDevicesCountAsFreeResources) {
   DeviceCluster cluster;
-  NodeResourcesFitOptions options;
-  options.resources = {{"example.com/gpu", 1}};
-  NodeResourcesFit fit(options, &cluster.handle);
-  NodeResourcesBalancedAllocation balance({{"example.com/gpu", 1}, {"cpu", 1}}, &cluster.handle);
+  config::NodeResourcesFitArgs args;
+  args.scoring_strategy.resources = {{"example.com/gpu", 1}};
+  const TestedPlugin fit = CreateNodeResourcesFit(args, cluster.handle);
+  const TestedPlugin balance =
+      CreateNodeResourcesBalancedAllocation({{{"example.com/gpu", 1}, {"cpu", 1}}}, cluster.handle);
   cluster.Set(MakeClass("c", "'extendedResourceName': 'example.com/gpu'"));
   cluster.Set(MakeSlice("s", "'nodeName': 'n1'", "{'name': 'a'}, {'name': 'b'}, {'name': 'c'}, {'name': 'd'}"));
   cluster.Set(MakeSlice("t", "'perDeviceNodeSelection': true", "{'name': 'a', 'nodeName': 'n2'}"));
@@ -490,7 +491,7 @@ TEST(DynamicResources, HintsOfNodeResourcesFit) {
   using framework::EventResource;
   using namespace framework::action;
   DeviceCluster cluster;
-  NodeResourcesFit fit({}, &cluster.handle);
+  const TestedPlugin fit = CreateNodeResourcesFit({}, cluster.handle);
   const auto hint = [&](const framework::PodInfo& pod, std::shared_ptr<const api::DeviceClass> before,
                         std::shared_ptr<const api::DeviceClass> after) {
     const framework::AnyObject old_object = before;

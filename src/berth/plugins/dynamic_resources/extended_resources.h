@@ -25,7 +25,8 @@ inline bool IsInMemoryClaim(const api::ResourceClaim& claim) { return claim.meta
 std::vector<std::pair<std::string, std::int64_t>> DeviceBackedRequests(const framework::PodInfo& pod,
                                                                        const DeviceClasses& classes);
 
-// Without requests: those depend on the node. Its uid is one of our own.
+// The claim for a pod's extended resources before it is created. It has no requests, because they depend on the node,
+// and its uid is one of our own.
 std::shared_ptr<api::ResourceClaim> MakeInMemoryClaim(const framework::PodInfo& pod);
 
 struct ExtendedResourceRequests {

@@ -26,7 +26,7 @@ bool IsOwnedByGroupOf(const framework::PodInfo& pod, const api::OwnerReference& 
          owner.api_version.starts_with(std::string(kSchedulingGroup) + "/");
 }
 
-// Empty: the claim was made for the pod, or its group.
+// Why the claim was not made for the pod or its group; empty when it was.
 std::string WhyNotMadeFor(const framework::PodInfo& pod, const api::ResourceClaim& claim, bool accepts_groups) {
   const auto& owner = claim.metadata.controller;
   if (owner && owner->uid == pod.uid) return {};

@@ -22,10 +22,10 @@ struct PodClaims {
 // Release::has_pod_group_claims.
 PodClaims FindPodClaims(const framework::PodInfo& pod, const DeviceClaims& claims, bool accepts_groups = false);
 
-// Those of the pod's claims that are allocated and reserved for it, whatever is wrong with the others.
+// The pod's claims that are allocated and reserved for it, whatever is wrong with the others.
 std::vector<DeviceClaims::Ptr> FindReservedClaims(const framework::PodInfo& pod, const DeviceClaims& claims);
 
-// For the pod, or for its group. Pods know no more of their group than its name.
+// True when the claim is reserved for the pod or, with `accepts_groups`, for its group, which is compared by name.
 bool IsReservedFor(const api::ResourceClaim& claim, const framework::PodInfo& pod, bool accepts_groups = false);
 
 // What the `position`th claim of the pod's spec is reserved for: the group where that has the same claim, else the pod.

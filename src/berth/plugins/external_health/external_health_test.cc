@@ -11,8 +11,10 @@
 #include <gtest/gtest.h>
 
 #include "berth/base/random.h"
+#include "berth/plugins/external_health/health_report.h"
 #include "berth/plugins/helper/outside_testing.h"
 #include "berth/plugins/helper/test_cluster.h"
+#include "berth/plugins/names.h"
 
 namespace berth::plugins {
 namespace {
@@ -42,10 +44,9 @@ class ExternalHealthTest : public ::testing::Test {
  protected:
   void Use(const std::string& args) {
     scheduler.table = &cluster.table();
-    auto made = ExternalHealth::Create(config::RawArgs{"{" + args + "}"}, scheduler);
+    auto made = MakeFromJson("ExternalHealth", "{" + args + "}", scheduler);
     ASSERT_TRUE(made.ok()) << made.error().message;
-    owned = std::move(*made);
-    plugin = dynamic_cast<ExternalHealth*>(owned.get());
+    plugin = std::make_unique<TestedPlugin>(std::move(made));
     plugin->SetProfile("safe");
   }
   std::vector<std::string> Tell(std::size_t source, const Data& data, Time now) {
@@ -66,8 +67,7 @@ class ExternalHealthTest : public ::testing::Test {
 
   TestCluster cluster;
   MeteredHandle scheduler;
-  std::unique_ptr<framework::Plugin> owned;
-  ExternalHealth* plugin = nullptr;
+  std::unique_ptr<TestedPlugin> plugin;
 };
 
 TEST_F(ExternalHealthTest, Arguments) {
@@ -94,12 +94,12 @@ TEST_F(ExternalHealthTest, Arguments) {
   };
   for (const auto& test_case : kCases) {
     SCOPED_TRACE(test_case.name);
-    const auto made = ExternalHealth::Create(config::RawArgs{"{" + test_case.args + "}"}, scheduler);
+    const auto made = MakeFromJson("ExternalHealth", "{" + test_case.args + "}", scheduler);
     EXPECT_EQ(made.ok(), test_case.error.empty());
     if (made.ok()) continue;
     EXPECT_NE(made.error().message.find(test_case.error), std::string::npos) << made.error().message;
   }
-  EXPECT_FALSE(ExternalHealth::Create(config::PluginArgs(), scheduler).ok());
+  EXPECT_FALSE(ReadExternalHealthArgs(config::PluginArgs()).ok());
 }
 
 TEST_F(ExternalHealthTest, Sources) {

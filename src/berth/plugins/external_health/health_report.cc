@@ -21,7 +21,7 @@ void Add(HealthReport& report, std::string_view name, HostHealth health, std::st
   if (health != HostHealth::kGood) known->second = std::move(word);
 }
 
-// In numbers, as the CGI says it of its own accord, or in words, with formatoptions=enumerate.
+// The host's state, which the CGI gives as a number or, with formatoptions=enumerate, as a word.
 std::optional<HostHealth> NagiosHealth(element host) {
   constexpr std::int64_t kPending = 1, kUp = 2, kDown = 4, kUnreachable = 8;
   const std::string_view word = codec::StringOrEmpty(host, "status");

@@ -3,24 +3,25 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
+#include "berth/framework/pod_groups.h"
 #include "berth/plugins/helper/events.h"
+#include "berth/plugins/helper/framework_names.h"
+#include "berth/plugins/names.h"
 
 namespace berth::plugins {
+namespace {
 
-using framework::ClusterEventWithHint;
-using framework::EventObjects;
-using framework::EventResource;
 using framework::PodGroupKey;
 using framework::PodGroups;
-using framework::PodInfo;
-using framework::Status;
-
-namespace {
 
 constexpr Duration kPermitTimeout = std::chrono::minutes(5);
 
@@ -46,7 +47,7 @@ std::string NotThere(const PodGroupKey& composite) {
          composite.EntityText();
 }
 
-// Of groups above each other, the one that comes a second time on the way down from `top`; nullopt: none does.
+// The group that is met a second time on the way down from `top`; nullopt when the groups below form no cycle.
 std::optional<PodGroupKey> CycleBelow(const PodGroups& groups, const PodGroupKey& top) {
   std::set<PodGroupKey> visited{top};
   std::vector<PodGroupKey> to_visit{top};
@@ -82,7 +83,7 @@ Root FindRoot(const PodGroups& groups, const PodGroupKey& leaf) {
     if (!is_root) top.name = composite->parent_name;
   }
   if (is_root) return {top, ""};
-  // One level more than the API has: upstream takes that for a root too, if it is one.
+  // Upstream looks one level further up than the API allows groups, and takes that group if it is a root.
   if (const auto in_cycle = CycleBelow(groups, top)) {
     return {leaf, "failed to build hierarchy snapshot: cycle detected in composite pod group hierarchy: " +
                       in_cycle->EntityText()};
@@ -92,127 +93,158 @@ Root FindRoot(const PodGroups& groups, const PodGroupKey& leaf) {
   return {top, ""};
 }
 
+class GangScheduling final : public PreEnqueuePlugin,
+                             public PermitPlugin,
+                             public framework::PlacementFeasiblePlugin,
+                             public ObjectReader,
+                             public EnqueueExtensions {
+ public:
+  explicit GangScheduling(Handle& handle) : handle_(handle) {}
+
+  std::string_view Name() const override { return names::kGangScheduling; }
+  Status PreEnqueue(const PodInfo& pod) const override {
+    const PodGroups* const groups = handle_.pod_groups();
+    if (groups == nullptr || pod.pod_group_name.empty()) return {};
+    const PodGroupKey group = framework::GroupOf(pod);
+    Root root{group, ""};
+    if (handle_.release().has_composite_pod_groups) {
+      root = FindRoot(*groups, group);
+    } else if (groups->FindPodGroup(group) == nullptr) {
+      root.why_not = "waiting for pods's pod group \"" + group.name + "\" to appear in scheduling queue";
+    }
+    if (!root.why_not.empty()) return Status::UnschedulableAndUnresolvable(root.why_not);
+    if (IsTreeReady(*groups, root.key, AllOf)) return {};
+    return Status::UnschedulableAndUnresolvable(
+        root.key.is_composite ? TreeText(root.key)
+                              : "waiting for minCount pods from a gang to appear in scheduling queue");
+  }
+
+  // Upstream also activates the gang's pods without a node here. They are in the same cycle, or wait for its end and
+  // are then active at once.
+  PermitResult Permit(const Cycle&, const PodInfo& pod, std::string_view) override {
+    PodGroups* const groups = handle_.pod_groups();
+    if (groups == nullptr || pod.pod_group_name.empty()) return {};
+    const PodGroupKey group = framework::GroupOf(pod);
+    Root root{group, ""};
+    if (handle_.release().has_composite_pod_groups) {
+      root = FindRoot(*groups, group);
+    } else if (groups->FindPodGroup(group) == nullptr) {
+      root.why_not =
+          "failed to get podGroup " + group.Text() + ": podgroup.scheduling.k8s.io \"" + group.name + "\" not found";
+    }
+    if (!root.why_not.empty()) return {Status::Error(root.why_not), {}};
+    if (!IsTreeReady(*groups, root.key, ScheduledOf)) {
+      const std::string why =
+          root.key.is_composite ? TreeText(root.key) : "waiting for minCount pods from a gang to be scheduled";
+      return {Status(Code::kWait, {why}), kPermitTimeout};
+    }
+    for (const PodGroupKey& leaf : framework::LeavesOf(*groups, root.key)) groups->AllowWaiting(leaf, Name());
+    return {};
+  }
+
+  Status PlacementFeasible(const PodGroupKey& group, const framework::PlacementProgress& progress) const override {
+    const PodGroups* const groups = handle_.pod_groups();
+    if (groups == nullptr) return {};
+    const std::int64_t wanted = MinCountOf(*groups, group);
+    const auto scheduled = static_cast<std::int64_t>(progress.scheduled);
+    const auto remaining = static_cast<std::int64_t>(progress.remaining);
+    if (scheduled >= wanted) return {};
+    const bool is_possible = remaining + scheduled >= wanted;
+    const std::string text = "minCount (" + std::to_string(wanted) + ") " +
+                             (is_possible ? "is not yet satisfied: " : "cannot be satisfied: ") +
+                             std::to_string(scheduled) + " scheduled, " + std::to_string(remaining) + " remaining";
+    return is_possible ? Status(Code::kWait, {text}) : Status::Unschedulable(text);
+  }
+
+  std::vector<ObjectKind> ObjectsRead() const override {
+    if (!handle_.release().has_pod_groups) return {};
+    if (!handle_.release().has_composite_pod_groups) return {ObjectKind::kPodGroup};
+    return {ObjectKind::kPodGroup, ObjectKind::kCompositePodGroup};
+  }
+
+  std::vector<ClusterEventWithHint> EventsToRegister() const override {
+    using namespace framework::action;
+    const auto on = [](EventResource resource, framework::ActionType actions, framework::QueueingHintFn hint) {
+      ClusterEventWithHint event{{resource, actions}, std::move(hint)};
+      event.is_hint_of_pod_group = true;
+      return event;
+    };
+    const auto pod_added = [this](const PodInfo& pod, const EventObjects& event) {
+      return QueueIf(event.new_pod != nullptr && !event.new_pod->pod_group_name.empty() &&
+                     AreOneHierarchy(pod, framework::GroupOf(*event.new_pod)));
+    };
+    const auto group_added = [this](const PodInfo& pod, const EventObjects& event) {
+      if (const auto* group = event.New<api::PodGroup>())
+        return QueueIf(AreOneHierarchy(pod, {group->metadata.namespace_name, group->metadata.name, false}));
+      const auto* composite = event.New<api::CompositePodGroup>();
+      return QueueIf(composite != nullptr &&
+                     AreOneHierarchy(pod, {composite->metadata.namespace_name, composite->metadata.name, true}));
+    };
+    // A gang that wants fewer pods than before may have enough.
+    const auto group_updated = [this](const PodInfo& pod, const EventObjects& event) {
+      const auto* before = event.Old<api::PodGroup>();
+      const auto* after = event.New<api::PodGroup>();
+      const bool is_less = before != nullptr && after != nullptr && before->min_count && after->min_count &&
+                           *after->min_count < *before->min_count;
+      return QueueIf(is_less && AreOneHierarchy(pod, {after->metadata.namespace_name, after->metadata.name, false}));
+    };
+    std::vector<ClusterEventWithHint> events;
+    events.push_back(on(EventResource::kUnschedulablePod, kAdd, pod_added));
+    events.push_back(on(EventResource::kAssignedPod, kAdd, pod_added));
+    events.push_back(on(EventResource::kPodGroup, kAdd, group_added));
+    events.push_back(on(EventResource::kPodGroup, kUpdate, group_updated));
+    if (handle_.release().has_composite_pod_groups)
+      events.push_back(on(EventResource::kCompositePodGroup, kAdd, group_added));
+    return events;
+  }
+
+ private:
+  using Count = std::size_t (*)(const framework::PodGroups::Counts& counts);
+
+  // Whether the group has as many pods, or groups below it, as it wants.
+  static bool IsReady(const PodGroups& groups, const PodGroupKey& group, Count count, int depth = 0) {
+    if (depth == framework::kPodGroupDepthMax) return false;
+    const std::int64_t wanted = MinCountOf(groups, group);
+    if (!group.is_composite)
+      return groups.FindPodGroup(group) != nullptr &&
+             static_cast<std::int64_t>(count(groups.CountsOf(group))) >= wanted;
+    const std::vector<PodGroupKey> children = groups.ChildrenOf(group);
+    const auto is_ready = [&](const PodGroupKey& child) { return IsReady(groups, child, count, depth + 1); };
+    return std::ranges::count_if(children, is_ready) >= wanted;
+  }
+
+  // IsReady of a tree's root. The root's pods ask one after the other, so the last answer is kept until something
+  // changes.
+  bool IsTreeReady(const PodGroups& groups, const PodGroupKey& root, Count count) const {
+    if (!root.is_composite || groups.version() == 0) return IsReady(groups, root, count);
+    Known& known = count == Count{AllOf} ? all_ : scheduled_;
+    if (known.version != groups.version() || known.root != root)
+      known = {groups.version(), root, IsReady(groups, root, count)};
+    return known.is_ready;
+  }
+
+  bool AreOneHierarchy(const PodInfo& pod, const PodGroupKey& group) const {
+    const PodGroups* const groups = handle_.pod_groups();
+    if (groups == nullptr || pod.pod_group_name.empty()) return false;
+    const std::optional<PodGroupKey> root = groups->RootOf(framework::GroupOf(pod));
+    return root && root == groups->RootOf(group);
+  }
+
+  struct Known {
+    std::uint64_t version = 0;
+    framework::PodGroupKey root;
+    bool is_ready = false;
+  };
+
+  Handle& handle_;
+  mutable Known all_;
+  mutable Known scheduled_;
+};
+
 }  // namespace
 
-bool GangScheduling::IsReady(const PodGroups& groups, const PodGroupKey& group, Count count, int depth) {
-  if (depth == framework::kPodGroupDepthMax) return false;
-  const std::int64_t wanted = MinCountOf(groups, group);
-  if (!group.is_composite)
-    return groups.FindPodGroup(group) != nullptr && static_cast<std::int64_t>(count(groups.CountsOf(group))) >= wanted;
-  const std::vector<PodGroupKey> children = groups.ChildrenOf(group);
-  const auto is_ready = [&](const PodGroupKey& child) { return IsReady(groups, child, count, depth + 1); };
-  return std::ranges::count_if(children, is_ready) >= wanted;
-}
-
-bool GangScheduling::IsTreeReady(const PodGroups& groups, const PodGroupKey& root, Count count) const {
-  if (!root.is_composite || groups.version() == 0) return IsReady(groups, root, count);
-  Known& known = count == Count{AllOf} ? all_ : scheduled_;
-  if (known.version != groups.version() || known.root != root)
-    known = {groups.version(), root, IsReady(groups, root, count)};
-  return known.is_ready;
-}
-
-Status GangScheduling::PreEnqueue(const PodInfo& pod) const {
-  const PodGroups* const groups = handle_.pod_groups();
-  if (groups == nullptr || pod.pod_group_name.empty()) return {};
-  const PodGroupKey group = framework::GroupOf(pod);
-  Root root{group, ""};
-  if (handle_.release().has_composite_pod_groups) {
-    root = FindRoot(*groups, group);
-  } else if (groups->FindPodGroup(group) == nullptr) {
-    root.why_not = "waiting for pods's pod group \"" + group.name + "\" to appear in scheduling queue";
-  }
-  if (!root.why_not.empty()) return Status::UnschedulableAndUnresolvable(root.why_not);
-  if (IsTreeReady(*groups, root.key, AllOf)) return {};
-  return Status::UnschedulableAndUnresolvable(
-      root.key.is_composite ? TreeText(root.key)
-                            : "waiting for minCount pods from a gang to appear in scheduling queue");
-}
-
-// Upstream also activates the gang's pods without a node here. They are in the same cycle, or wait for its end and are
-// then active at once.
-framework::PermitResult GangScheduling::Permit(const framework::Cycle&, const PodInfo& pod, std::string_view) {
-  PodGroups* const groups = handle_.pod_groups();
-  if (groups == nullptr || pod.pod_group_name.empty()) return {};
-  const PodGroupKey group = framework::GroupOf(pod);
-  Root root{group, ""};
-  if (handle_.release().has_composite_pod_groups) {
-    root = FindRoot(*groups, group);
-  } else if (groups->FindPodGroup(group) == nullptr) {
-    root.why_not =
-        "failed to get podGroup " + group.Text() + ": podgroup.scheduling.k8s.io \"" + group.name + "\" not found";
-  }
-  if (!root.why_not.empty()) return {Status::Error(root.why_not), {}};
-  if (!IsTreeReady(*groups, root.key, ScheduledOf)) {
-    const std::string why =
-        root.key.is_composite ? TreeText(root.key) : "waiting for minCount pods from a gang to be scheduled";
-    return {Status(framework::Code::kWait, {why}), kPermitTimeout};
-  }
-  for (const PodGroupKey& leaf : framework::LeavesOf(*groups, root.key)) groups->AllowWaiting(leaf, Name());
-  return {};
-}
-
-Status GangScheduling::PlacementFeasible(const PodGroupKey& group, const framework::PlacementProgress& progress) const {
-  const PodGroups* const groups = handle_.pod_groups();
-  if (groups == nullptr) return {};
-  const std::int64_t wanted = MinCountOf(*groups, group);
-  const auto scheduled = static_cast<std::int64_t>(progress.scheduled);
-  const auto remaining = static_cast<std::int64_t>(progress.remaining);
-  if (scheduled >= wanted) return {};
-  const bool is_possible = remaining + scheduled >= wanted;
-  const std::string text = "minCount (" + std::to_string(wanted) + ") " +
-                           (is_possible ? "is not yet satisfied: " : "cannot be satisfied: ") +
-                           std::to_string(scheduled) + " scheduled, " + std::to_string(remaining) + " remaining";
-  return is_possible ? Status(framework::Code::kWait, {text}) : Status::Unschedulable(text);
-}
-
-std::vector<framework::ObjectKind> GangScheduling::ObjectsRead() const {
-  if (!handle_.release().has_pod_groups) return {};
-  if (!handle_.release().has_composite_pod_groups) return {framework::ObjectKind::kPodGroup};
-  return {framework::ObjectKind::kPodGroup, framework::ObjectKind::kCompositePodGroup};
-}
-
-bool GangScheduling::AreOneHierarchy(const PodInfo& pod, const PodGroupKey& group) const {
-  const PodGroups* const groups = handle_.pod_groups();
-  if (groups == nullptr || pod.pod_group_name.empty()) return false;
-  const std::optional<PodGroupKey> root = groups->RootOf(framework::GroupOf(pod));
-  return root && root == groups->RootOf(group);
-}
-
-std::vector<ClusterEventWithHint> GangScheduling::EventsToRegister() const {
-  using namespace framework::action;
-  const auto on = [](EventResource resource, framework::ActionType actions, framework::QueueingHintFn hint) {
-    ClusterEventWithHint event{{resource, actions}, std::move(hint)};
-    event.is_hint_of_pod_group = true;
-    return event;
-  };
-  const auto pod_added = [this](const PodInfo& pod, const EventObjects& event) {
-    return QueueIf(event.new_pod != nullptr && !event.new_pod->pod_group_name.empty() &&
-                   AreOneHierarchy(pod, framework::GroupOf(*event.new_pod)));
-  };
-  const auto group_added = [this](const PodInfo& pod, const EventObjects& event) {
-    if (const auto* group = event.New<api::PodGroup>())
-      return QueueIf(AreOneHierarchy(pod, {group->metadata.namespace_name, group->metadata.name, false}));
-    const auto* composite = event.New<api::CompositePodGroup>();
-    return QueueIf(composite != nullptr &&
-                   AreOneHierarchy(pod, {composite->metadata.namespace_name, composite->metadata.name, true}));
-  };
-  // A gang that wants fewer pods than before may have enough.
-  const auto group_updated = [this](const PodInfo& pod, const EventObjects& event) {
-    const auto* before = event.Old<api::PodGroup>();
-    const auto* after = event.New<api::PodGroup>();
-    const bool is_less = before != nullptr && after != nullptr && before->min_count && after->min_count &&
-                         *after->min_count < *before->min_count;
-    return QueueIf(is_less && AreOneHierarchy(pod, {after->metadata.namespace_name, after->metadata.name, false}));
-  };
-  std::vector<ClusterEventWithHint> events;
-  events.push_back(on(EventResource::kUnschedulablePod, kAdd, pod_added));
-  events.push_back(on(EventResource::kAssignedPod, kAdd, pod_added));
-  events.push_back(on(EventResource::kPodGroup, kAdd, group_added));
-  events.push_back(on(EventResource::kPodGroup, kUpdate, group_updated));
-  if (handle_.release().has_composite_pod_groups)
-    events.push_back(on(EventResource::kCompositePodGroup, kAdd, group_added));
-  return events;
+std::unique_ptr<framework::Plugin> CreateGangScheduling(Handle& handle) {
+  return std::make_unique<GangScheduling>(handle);
 }
 
 }  // namespace berth::plugins

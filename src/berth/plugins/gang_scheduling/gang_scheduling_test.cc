@@ -8,6 +8,7 @@
 #include "berth/core/cache/column_node_table.h"
 #include "berth/core/cache/pod_classes.h"
 #include "berth/core/cache/pod_group_states.h"
+#include "berth/plugins/helper/plugin_testing.h"
 #include "berth/testing/builders.h"
 #include "berth/testing/fake_handle.h"
 
@@ -61,7 +62,7 @@ class GangSchedulingTest : public ::testing::Test {
   testing::FakeHandle handle_;
   cache::PodClasses classes_;
   cache::PodGroupStates states_{handle_.store, true};
-  GangScheduling plugin_{handle_};
+  TestedPlugin plugin_ = CreateGangScheduling(handle_);
 };
 
 TEST_F(GangSchedulingTest, ATreeIsReadyWhenEnoughOfItsGroupsAre) {
@@ -148,10 +149,11 @@ TEST_F(GangSchedulingTest, PodsWaitAtPermitForTheTree) {
 TEST_F(GangSchedulingTest, ACompositeGroupCountsItsGroups) {
   AddComposite("top", "", 2);
   const PodGroupKey top{"default", "top", true};
-  EXPECT_EQ(plugin_.PlacementFeasible(top, {.remaining = 1, .scheduled = 0}).Message(),
+  const auto& feasible = plugin_.As<framework::PlacementFeasiblePlugin>();
+  EXPECT_EQ(feasible.PlacementFeasible(top, {.remaining = 1, .scheduled = 0}).Message(),
             "minCount (2) cannot be satisfied: 0 scheduled, 1 remaining");
-  EXPECT_TRUE(plugin_.PlacementFeasible(top, {.remaining = 1, .scheduled = 1}).IsWait());
-  EXPECT_TRUE(plugin_.PlacementFeasible(top, {.remaining = 0, .scheduled = 2}).IsSuccess());
+  EXPECT_TRUE(feasible.PlacementFeasible(top, {.remaining = 1, .scheduled = 1}).IsWait());
+  EXPECT_TRUE(feasible.PlacementFeasible(top, {.remaining = 0, .scheduled = 2}).IsSuccess());
 }
 
 }  // namespace

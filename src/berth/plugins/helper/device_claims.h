@@ -47,12 +47,12 @@ class DeviceClaims {
   // The store's listener.
   void Changed(const Ptr& before, const Ptr& after);
 
-  // Null when there is none.
+  // The claim, or null when there is none.
   Ptr Find(std::string_view namespace_name, std::string_view name) const;
   // The claim that was made for the pod's extended resources in an earlier cycle.
   Ptr FindExtendedResourceClaim(const framework::PodInfo& pod) const;
 
-  // Null when the claim's allocation is not being decided. `uid` is the claim's.
+  // The pending allocation of the claim with that uid; null when it has none.
   const api::AllocationResult* PendingAllocation(std::string_view uid) const;
   // `claim` has the allocation in it. Pods of `group` may share it until ClosePending(); empty: none may.
   void AddPending(std::string uid, Ptr claim, std::string group = {});
@@ -75,12 +75,12 @@ class DeviceClaims {
   bool Assume(const Ptr& claim);
   // Back to what the API server showed.
   void Restore(std::string_view namespace_name, std::string_view name);
-  // The same for a claim that was just created: until the watch shows it, what is pending under `uid` stays.
+  // Assumes a claim that was just created. What is pending under `uid` stays until the watch shows the claim.
   void AssumeWhenSeen(std::string uid, const Ptr& claim);
-  // The watch never showed it.
+  // Ends the wait of AssumeWhenSeen: the watch never showed the claim.
   void StopWaitingFor(std::string_view uid);
 
-  // Null for a device that is free.
+  // Who uses the device; null when it is free.
   const DeviceUsage* UsageOf(std::string_view device_id) const;
   // Grows whenever a device is taken or given back.
   std::uint64_t revision() const { return revision_; }
@@ -100,10 +100,10 @@ class DeviceClaims {
   void Count(const api::ResourceClaim& claim, int sign);
 
   const Store& store_;
-  std::map<std::string, Ptr, std::less<>> assumed_;      // by key
-  std::map<std::string, Pending, std::less<>> pending_;  // by the claim's uid
+  std::map<std::string, Ptr, std::less<>> assumed_;                                   // by key
+  std::map<std::string, Pending, std::less<>> pending_;                               // by the claim's uid
   std::map<std::string, std::weak_ptr<const std::string>, std::less<>> write_turns_;  // by the claim's uid
-  std::map<std::string, Awaited, std::less<>> awaited_;  // by key
+  std::map<std::string, Awaited, std::less<>> awaited_;                               // by key
   // Claims for extended resources, by the uid of their pod: key and claim.
   std::map<std::string, std::map<std::string, Ptr>, std::less<>> by_pod_;
   StringHashMap<DeviceUsage> usage_;

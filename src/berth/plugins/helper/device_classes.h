@@ -27,7 +27,7 @@ class DeviceClasses {
   // its own either, and gets neither back when the winner is deleted.
   void Changed(const Ptr& before, const Ptr& after);
 
-  // Null when no class provides the resource.
+  // The class that provides the resource, or null.
   Ptr Find(std::string_view resource) const {
     const auto it = by_resource_.find(resource);
     return it == by_resource_.end() ? nullptr : it->second;

@@ -13,7 +13,7 @@ namespace {
 // kDear: the selector knows it by what it reads of the device.
 enum Verdict : std::uint8_t { kUnknown, kNo, kYes, kDear };
 
-// Of one slice. A slice that more selectors are asked about forgets what the earlier ones said.
+// The number of selectors whose verdicts a slice keeps. When there are more, all earlier verdicts are forgotten.
 constexpr std::size_t kVerdictsMax = 32;
 
 cel::DeviceAttribute ToCel(const api::DeviceAttribute& attribute) {

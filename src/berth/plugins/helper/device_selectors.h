@@ -31,24 +31,24 @@ struct SelectorMemory {
 struct SelectorAnswer {
   // The error's message is "CEL compile error: ..." or "CEL runtime error: ...".
   Expected<bool> matches;
-  // Of a dear evaluation, also where it was remembered: what it costs, and what stands for all that it read. Devices
-  // with the same attributes and capacities are one to it. 0: it was cheap.
+  // The cost of an expensive evaluation and a hash of all that it read, also when the answer was remembered. Devices
+  // with the same attributes and capacities have equal hashes. Both are 0 for a cheap evaluation.
   std::uint64_t cost = 0;
   std::uint64_t read = 0;
 };
 
 class DeviceSelector {
  public:
-  // An evaluation that costs more is dear.
+  // An evaluation that costs more is expensive, and its answer is remembered.
   static constexpr std::uint64_t kCheapCostMax = 100;
-  // Dear answers that are remembered for each selector; beyond that it begins anew.
+  // The number of expensive answers that are remembered for each selector. When there are more, all are forgotten.
   static constexpr std::size_t kDearAnswersMax = 4096;
 
   DeviceSelector(std::uint64_t id, std::string_view expression);
 
   std::uint64_t id() const { return id_; }  // never reused
   SelectorAnswer Matches(std::string_view driver, const api::Device& device) const;
-  // The same with the memory of the slice that has the device at `index`. Errors are not remembered.
+  // As above for the device at `index` of the slice, with the slice's memory of verdicts. Errors are not remembered.
   SelectorAnswer Matches(const api::ResourceSlice& slice, std::size_t index, SelectorMemory& memory) const;
 
  private:

@@ -140,7 +140,7 @@ void DeviceSlices::RuleChanged(const RulePtr& before, const RulePtr& after) {
   }
 }
 
-// For one node alone.
+// True when the slice's devices are for one node alone.
 bool DeviceSlices::IsLocal(const api::ResourceSlice& slice) const {
   return slice.nodes.node_name && !slice.nodes.node_name->empty() &&
          (slice.shared_counters.empty() || selects_counter_slices_);
@@ -223,7 +223,7 @@ const NodePools& DeviceSlices::PoolsOf(const std::shared_ptr<const api::Node>& n
 
 NodePools DeviceSlices::GatherPools(const api::Node& node) const {
   NodePools result;
-  // By driver and pool, only the highest generation that matters to the node.
+  // The slices of the highest generation that matters to the node, by driver and pool.
   std::map<PoolId, std::vector<PublishedSlicePtr>> found;
   const auto add = [&](const ByName& slices) {
     for (const auto& [name, slice] : slices) {

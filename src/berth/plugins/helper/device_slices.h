@@ -27,7 +27,7 @@ bool Selects(const api::DeviceTaintRule& rule, const api::ResourceSlice& slice);
 // A slice with what is derived from it once.
 struct PublishedSlice {
   std::shared_ptr<const api::ResourceSlice> object;  // with the taints of DeviceTaintRules
-  std::vector<std::string> device_ids;  // DeviceId of each device
+  std::vector<std::string> device_ids;               // DeviceId of each device
   mutable SelectorMemory memory;
 
   const std::string& name() const { return object->metadata.name; }
@@ -68,9 +68,9 @@ struct DevicePool {
 
 struct NodePools {
   std::string error;  // not empty: the slices say something about nodes that cannot be understood
-  // By driver and name; those with devices that must be prepared before a pod is bound come last.
+  // Sorted by driver and name. Pools with devices that must be prepared before a pod is bound come last.
   std::vector<DevicePool> pools;
-  // Of the usable pools, in the order in which they are tried.
+  // The devices of the usable pools, in the order in which they are tried.
   std::vector<ReachableDevice> devices;
   bool has_invalid = false;
 };
@@ -95,7 +95,7 @@ class DeviceSlices {
 
   // The node's pools, kept until a slice or the node changes. Valid until then.
   const NodePools& PoolsOf(const std::shared_ptr<const api::Node>& node);
-  // The same anew.
+  // The pools as PoolsOf gives them, computed without its cache.
   NodePools GatherPools(const api::Node& node) const;
 
   // Slices that are not for another node alone, for those who count devices.

@@ -15,7 +15,8 @@ inline framework::ClusterEventWithHint OnNode(framework::ActionType actions, fra
   return {{framework::EventResource::kNode, actions}, std::move(hint)};
 }
 
-// With a hint that reads of the waiting pod its class alone, and whether the event is about that very pod.
+// Marks an event whose hint reads nothing of the waiting pod but its class and whether the event is about that very
+// pod.
 inline framework::ClusterEventWithHint OfClass(framework::ClusterEventWithHint event) {
   event.is_hint_of_class = true;
   return event;

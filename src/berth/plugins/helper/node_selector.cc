@@ -79,7 +79,7 @@ void BoundKey::Add(const Requirement& requirement, const framework::NodeTable& n
     case kLt: {
       nodes_ = &nodes;
       const Requirement*& strictest = requirement.op == kGt ? above_ : below_;
-      // What the one before lets through is stricter.
+      // A requirement whose own value the strictest so far lets through is stricter still.
       if (!requirement.Validate().ok()) {
         Intersect({});
       } else if (strictest == nullptr || strictest->Matches(&requirement.values.front())) {
@@ -131,7 +131,7 @@ BoundTerm::BoundTerm(const std::vector<Requirement>& requirements, const framewo
   AddLabels(requirements, nodes);
 }
 
-// Validated: In or NotIn with one value. A node has no field but its name; the others are empty.
+// The requirement is valid: In or NotIn with one value. The only field of a node is its name; any other is empty.
 void BoundTerm::AddField(const Requirement& requirement, const framework::NodeTable& nodes) {
   const std::string& value = requirement.values.front();
   const bool is_in = requirement.op == SelectorOperator::kIn;

@@ -61,7 +61,7 @@ class BoundKey {
   bool must_be_absent_ = false;
   std::optional<Values> one_of_;  // sorted
   Values none_of_;                // sorted after Finish
-  // Of Gt and of Lt the strictest; null: none.
+  // The strictest Gt and the strictest Lt; null when there is none.
   const api::Requirement* above_ = nullptr;
   const api::Requirement* below_ = nullptr;
   const framework::NodeTable* nodes_ = nullptr;
@@ -74,7 +74,7 @@ class BoundKey {
 class BoundTerm {
  public:
   BoundTerm(const api::NodeSelectorTerm& term, const framework::NodeTable& nodes);
-  // Of labels.
+  // A term of requirements on labels alone.
   BoundTerm(const std::vector<api::Requirement>& requirements, const framework::NodeTable& nodes);
 
   bool Matches(framework::NodeIndex row) const {
@@ -100,7 +100,7 @@ class BoundTerm {
   absl::InlinedVector<framework::NodeIndex, 2> other_rows_;
 };
 
-// Those of the terms that some row may match.
+// Binds the terms that some row may match, and leaves out the others.
 std::vector<BoundTerm> BindTerms(const std::vector<api::NodeSelectorTerm>& terms, const framework::NodeTable& nodes);
 inline bool AnyMatches(const std::vector<BoundTerm>& terms, framework::NodeIndex row) {
   return std::any_of(terms.begin(), terms.end(), [row](const BoundTerm& term) { return term.Matches(row); });

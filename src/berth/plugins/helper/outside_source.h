@@ -26,7 +26,7 @@ void ReadDuration(config::ObjectReader& reader, std::string_view key, Duration m
 // "http://host/prometheus/api/v1".
 std::string JoinUrl(std::string_view base, std::string_view path);
 
-// For a query: all but letters, digits and "-._~" as %XX.
+// The text for the query of a URL: all but letters, digits and "-._~" becomes %XX.
 std::string PercentEncode(std::string_view text);
 
 // "node-1:9100" is "node-1". Other names, IPv6 addresses among them, stay as they are.

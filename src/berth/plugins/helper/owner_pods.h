@@ -50,7 +50,7 @@ class OwnerPods {
   // Everything is looked at and counted anew by the next Sync().
   void Forget();
 
-  // As of the last Sync(); kNoDomain for a row without a node.
+  // The row's domain as of the last Sync(); kNoDomain for a row without a node.
   DomainId domain(framework::NodeIndex row) const { return row < rows_.size() ? rows_[row].domain : kNoDomain; }
   // How many rows of that domain there are.
   std::size_t RowsOf(DomainId domain) const;

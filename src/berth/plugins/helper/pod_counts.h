@@ -42,10 +42,10 @@ class PodCounts {
   // Everything is counted and asked anew by the next Update().
   void Forget();
 
-  // By row, at least nodes.row_count() long as of the last update. Rows without a node object count 0: upstream's
-  // snapshot does not know them, whatever pods name them.
+  // The counts by row, at least nodes.row_count() long as of the last update. Rows without a node object count 0:
+  // upstream's snapshot does not know them, whatever pods name them.
   std::span<const std::int32_t> by_row() const { return by_row_; }
-  // Over all rows.
+  // The sum over all rows.
   std::int64_t total() const { return total_; }
 
   // About what it holds on the heap.

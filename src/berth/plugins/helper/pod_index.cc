@@ -28,8 +28,8 @@ void PodIndex::Forget() {
 
 void PodIndex::Sync(const framework::NodeTable& nodes) {
   if (table_.IsUpToDate(nodes)) return;
-  // What is overgrown with classes that nobody runs any more begins anew, but not before that has cost as much as
-  // beginning.
+  // An index that is overgrown with classes without a running pod is rebuilt, but not before it has cost as much as
+  // rebuilding does.
   const bool is_overgrown = slots_.size() > 2 * live_slot_count_ + kDeadSlotsMax;
   const bool has_dead_bytes = class_bytes_ > 2 * live_class_bytes_ + kDeadBytesMax;
   if (!table_.IsSame(nodes) || (is_overgrown && log_end() - log_begin_ > kDeadSlotsMax) || has_dead_bytes) Forget();
@@ -103,7 +103,7 @@ const PodIndex::SlotIds& PodIndex::Bucket(std::string_view namespace_name, std::
 
 void PodIndex::CollectCandidates(std::string_view namespace_name, const api::LabelSelector& selector, SlotId first,
                                  std::vector<SlotId>& candidates) const {
-  // By the requirement that leaves the fewest.
+  // The candidates are those of the requirement that leaves the fewest.
   const api::Requirement* narrowest = nullptr;
   std::size_t fewest = Bucket(namespace_name, "", "").size();
   for (const api::Requirement& requirement : selector.requirements) {

@@ -23,7 +23,7 @@ class PodIndex {
  public:
   // Changes that are kept for those who did not ask for a while; they count anew when it was longer.
   static constexpr std::size_t kLogMax = 65536;
-  // Slots without a pod that are kept beyond as many as there are with one; then the index begins anew.
+  // Slots without a pod may outnumber those with one by this much before the index is rebuilt.
   static constexpr std::size_t kDeadSlotsMax = 4096;
   static constexpr std::size_t kDeadBytesMax = std::size_t{16} << 20;  // of their classes
 
@@ -51,7 +51,7 @@ class PodIndex {
   // Everything is counted anew by the next Sync, in a new epoch.
   void Forget();
 
-  // Grows when slots and log begin anew; all ids and positions from before are void then.
+  // Grows when slots and log are rebuilt; all ids and positions from before are void then.
   std::uint64_t epoch() const { return epoch_; }
   std::size_t slot_count() const { return slots_.size(); }
   const Slot& slot(SlotId id) const { return slots_[id]; }
@@ -104,14 +104,14 @@ class PodIndex {
 
   TableSync table_;
   std::uint64_t epoch_ = 1;
-  // By row: the slots of its pods as of the last Sync, in their order.
+  // The slots of each row's pods as of the last Sync, in their order.
   std::vector<SlotIds> slots_by_row_;
   std::vector<bool> is_row_used_;
 
   std::vector<Slot> slots_;
   absl::flat_hash_map<SlotKey, SlotId> slot_of_class_;
   std::size_t live_slot_count_ = 0;
-  // Of the classes of all slots and of those with a pod.
+  // The heap bytes of the classes of all slots, and of slots with a pod.
   std::size_t class_bytes_ = 0;
   std::size_t live_class_bytes_ = 0;
   StringHashMap<SlotIds> buckets_;  // by "namespace\0label\0value", and by namespace alone

@@ -63,7 +63,7 @@ class PolicyCluster {
     cache.RemovePod(running_[at]);
     running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(at));
   }
-  // It is being deleted from now on.
+  // Marks a running pod as being deleted.
   void EndSomePod() {
     if (running_.empty()) return;
     auto ending = std::make_shared<framework::PodInfo>(**cache.FindPod(dice.PickFrom(running_)));
@@ -136,7 +136,7 @@ class PolicyCluster {
   }
 
   const framework::NodeTable& nodes() const { return cache.nodes(); }
-  // For how many pods the forms, all together, chose among groups of nodes with equal marks.
+  // The number of pods, over all forms, whose node was chosen among groups of nodes with equal marks.
   std::uint64_t ChosenByGroups() const {
     std::uint64_t count = 0;
     for (const auto& form : forms_) count += form->UseOf("groups").choice_count;

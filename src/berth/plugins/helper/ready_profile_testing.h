@@ -32,7 +32,7 @@ inline std::vector<std::unique_ptr<runtime::ProfilePlugins>> ReadyPlugins(const 
   return std::move(*made);
 }
 
-// For a whole core.
+// The same profile for a whole core.
 inline scheduler::Profiles ReadyProfile(const std::string& name) {
   scheduler::Profiles profiles;
   static_cast<std::vector<std::unique_ptr<runtime::ProfilePlugins>>&>(profiles) = ReadyPlugins(name, *profiles.handle);

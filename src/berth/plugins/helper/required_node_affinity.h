@@ -39,7 +39,7 @@ class RequiredNodeAffinity {
   std::optional<NodeSelector> affinity_;
 };
 
-// The same, bound to a node table. Valid until the table changes; `required` must outlive it.
+// A RequiredNodeAffinity bound to a node table. Valid until the table changes; `required` must outlive it.
 class BoundNodeAffinity {
  public:
   BoundNodeAffinity(const RequiredNodeAffinity& required, const framework::NodeTable& nodes)

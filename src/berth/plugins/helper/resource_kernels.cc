@@ -13,7 +13,7 @@
 namespace berth::plugins {
 namespace {
 
-// Of an integer from 0 to below 2^52. AVX2 has no instruction for it: the bits are made the fraction of 2^52.
+// Converts an integer from 0 to below 2^52. AVX2 has no instruction for that: the bits become the fraction of 2^52.
 template <CpuLevel kLevel>
 BERTH_ALWAYS_INLINE double ToDouble(std::int64_t value) {
   if constexpr (kLevel == CpuLevel::kAvx2) {

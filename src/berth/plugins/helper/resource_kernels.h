@@ -22,7 +22,7 @@ struct ResourceRows {
   std::int64_t pod_request = 0;
 };
 
-// The same from `first` on, for columns.
+// The columns from row `first` on.
 inline std::array<ResourceRows, 2> From(const std::array<ResourceRows, 2>& columns, std::size_t first) {
   std::array<ResourceRows, 2> rows = columns;
   for (ResourceRows& resource : rows) {
@@ -60,8 +60,9 @@ void WeightedShare(ShareOf share, const std::array<ResourceRows, 2>& resources,
 void BalanceOfTwo(const std::array<ResourceRows, 2>& resources, std::size_t count, std::int64_t* scores,
                   CpuLevel level = BestCpuLevel());
 
-// Of each pair of rows, one with the largest allocatable and the smallest allocated amounts of a set of rows and one
-// with the opposite: a score that BalanceOfTwo gives none of these rows more than. Demands what BalanceOfTwo does.
+// Upper bounds of BalanceOfTwo's scores. Each pair of rows stands for a set of rows: `emptiest` has the largest
+// allocatable and the smallest allocated amounts of the set, and `fullest` the opposite. Demands what BalanceOfTwo
+// does.
 void BoundsOfBalance(const std::array<ResourceRows, 2>& emptiest, const std::array<ResourceRows, 2>& fullest,
                      std::size_t count, std::int64_t* bounds);
 

@@ -42,21 +42,21 @@ class RowPicker : public framework::PreScorePlugin, public framework::FastScore,
                                    std::span<const std::size_t> sizes) const final;
 
  protected:
-  // So many rows are singled out. Where none of them is feasible, all rows are looked at.
+  // The number of rows that are singled out. Where none of them is feasible, all rows are looked at.
   static constexpr std::size_t kFirstMax = 32;
 
   // The rows, feasible or not, that the plugin would take first, the most wanted first; some may be there twice.
   // Appends kFirstMax at most.
   virtual void First(const framework::Cycle& cycle, const framework::PodInfo& pod,
                      std::vector<framework::NodeIndex>& rows) const = 0;
-  // The one of these, which ascend and are all feasible rows, that the plugin takes: the first feasible one of First,
-  // where there is one.
+  // The row that the plugin takes of `feasible`, which has all feasible rows in ascending order: the first feasible row
+  // of First, where there is one.
   virtual framework::NodeIndex Pick(const framework::Cycle& cycle, const framework::PodInfo& pod,
                                     std::span<const framework::NodeIndex> feasible) const = 0;
 
-  // What was picked in this cycle; kNoNode: PreScore was not asked, for there was no choice.
+  // The row that was picked in this cycle; kNoNode when PreScore was not asked, because there was no choice.
   static framework::NodeIndex PickedIn(const framework::CycleState& state, std::string_view key);
-  // Of this plugin's entry in the cycle's state: a string literal.
+  // The key of this plugin's entry in the cycle's state, a string literal.
   virtual std::string_view StateKey() const = 0;
 
  private:

@@ -9,11 +9,11 @@
 
 namespace berth::plugins {
 
-ScoredResources::ScoredResources(const std::vector<WeightedResource>& resources, RequestedKind requested,
+ScoredResources::ScoredResources(const std::vector<config::ResourceSpec>& resources, RequestedKind requested,
                                  std::shared_ptr<DeviceState> devices)
     : requested_(requested), devices_(std::move(devices)) {
   entries_.reserve(resources.size());
-  for (const WeightedResource& resource : resources) {
+  for (const config::ResourceSpec& resource : resources) {
     Kind kind = Kind::kNone;
     if (resource.name == framework::resources::kCpu) {
       kind = Kind::kCpu;
@@ -24,7 +24,7 @@ ScoredResources::ScoredResources(const std::vector<WeightedResource>& resources,
     } else if (framework::IsScalarResourceName(resource.name)) {
       kind = Kind::kScalar;
     }
-    entries_.push_back({kind, resource.name, resource.weight});
+    entries_.push_back({kind, resource.name, resource.weight == 0 ? 1 : resource.weight});
   }
 }
 
@@ -38,13 +38,12 @@ std::vector<std::int64_t> ScoredResources::PodRequests(const framework::PodClass
 }
 
 bool ScoredResources::MayCountDevices() const {
-  return devices_ != nullptr && std::any_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
-           return entry.kind == Kind::kScalar && IsDeviceBackedResourceName(entry.name);
-         });
+  return std::any_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
+    return entry.kind == Kind::kScalar && IsDeviceBackedResourceName(entry.name);
+  });
 }
 
 std::uint64_t ScoredResources::DeviceEpoch() const {
-  if (devices_ == nullptr) return 0;
   const std::uint64_t classes = devices_->classes.version();
   return MayCountDevices() ? classes + devices_->slices.version() + devices_->claims.revision() : classes;
 }
@@ -52,7 +51,7 @@ std::uint64_t ScoredResources::DeviceEpoch() const {
 ScoredResources::Amounts ScoredResources::ScalarOf(std::size_t i, const framework::NodeInfo& node) const {
   const std::string& name = entries_[i].name;
   const Amounts amounts{node.allocatable().Scalar(name), node.requested().Scalar(name)};
-  if (amounts.allocatable != 0 || devices_ == nullptr) return amounts;
+  if (amounts.allocatable != 0) return amounts;
   const DeviceClasses::Ptr device_class = devices_->classes.Find(name);
   if (device_class == nullptr) return amounts;
   const DeviceState::Totals totals = devices_->Count(*device_class, node.node());

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "berth/core/config/args.h"
 #include "berth/framework/node_table.h"
 #include "berth/framework/pod_info.h"
 #include "berth/plugins/helper/resource_kernels.h"
@@ -17,11 +18,6 @@
 namespace berth::plugins {
 
 class DeviceState;
-
-struct WeightedResource {
-  std::string name;
-  std::int64_t weight = 1;
-};
 
 // How much of its cpu and memory a node counts as taken.
 enum class RequestedKind : std::uint8_t {
@@ -42,14 +38,13 @@ class ScoredResources {
     std::int64_t allocated = 0;
   };
 
-  // With `devices`, a resource that the node does not have counts as the devices of the class behind it, if there is
-  // one.
-  ScoredResources(const std::vector<WeightedResource>& resources, RequestedKind requested,
-                  std::shared_ptr<DeviceState> devices = nullptr);
+  // A resource that the node does not have counts as the devices of the class behind it, if there is one.
+  ScoredResources(const std::vector<config::ResourceSpec>& resources, RequestedKind requested,
+                  std::shared_ptr<DeviceState> devices);
 
   // True when some resource may be counted as devices: then the amounts rest on claims and slices as well.
   bool MayCountDevices() const;
-  // For Plugin::Epoch: changes with what is known about devices, as far as it matters to fitting and scoring.
+  // A number for Plugin::Epoch that changes with what fitting and scoring know about devices.
   std::uint64_t DeviceEpoch() const;
 
   const std::vector<Entry>& entries() const { return entries_; }
@@ -62,8 +57,8 @@ class ScoredResources {
     return entries_[i].kind != Kind::kNone && (pod_request != 0 || entries_[i].kind != Kind::kScalar);
   }
 
-  // For the kernels: the columns, from `first` on, of two entries that are cpu and memory, in any order. nullopt: the
-  // entries are others, or the pod requests more than the kernels take.
+  // The columns that the kernels read, for two entries that are cpu and memory in any order. nullopt when the entries
+  // are others, or the pod requests more than the kernels take.
   std::optional<std::array<ResourceRows, 2>> CpuAndMemoryRows(const framework::NodeTable& nodes,
                                                               const std::vector<std::int64_t>& pod_requests) const;
 
@@ -75,10 +70,10 @@ class ScoredResources {
 
   std::vector<Entry> entries_;
   RequestedKind requested_;
-  std::shared_ptr<DeviceState> devices_;  // null: devices do not count
+  const std::shared_ptr<DeviceState> devices_;
 };
 
-// One node in plain form and one row of a table give the amounts in the same way to the code that scores them.
+// NodeAmounts and RowAmounts give a node's amounts to the same scoring code: from a NodeInfo, or from a table's row.
 struct NodeAmounts {
   const ScoredResources& resources;
   const framework::NodeInfo& node;

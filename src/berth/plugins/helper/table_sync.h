@@ -45,7 +45,7 @@ class TableSync {
     return changes;
   }
 
-  // The same, and calls look(row, pods_kept) for each of these rows.
+  // Takes the changes as Take() does, and calls look(row, pods_kept) for each row that changed.
   template <typename Look>
   void ForChanged(const framework::NodeTable& nodes, const Look& look) {
     if (const auto changes = Take(nodes)) {
@@ -73,7 +73,7 @@ void SyncPods(const framework::NodeInfo& info, std::size_t pods_kept, std::vecto
   const std::vector<framework::PodInfoPtr>& pods = info.pods();
   const std::size_t pod_count = info.has_node() ? pods.size() : 0;
   const std::size_t common = std::min(kept.size(), pod_count);
-  // By pointers, without the checks of a vector.
+  // Pointers, because a vector checks each access.
   const std::size_t first = std::min(pods_kept, common);
   Kept* at = kept.data() + first;
   for (const framework::PodInfoPtr *pod = pods.data() + first, *const end = pods.data() + common; pod != end;

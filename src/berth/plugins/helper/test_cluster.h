@@ -9,6 +9,7 @@
 
 #include "berth/core/cache/column_node_table.h"
 #include "berth/framework/fast_path.h"
+#include "berth/plugins/helper/plugin_testing.h"
 #include "berth/testing/builders.h"
 
 namespace berth::plugins {
@@ -31,11 +32,11 @@ class TestCluster {
   void Forget() { state_ = framework::CycleState(); }
 
   // The plain form's answer as "Code: reason, reason", or "ok".
-  std::string Filter(const framework::FilterPlugin& plugin, const framework::PodInfo& pod, std::string_view node) {
+  std::string Filter(const TestedPlugin& plugin, const framework::PodInfo& pod, std::string_view node) {
     return Describe(plugin.Filter(cycle(), pod, Node(node)));
   }
 
-  std::int64_t Score(const framework::ScorePlugin& plugin, const framework::PodInfo& pod, std::string_view node) {
+  std::int64_t Score(const TestedPlugin& plugin, const framework::PodInfo& pod, std::string_view node) {
     framework::Status status;
     return plugin.Score(cycle(), pod, table_.Find(node), Node(node), status);
   }
@@ -54,7 +55,7 @@ class TestCluster {
 
 // What the hint of the registration for `event` says; kQueue without a hint. A plugin that did not register for the
 // event says kSkip.
-inline framework::QueueingHint HintFor(const framework::EnqueueExtensions& plugin, const framework::ClusterEvent& event,
+inline framework::QueueingHint HintFor(const TestedPlugin& plugin, const framework::ClusterEvent& event,
                                        const framework::PodInfo& pod, const framework::EventObjects& objects) {
   for (const framework::ClusterEventWithHint& registered : plugin.EventsToRegister()) {
     if (!framework::ClusterEvent::Matches(registered.event, event)) continue;

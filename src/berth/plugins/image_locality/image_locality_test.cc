@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "berth/plugins/helper/test_cluster.h"
+#include "berth/testing/fake_handle.h"
 
 namespace berth::plugins {
 namespace {
@@ -12,6 +13,12 @@ using testing::MakeNode;
 using testing::MakePod;
 
 constexpr std::int64_t kMi = 1024 * 1024;
+
+TestedPlugin Locality(const framework::Release& release = {}) {
+  testing::FakeHandle handle;
+  handle.SetRelease(release);
+  return CreateImageLocality(handle);
+}
 
 TEST(ImageLocality, Score) {
   // Two nodes; one has what the cases ask for.
@@ -46,24 +53,24 @@ TEST(ImageLocality, Score) {
   for (const auto& test : cases) {
     SCOPED_TRACE(test.name);
     TestCluster cluster({node, MakeNode("m")});
-    EXPECT_EQ(cluster.Score(ImageLocality(), *test.pod.Info(), "n"), test.want);
-    EXPECT_EQ(cluster.Score(ImageLocality(), *test.pod.Info(), "m"), 0);
+    EXPECT_EQ(cluster.Score(Locality(), *test.pod.Info(), "n"), test.want);
+    EXPECT_EQ(cluster.Score(Locality(), *test.pod.Info(), "m"), 0);
   }
 }
 
 TEST(ImageLocality, ImageVolumesRaiseTheThresholdFrom137On) {
   TestCluster cluster({MakeNode("n").Image({"images.example/app:1"}, 1000 * kMi), MakeNode("m")});
   const auto pod = MakePod("p").Image("images.example/other:1").ImageVolume("images.example/app:1").Info();
-  EXPECT_EQ(cluster.Score(ImageLocality(framework::ReleaseOf(36)), *pod, "n"), 100 * (500 - 23) / (1000 - 23));
-  EXPECT_EQ(cluster.Score(ImageLocality(framework::ReleaseOf(37)), *pod, "n"), 100 * (500 - 23) / (2000 - 23));
+  EXPECT_EQ(cluster.Score(Locality(framework::ReleaseOf(36)), *pod, "n"), 100 * (500 - 23) / (1000 - 23));
+  EXPECT_EQ(cluster.Score(Locality(framework::ReleaseOf(37)), *pod, "n"), 100 * (500 - 23) / (2000 - 23));
 }
 
 TEST(ImageLocality, TheFirstNodesSizeCountsForAll) {
   TestCluster cluster({MakeNode("n").Image({"images.example/app:1"}, 400 * kMi),
                        MakeNode("m").Image({"images.example/app:1"}, 900 * kMi)});
   const std::int64_t want = 100 * (400 - 23) / (1000 - 23);
-  EXPECT_EQ(cluster.Score(ImageLocality(), *MakePod("p").Info(), "n"), want);
-  EXPECT_EQ(cluster.Score(ImageLocality(), *MakePod("p").Info(), "m"), want);
+  EXPECT_EQ(cluster.Score(Locality(), *MakePod("p").Info(), "n"), want);
+  EXPECT_EQ(cluster.Score(Locality(), *MakePod("p").Info(), "m"), want);
 }
 
 }  // namespace

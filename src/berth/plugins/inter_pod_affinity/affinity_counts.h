@@ -74,7 +74,7 @@ class TopologyCounter {
   bool is_list_;
   std::vector<Entry> list_;          // sums other than 0, in no order
   std::vector<std::int64_t> array_;  // by ordinal
-  // With the array: all ordinals whose sum is not 0, and some whose sum was.
+  // While array_ is used: all ordinals whose sum is not 0, and some whose sum was not 0 before.
   std::vector<Topology::Ordinal> touched_;
   std::int64_t pod_count_ = 0;
   std::size_t nonzero_count_ = 0;

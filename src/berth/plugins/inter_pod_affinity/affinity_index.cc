@@ -38,7 +38,8 @@ void AffinityIndex::Sync(const framework::NodeTable& nodes) {
   const bool is_up_to_date = table_.IsUpToDate(nodes);
   const bool is_void = (!is_up_to_date && !table_.IsSame(nodes)) || kinds_.HaveNamespacesChanged();
   if (!is_void && is_up_to_date) return;
-  // What is overgrown with what nobody has any more begins anew, but not before that has cost as much as beginning.
+  // An index that is overgrown with what no pod or node has any more is rebuilt, but not before it has cost as much as
+  // rebuilding does.
   const std::uint64_t counted = log_base_ + log_.size() - reset_at_;
   const bool is_overgrown = topology_.IsOvergrown() || HasDeadClasses();
   if (is_void || (is_overgrown && counted > kDeadClassesMax) || HasDeadBytes(kDeadBytesMax)) Reset();

@@ -27,15 +27,15 @@ class AffinityIndex {
   static constexpr std::size_t kCountsBytesMax = std::size_t{64} << 20;
   // Changes that are kept for kinds which were not asked about for a while; they count anew when it was longer.
   static constexpr std::size_t kLogMax = 65536;
-  // By how many the classes without a running pod may outnumber those with one, and the same for their terms; beyond
-  // that the index begins anew.
+  // The number of classes without a running pod, and of their terms, may exceed that of classes with one by this much.
+  // Beyond that the index is rebuilt.
   static constexpr std::size_t kDeadClassesMax = 4096;
   static constexpr std::size_t kDeadTermsMax = 131'072;
   static constexpr std::size_t kDeadBytesMax = std::size_t{16} << 20;  // of those classes
-  // For longer than until the next DropIdle().
+  // The bounds that DropIdle() enforces.
   static constexpr std::size_t kIdleDeadTermsMax = 16'384;
   static constexpr std::size_t kIdleDeadBytesMax = std::size_t{2} << 20;
-  // Up to so many new running kinds are tested one by one against an incoming one that is asked about again.
+  // An incoming kind that is asked about again is tested one by one against at most this many new running kinds.
   static constexpr std::size_t kDirectTestsMax = 64;
 
   // `namespaces` must outlive the index. Required affinity terms of running pods count `hard_weight` in scores, if that
@@ -67,7 +67,7 @@ class AffinityIndex {
   std::uint64_t id() const { return id_; }
   // How often it began anew, and with it the numbering of keys and values.
   std::uint64_t reset_count() const { return reset_count_; }
-  // Drops the sums that nobody has asked for since the last call, and begins anew where that gives much back.
+  // Drops the sums that nobody has asked for since the last call, and rebuilds the index where that frees much memory.
   void DropIdle();
   // How many kinds of incoming pods it holds sums for.
   std::size_t counts_count() const { return counts_.size(); }
@@ -124,7 +124,7 @@ class AffinityIndex {
   PodKinds kinds_;
   std::vector<Slot> slots_;  // by class
   std::size_t live_class_count_ = 0;
-  // Of all classes and of those with a running pod.
+  // The heap bytes of all classes, and of those with a running pod.
   std::size_t class_bytes_ = 0;
   std::size_t live_class_bytes_ = 0;
   // Terms of all classes and of those with a running pod; what several have counts several times.

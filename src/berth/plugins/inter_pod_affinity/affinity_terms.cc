@@ -32,7 +32,8 @@ AffinityTerm ToTerm(const api::PodAffinityTerm& spec, const framework::PodClass&
 const api::PodAffinityTerm& TermOf(const api::PodAffinityTerm& term) { return term; }
 const api::PodAffinityTerm& TermOf(const api::WeightedPodAffinityTerm& term) { return term.term; }
 
-// One of a pod's four lists: all of it, or nothing, false and an entry in `errors`.
+// Parses one of a pod's four lists as a whole. After an error, `out` is empty, `errors` has an entry, and the result is
+// false.
 template <typename Spec, typename Term, typename Make>
 bool ParseList(std::string_view name, const std::vector<Spec>& specs, std::vector<Term>& out,
                std::vector<std::string>& errors, const Make& make) {

@@ -140,7 +140,7 @@ class AffinityHints {
                        });
   }
 
-  // Nobody is left that matches the pod's affinity, but the pod itself would.
+  // True when no pod is left that matches this one's affinity, but the pod itself would.
   bool IsFirstOfItsGroup(const PodInfo& pod, const PodTerms& terms) const {
     if (!MeanAll(terms.required_affinity, pod)) return false;
     AffinityIndex* index = sources_.index();

@@ -16,7 +16,7 @@ namespace berth::plugins {
 // What the hints ask about the cluster as it is after the event.
 struct AffinityHintSources {
   const framework::Handle& handle;  // outlives the hints
-  // Brought up to date; null: the handle has no nodes.
+  // The index, brought up to date; null when the handle has no nodes.
   std::function<AffinityIndex*()> index;
 };
 

@@ -13,12 +13,19 @@
 #include "berth/core/cache/column_node_table.h"
 #include "berth/core/cache/pod_classes.h"
 #include "berth/core/config/args.h"
+#include "berth/plugins/helper/plugin_testing.h"
+#include "berth/plugins/inter_pod_affinity/affinity_index.h"
+#include "berth/plugins/inter_pod_affinity/affinity_terms.h"
 #include "berth/plugins/inter_pod_affinity/inter_pod_affinity.h"
 #include "berth/testing/builders.h"
 #include "berth/testing/fake_handle.h"
 
 namespace berth::plugins {
 namespace {
+
+const std::string kAffinityReason = "node(s) didn't match pod affinity rules";
+const std::string kAntiAffinityReason = "node(s) didn't match pod anti-affinity rules";
+const std::string kExistingAntiAffinityReason = "node(s) didn't satisfy existing pods anti-affinity rules";
 
 using framework::NodeIndex;
 using framework::PodInfo;
@@ -88,20 +95,20 @@ struct PlainCounts {
     bool pods_exist = true;
     for (const auto& term : terms.required_affinity) {
       const std::string* value = node.metadata.labels.Find(term.topology_key());
-      if (value == nullptr) return std::string(InterPodAffinity::kAffinityReason);
+      if (value == nullptr) return kAffinityReason;
       pods_exist = pods_exist && count(affinity, term.topology_key(), *value) > 0;
     }
     if (!pods_exist && !(affinity.empty() && MatchesAll(terms.required_affinity, *pod.pod_class))) {
-      return std::string(InterPodAffinity::kAffinityReason);
+      return kAffinityReason;
     }
     for (const auto& term : terms.required_anti_affinity) {
       const std::string* value = node.metadata.labels.Find(term.topology_key());
       if (value != nullptr && count(anti_affinity, term.topology_key(), *value) > 0) {
-        return std::string(InterPodAffinity::kAntiAffinityReason);
+        return kAntiAffinityReason;
       }
     }
     for (const auto& [key, value] : node.metadata.labels) {
-      if (count(existing, key, value) > 0) return std::string(InterPodAffinity::kExistingAntiAffinityReason);
+      if (count(existing, key, value) > 0) return kExistingAntiAffinityReason;
     }
     return "";
   }
@@ -274,7 +281,7 @@ struct Seen {
   int skipped = 0;
 };
 
-void CheckFilter(Cluster& cluster, const InterPodAffinity& plugin, const PodInfo& pod, std::int32_t hard_weight,
+void CheckFilter(Cluster& cluster, const TestedPlugin& plugin, const PodInfo& pod, std::int32_t hard_weight,
                  Seen& seen) {
   const auto& namespaces = cluster.handle.store.Of<api::Namespace>();
   std::vector<Placement> placements = cluster.Placements();
@@ -331,7 +338,7 @@ void CheckFilter(Cluster& cluster, const InterPodAffinity& plugin, const PodInfo
   }
 }
 
-void CheckScore(Cluster& cluster, const InterPodAffinity& plugin, const PodInfo& pod, std::int32_t hard_weight,
+void CheckScore(Cluster& cluster, const TestedPlugin& plugin, const PodInfo& pod, std::int32_t hard_weight,
                 Seen& seen) {
   const PlainCounts want(pod, cluster.Placements(), cluster.handle.store.Of<api::Namespace>(), hard_weight,
                          cluster.handle.release().resolves_namespace_selectors);
@@ -360,7 +367,8 @@ TEST_P(InterPodAffinityProperty, KeptCountsAreCountsMadeAnew) {
   const std::int32_t hard_weight = cluster.generator.Below(3);
   // Half of the seeds follow each release.
   cluster.handle.SetRelease(framework::ReleaseOf(GetParam() % 2 == 0 ? 37 : 36));
-  const InterPodAffinity plugin(config::InterPodAffinityArgs{.hard_pod_affinity_weight = hard_weight}, cluster.handle);
+  const TestedPlugin plugin =
+      CreateInterPodAffinity(config::InterPodAffinityArgs{.hard_pod_affinity_weight = hard_weight}, cluster.handle);
   Seen seen;
   for (int round = 0; round < 60; ++round) {
     // Mostly one change between two pods, sometimes so many that replaying them is not worth it.
@@ -387,7 +395,7 @@ INSTANTIATE_TEST_SUITE_P(Seeds, InterPodAffinityProperty, ::testing::Range<std::
 TEST(InterPodAffinity, TwoTablesAreNotMixedUp) {
   Cluster left(1);
   Cluster right(2);
-  const InterPodAffinity plugin(config::InterPodAffinityArgs{}, left.handle);
+  const TestedPlugin plugin = CreateInterPodAffinity(config::InterPodAffinityArgs{}, left.handle);
   Seen seen;
   for (int round = 0; round < 40; ++round) {
     for (Cluster* cluster : {&left, &right}) {
@@ -407,7 +415,7 @@ TEST(InterPodAffinity, TwoTablesAreNotMixedUp) {
 
 TEST(InterPodAffinity, AnotherTableAtTheSamePlaceIsNotTakenForTheFirst) {
   testing::FakeHandle handle;
-  const InterPodAffinity plugin(config::InterPodAffinityArgs{}, handle);
+  const TestedPlugin plugin = CreateInterPodAffinity(config::InterPodAffinityArgs{}, handle);
   const auto term = testing::AffinityTerm("host", testing::Labels({{"app", "a"}}));
   const PodInfoPtr pod = MakePod("p").AntiAffinity(term).Info();
   std::optional<cache::ColumnNodeTable> table;
@@ -429,7 +437,7 @@ TEST(InterPodAffinity, WhatNobodyHasAnyMoreIsForgotten) {
   cache::ColumnNodeTable table;
   cache::PodClasses classes;
   table.SetNode(MakeNode("n").Label("host", "n").Build());
-  const InterPodAffinity plugin(config::InterPodAffinityArgs{}, handle);
+  const TestedPlugin plugin = CreateInterPodAffinity(config::InterPodAffinityArgs{}, handle);
   AffinityIndex index(handle.store.Of<api::Namespace>(), 1, 1);
   const auto make = [&](int i) {
     const auto term = testing::AffinityTerm("host", testing::Labels({{"job", std::to_string(i)}}));

@@ -46,7 +46,7 @@ void SetNamespace(testing::FakeHandle& handle, const std::string& name, api::Str
 
 // Two zones: a1 and a2 in a, b1 in b, and a node without any label but its host name.
 struct Fixture {
-  explicit Fixture(config::InterPodAffinityArgs args = {}) : plugin(args, handle) {
+  explicit Fixture(config::InterPodAffinityArgs args = {}) : plugin(CreateInterPodAffinity(args, handle)) {
     SetNamespace(handle, "default", {{"team", "x"}});
     SetNamespace(handle, "other", {{"team", "y"}});
     for (const char* name : {"a1", "a2", "b1"}) {
@@ -113,7 +113,7 @@ struct Fixture {
 
   testing::FakeHandle handle;
   TestCluster cluster;
-  InterPodAffinity plugin;
+  TestedPlugin plugin;
 };
 
 std::string All(const char* verdict) { return std::string("a1 a2 b1 bare: ") + verdict; }

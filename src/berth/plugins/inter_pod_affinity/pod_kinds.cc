@@ -114,7 +114,7 @@ PodKinds::ClassId PodKinds::Add(const std::shared_ptr<const PodClass>& pod_class
     sets_.push_back({std::make_shared<CarriedTerms>(), {}});
   }
   Signature signature;
-  // Its terms may split kinds, which it is not part of yet.
+  // Adding the class's terms may split kinds, and must come before the class joins one.
   signature.set = SetFor(pod_class);
   const auto id = static_cast<ClassId>(classes_.size());
   classes_.push_back({pod_class, 0, 0});

@@ -135,7 +135,7 @@ class PodKinds {
   bool resolves_selectors_;
   std::uint64_t namespaces_version_ = 0;
   bool has_namespace_selectors_ = false;
-  // Of the namespaces that were asked about.
+  // The labels of the namespaces that were asked about.
   mutable StringHashMap<api::StringMap> namespace_labels_;
 
   std::vector<Class> classes_;

@@ -21,8 +21,8 @@ class Topology {
   using Ordinal = std::uint32_t;
   static constexpr KeyIndex kNoKey = UINT32_MAX;
 
-  // Bound on keys; beyond it, and when values that no node has any more outweigh, IsOvergrown() says so and the owner
-  // begins anew.
+  // Bound on keys. Beyond it, or when a key has many more values than there are rows, IsOvergrown() is true and the
+  // owner rebuilds.
   static constexpr std::size_t kKeysMax = 512;
   static constexpr std::size_t kMissingKeysMax = 65536;
   bool IsOvergrown() const;
@@ -30,7 +30,7 @@ class Topology {
   // The index of a key, followed from now on. `nodes` must be as of the last Update(). All keys that no node has are
   // one, without a name: a pod may have as many as it likes.
   KeyIndex Follow(std::string_view key, const framework::NodeTable& nodes);
-  // A node has got a key that none had when it was followed: the owner begins anew.
+  // A node has got a key that none had when it was followed: the owner has to rebuild.
   bool HasMetMissingKey() const { return has_met_missing_key_; }
   KeyIndex Find(std::string_view key) const;  // kNoKey when it is not followed
   const std::string& name(KeyIndex key) const { return keys_[key].name; }
@@ -55,7 +55,7 @@ class Topology {
     return has_moved;
   }
 
-  // By row.
+  // The ordinal of each row's value of the key, by row.
   const std::vector<Ordinal>& OrdinalsOf(KeyIndex key) const { return keys_[key].by_row; }
   std::size_t OrdinalCount(KeyIndex key) const { return keys_[key].ordinals.size() + 1; }
   // 0 when no node has had that value.

@@ -14,7 +14,8 @@
 
 #include "berth/base/random.h"
 #include "berth/plugins/helper/outside_testing.h"
-#include "berth/plugins/load_aware/load_aware.h"
+#include "berth/plugins/load_aware/usage_report.h"
+#include "berth/plugins/names.h"
 
 namespace berth::plugins {
 namespace {

@@ -13,6 +13,7 @@
 
 #include "berth/plugins/helper/outside_testing.h"
 #include "berth/plugins/helper/test_cluster.h"
+#include "berth/plugins/load_aware/usage_report.h"
 #include "berth/testing/builders.h"
 
 namespace berth::plugins {
@@ -35,10 +36,9 @@ class LoadAwareTest : public ::testing::Test {
  protected:
   void Use(const std::string& args) {
     scheduler.table = &cluster.table();
-    auto made = LoadAware::Create(config::RawArgs{args}, scheduler);
+    auto made = MakeFromJson("LoadAware", args, scheduler);
     ASSERT_TRUE(made.ok()) << made.error().message;
-    owned = std::move(*made);
-    plugin = dynamic_cast<LoadAware*>(owned.get());
+    plugin = std::make_unique<TestedPlugin>(std::move(made));
     plugin->SetProfile("load");
   }
   void UsePrometheus(const std::string& more = "") {
@@ -68,7 +68,7 @@ class LoadAwareTest : public ::testing::Test {
     return Tell(plugin->OutsideSources().size() - 1, Data(std::shared_ptr<const framework::OutsideData>()), now);
   }
   std::string Predicted(std::string_view node) {
-    const PredictedUse use = plugin->Predict(cluster.Node(node));
+    const PredictedUse use = plugin->As<UsePredictor>().Predict(cluster.Node(node));
     return std::string(use.is_measured ? "measured" : "requested") + " " + Shown(use.cpu) +
            (use.memory ? " " + Shown(*use.memory) : "");
   }
@@ -79,8 +79,7 @@ class LoadAwareTest : public ::testing::Test {
 
   TestCluster cluster;
   MeteredHandle scheduler;
-  std::unique_ptr<framework::Plugin> owned;
-  LoadAware* plugin = nullptr;
+  std::unique_ptr<TestedPlugin> plugin;
 };
 
 testing::NodeBuilder TenCores(const std::string& name) {
@@ -114,7 +113,7 @@ TEST_F(LoadAwareTest, Arguments) {
   };
   for (const auto& test_case : kCases) {
     SCOPED_TRACE(test_case.name);
-    const auto made = LoadAware::Create(config::RawArgs{test_case.args}, scheduler);
+    const auto made = MakeFromJson("LoadAware", test_case.args, scheduler);
     EXPECT_EQ(made.ok(), test_case.error.empty());
     if (made.ok()) continue;
     EXPECT_NE(made.error().message.find(test_case.error), std::string::npos) << made.error().message;

@@ -18,7 +18,7 @@
 
 namespace berth::plugins {
 
-// One resource of one node.
+// The measured use of one resource of one node.
 struct Measurement {
   double value = 0;        // milli-CPUs or bytes, or a share of the node: see UsageReport::are_shares
   std::optional<Time> at;  // when it was measured; absent: nobody says, it counts until it is replaced

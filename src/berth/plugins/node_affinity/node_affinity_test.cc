@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "berth/core/config/args.h"
 #include "berth/plugins/helper/test_cluster.h"
+#include "berth/testing/fake_handle.h"
 
 namespace berth::plugins {
 namespace {
@@ -22,6 +24,11 @@ using testing::Term;
 constexpr const char* kRefused = "UnschedulableAndUnresolvable: node(s) didn't match Pod's node affinity/selector";
 
 testing::NodeBuilder SsdNode() { return MakeNode("n").Label("disk", "ssd").Label("gen", "3"); }
+
+TestedPlugin Affinity(std::optional<api::NodeAffinity> added = std::nullopt) {
+  testing::FakeHandle handle;
+  return CreateNodeAffinity({std::move(added)}, handle);
+}
 
 TEST(NodeAffinity, Filter) {
   const struct {
@@ -50,7 +57,7 @@ TEST(NodeAffinity, Filter) {
       {"selector and affinity", MakePod("p").NodeSelector("disk", "hdd").RequiredTerms({Term({Exists("disk")})}),
        kRefused},
   };
-  const NodeAffinity plugin;
+  const TestedPlugin plugin = Affinity();
   for (const auto& test : cases) {
     SCOPED_TRACE(test.name);
     TestCluster cluster({SsdNode()});
@@ -88,7 +95,7 @@ TEST(NodeAffinity, PreFilterNarrowsToNamedNodes) {
   for (const auto& test : cases) {
     SCOPED_TRACE(test.name);
     TestCluster cluster;
-    const auto result = NodeAffinity().PreFilter(cluster.cycle(), *test.pod.Info());
+    const auto result = Affinity().PreFilter(cluster.cycle(), *test.pod.Info());
     EXPECT_EQ(TestCluster::Describe(result.status), test.want_status);
     EXPECT_EQ(result.node_names, test.want_names);
   }
@@ -98,7 +105,7 @@ TEST(NodeAffinity, AddedAffinityOfTheProfile) {
   api::NodeAffinity added;
   added.required = {Term({Exists("disk")})};
   added.preferred = {{10, Term({In("gen", {"3"})})}};
-  const NodeAffinity plugin(added);
+  const TestedPlugin plugin = Affinity(added);
   TestCluster cluster({SsdNode(), MakeNode("m")});
   const auto pod = MakePod("p").Info();
   EXPECT_FALSE(plugin.PreFilter(cluster.cycle(), *pod).status.IsSkip());
@@ -119,9 +126,9 @@ TEST(NodeAffinity, ScoreSumsWeights) {
                        .Preferred(0, Term({Exists("disk")}))
                        .Preferred(1, Term({}, {In("metadata.name", {"n"})}))
                        .Info();
-  EXPECT_TRUE(NodeAffinity().PreScore(cluster.cycle(), *pod, {}).IsSuccess());
-  EXPECT_EQ(cluster.Score(NodeAffinity(), *pod, "n"), 6);
-  EXPECT_TRUE(NodeAffinity().PreScore(cluster.cycle(), *MakePod("p").Info(), {}).IsSkip());
+  EXPECT_TRUE(Affinity().PreScore(cluster.cycle(), *pod, {}).IsSuccess());
+  EXPECT_EQ(cluster.Score(Affinity(), *pod, "n"), 6);
+  EXPECT_TRUE(Affinity().PreScore(cluster.cycle(), *MakePod("p").Info(), {}).IsSkip());
 }
 
 TEST(NodeAffinity, PreferredTermsThatDoNotValidateAreErrors) {
@@ -163,12 +170,12 @@ TEST(NodeAffinity, PreferredTermsThatDoNotValidateAreErrors) {
   for (const auto& test : cases) {
     SCOPED_TRACE(test.name);
     TestCluster cluster;
-    EXPECT_EQ(TestCluster::Describe(NodeAffinity().PreScore(cluster.cycle(), *test.pod.Info(), {})), test.want);
+    EXPECT_EQ(TestCluster::Describe(Affinity().PreScore(cluster.cycle(), *test.pod.Info(), {})), test.want);
   }
 }
 
 TEST(NodeAffinity, Hints) {
-  const NodeAffinity plugin;
+  const TestedPlugin plugin = Affinity();
   const auto pod = MakePod("p").NodeSelector("disk", "ssd").Info();
   const auto ssd = SsdNode().Build();
   const auto hdd = MakeNode("n").Label("disk", "hdd").Build();

@@ -7,22 +7,26 @@
 
 #include "berth/plugins/helper/cached_refusal.h"
 #include "berth/plugins/helper/events.h"
+#include "berth/plugins/helper/framework_names.h"
+#include "berth/plugins/names.h"
 
 namespace berth::plugins {
 namespace {
 
-using framework::Status;
-
 constexpr std::string_view kPreFilterKey = "PreFilterNodeDeclaredFeatures";
+// Needed where a container's rule has the action RestartAllContainers.
+constexpr std::string_view kRestartAllContainers = "RestartAllContainersOnContainerExits";
+// Needed for hostUsers: false together with hostNetwork.
+constexpr std::string_view kUserNamespacesHostNetwork = "UserNamespacesHostNetworkSupport";
 
-struct Requirements final : framework::StateData {
+struct Requirements final : StateData {
   explicit Requirements(const api::PodSpec& spec) {
     const auto restarts_all = [](const api::Container& container) { return container.restarts_all_containers; };
     if (std::any_of(spec.containers.begin(), spec.containers.end(), restarts_all) ||
         std::any_of(spec.init_containers.begin(), spec.init_containers.end(), restarts_all)) {
-      features.push_back(NodeDeclaredFeatures::kRestartAllContainers);
+      features.push_back(kRestartAllContainers);
     }
-    if (spec.host_network && !spec.host_users) features.push_back(NodeDeclaredFeatures::kUserNamespacesHostNetwork);
+    if (spec.host_network && !spec.host_users) features.push_back(kUserNamespacesHostNetwork);
   }
 
   std::vector<std::string_view> features;
@@ -41,53 +45,61 @@ bool DeclaresAll(const api::Node& node, const Requirements& required) {
                      [&](std::string_view feature) { return Declares(node.declared_features, feature); });
 }
 
-framework::QueueingHint AfterNodeChange(const framework::PodInfo&, const framework::EventObjects& event) {
-  if (event.new_node == nullptr || event.old_node == nullptr) return framework::QueueingHint::kQueue;
+QueueingHint AfterNodeChange(const PodInfo&, const EventObjects& event) {
+  if (event.new_node == nullptr || event.old_node == nullptr) return QueueingHint::kQueue;
   return QueueIf(event.old_node->declared_features != event.new_node->declared_features);
 }
 
-framework::QueueingHint AfterPodUpdate(const framework::PodInfo& pod, const framework::EventObjects& event) {
-  if (event.old_pod == nullptr || event.new_pod == nullptr) return framework::QueueingHint::kQueue;
+QueueingHint AfterPodUpdate(const PodInfo& pod, const EventObjects& event) {
+  if (event.old_pod == nullptr || event.new_pod == nullptr) return QueueingHint::kQueue;
   return QueueIf(IsOwnUpdate(pod, event) &&
                  Requirements(event.old_pod->spec()).features != Requirements(event.new_pod->spec()).features);
 }
 
+class NodeDeclaredFeatures final : public PreFilterPlugin, public FastFilter, public EnqueueExtensions {
+ public:
+  static constexpr std::string_view kReason = "node(s) didn't match Pod's required features";
+
+  std::string_view Name() const override { return names::kNodeDeclaredFeatures; }
+  bool ReadsPlacementOnly() const override { return true; }
+
+  Dependency PreFilterDependsOn() const override { return Dependency::kNode; }
+  PreFilterResult PreFilter(const Cycle& cycle, const PodInfo& pod) const override {
+    auto required = std::make_shared<Requirements>(pod.spec());
+    if (required->features.empty()) return {Status::Skip(), std::nullopt};
+    cycle.state.Write(kPreFilterKey, std::move(required));
+    return {};
+  }
+
+  Dependency FilterDependsOn() const override { return Dependency::kNode; }
+  Status Filter(const Cycle& cycle, const PodInfo&, const NodeInfo& node) const override {
+    const auto* required = cycle.state.Read<Requirements>(kPreFilterKey);
+    if (required == nullptr) {
+      return Status::Error("error reading \"" + std::string(kPreFilterKey) + "\" from cycle-state: not found");
+    }
+    if (DeclaresAll(node.node(), *required)) return Status::Success();
+    return Status::UnschedulableAndUnresolvable(std::string(kReason));
+  }
+
+  void FilterRows(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> rows,
+                  std::span<VerdictId> verdicts, StatusTable& statuses) const override {
+    const auto* required = cycle.state.Read<Requirements>(kPreFilterKey);
+    if (required == nullptr) return FastFilter::FilterRows(cycle, pod, rows, verdicts, statuses);
+    CachedRefusal refusal(statuses, Code::kUnschedulableAndUnresolvable, kReason);
+    for (const NodeIndex row : rows) {
+      if (verdicts[row] != kVerdictOk) continue;
+      if (!DeclaresAll(cycle.nodes.Info(row).node(), *required)) verdicts[row] = refusal.Get();
+    }
+  }
+
+  std::vector<ClusterEventWithHint> EventsToRegister() const override {
+    using namespace framework::action;
+    return {OnNode(kAdd | kUpdateNodeDeclaredFeature, AfterNodeChange), OnPod(kUpdate, AfterPodUpdate)};
+  }
+};
+
 }  // namespace
 
-framework::PreFilterResult NodeDeclaredFeatures::PreFilter(const framework::Cycle& cycle,
-                                                           const framework::PodInfo& pod) const {
-  auto required = std::make_shared<Requirements>(pod.spec());
-  if (required->features.empty()) return {Status::Skip(), std::nullopt};
-  cycle.state.Write(kPreFilterKey, std::move(required));
-  return {};
-}
-
-Status NodeDeclaredFeatures::Filter(const framework::Cycle& cycle, const framework::PodInfo&,
-                                    const framework::NodeInfo& node) const {
-  const auto* required = cycle.state.Read<Requirements>(kPreFilterKey);
-  if (required == nullptr) {
-    return Status::Error("error reading \"" + std::string(kPreFilterKey) + "\" from cycle-state: not found");
-  }
-  if (DeclaresAll(node.node(), *required)) return Status::Success();
-  return Status::UnschedulableAndUnresolvable(std::string(kReason));
-}
-
-void NodeDeclaredFeatures::FilterRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
-                                      std::span<const framework::NodeIndex> rows,
-                                      std::span<framework::VerdictId> verdicts,
-                                      framework::StatusTable& statuses) const {
-  const auto* required = cycle.state.Read<Requirements>(kPreFilterKey);
-  if (required == nullptr) return FastFilter::FilterRows(cycle, pod, rows, verdicts, statuses);
-  CachedRefusal refusal(statuses, framework::Code::kUnschedulableAndUnresolvable, kReason);
-  for (const framework::NodeIndex row : rows) {
-    if (verdicts[row] != framework::kVerdictOk) continue;
-    if (!DeclaresAll(cycle.nodes.Info(row).node(), *required)) verdicts[row] = refusal.Get();
-  }
-}
-
-std::vector<framework::ClusterEventWithHint> NodeDeclaredFeatures::EventsToRegister() const {
-  using namespace framework::action;
-  return {OnNode(kAdd | kUpdateNodeDeclaredFeature, AfterNodeChange), OnPod(kUpdate, AfterPodUpdate)};
-}
+std::unique_ptr<framework::Plugin> CreateNodeDeclaredFeatures() { return std::make_unique<NodeDeclaredFeatures>(); }
 
 }  // namespace berth::plugins

@@ -15,8 +15,8 @@ namespace {
 using framework::QueueingHint;
 using testing::MakePod;
 
-const std::string kRestart(NodeDeclaredFeatures::kRestartAllContainers);
-const std::string kUsers(NodeDeclaredFeatures::kUserNamespacesHostNetwork);
+const std::string kRestart = "RestartAllContainersOnContainerExits";
+const std::string kUsers = "UserNamespacesHostNetworkSupport";
 constexpr const char* kRefused = "UnschedulableAndUnresolvable: node(s) didn't match Pod's required features";
 
 using Names = std::vector<std::string>;
@@ -68,7 +68,7 @@ TEST(NodeDeclaredFeatures, Filters) {
       {"both", Both(), {kRestart, kUsers}, "ok"},
       {"not sorted: what follows a larger name is not found", Restarting(), {kUsers, kRestart}, kRefused},
   };
-  const NodeDeclaredFeatures plugin;
+  const TestedPlugin plugin = CreateNodeDeclaredFeatures();
   for (const auto& c : kCases) {
     TestCluster cluster;
     cluster.table().SetNode(Node(c.declared));
@@ -92,7 +92,7 @@ TEST(NodeDeclaredFeatures, Filters) {
 TEST(NodeDeclaredFeatures, SaysWhenItWasNotPrepared) {
   TestCluster cluster;
   cluster.table().SetNode(Node({}));
-  const NodeDeclaredFeatures plugin;
+  const TestedPlugin plugin = CreateNodeDeclaredFeatures();
   const auto pod = testing::MakePodInfo(Restarting());
   constexpr const char* kWant = "Error: error reading \"PreFilterNodeDeclaredFeatures\" from cycle-state: not found";
   EXPECT_EQ(cluster.Filter(plugin, *pod, "n"), kWant);
@@ -106,7 +106,7 @@ TEST(NodeDeclaredFeatures, SaysWhenItWasNotPrepared) {
 TEST(NodeDeclaredFeatures, EventsThatMayHelp) {
   using namespace framework::action;
   using framework::EventResource;
-  const NodeDeclaredFeatures plugin;
+  const TestedPlugin plugin = CreateNodeDeclaredFeatures();
   const auto waiting = testing::MakePodInfo(Restarting());
   const auto hint = [&](framework::ClusterEvent event, const framework::EventObjects& objects) {
     return HintFor(plugin, event, *waiting, objects);

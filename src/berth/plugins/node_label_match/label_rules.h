@@ -16,7 +16,7 @@ namespace berth::plugins {
 
 enum class Strictness : std::uint8_t { kRequired, kPreferred };
 
-// Of an annotation of that key, or of all whose key begins with `prefix`; one of the two is empty.
+// A rule for the annotation of that key, or for all whose key begins with `prefix`. One of the two is empty.
 struct LabelRule {
   std::string key;
   std::string prefix;  // ends with a slash
@@ -45,8 +45,8 @@ struct LabelWish {
 // Reads the arguments; without any, `cluster.type` is required. Every wrong field is named in the error.
 Expected<std::vector<LabelRule>> ReadLabelRules(const config::PluginArgs& args);
 
-// In the order of the annotations' keys, those of `strictness`. A rule for a key goes before prefixes, a longer prefix
-// before a shorter one.
+// The wishes of that strictness, in the order of the annotations' keys. A rule for a key goes before prefixes, and a
+// longer prefix before a shorter one.
 std::vector<LabelWish> WishesOf(const std::vector<LabelRule>& rules, const api::StringMap& annotations,
                                 Strictness strictness);
 

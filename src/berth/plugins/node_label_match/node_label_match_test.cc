@@ -18,15 +18,15 @@ using framework::NodeIndex;
 using testing::MakeNode;
 using testing::MakePod;
 
-std::unique_ptr<NodeLabelMatch> Make(const std::string& json) {
+std::unique_ptr<TestedPlugin> Make(const std::string& json) {
   testing::FakeHandle handle;
-  auto made = NodeLabelMatch::Create(config::RawArgs{json}, handle);
+  auto made = MakeFromJson("NodeLabelMatch", json, handle);
   EXPECT_TRUE(made.ok()) << made.error().message;
-  return std::unique_ptr<NodeLabelMatch>(dynamic_cast<NodeLabelMatch*>(made->release()));
+  return std::make_unique<TestedPlugin>(std::move(made));
 }
 
 // The pod as the core keeps it: with the annotations that the plugin reads alone.
-framework::PodInfoPtr Seen(const NodeLabelMatch& plugin, const testing::PodBuilder& pod) {
+framework::PodInfoPtr Seen(const TestedPlugin& plugin, const testing::PodBuilder& pod) {
   return cache::PodClasses(plugin.PodAnnotationsRead()).MakePodInfo(pod.Build());
 }
 

@@ -13,15 +13,15 @@ using testing::MakePod;
 
 TEST(NodeName, Table) {
   TestCluster cluster({MakeNode("a"), MakeNode("b")});
-  EXPECT_EQ(cluster.Filter(NodeName(), *MakePod("p").Info(), "a"), "ok");
-  EXPECT_EQ(cluster.Filter(NodeName(), *MakePod("p").Node("a").Info(), "a"), "ok");
-  EXPECT_EQ(cluster.Filter(NodeName(), *MakePod("p").Node("a").Info(), "b"),
+  EXPECT_EQ(cluster.Filter(CreateNodeName(), *MakePod("p").Info(), "a"), "ok");
+  EXPECT_EQ(cluster.Filter(CreateNodeName(), *MakePod("p").Node("a").Info(), "a"), "ok");
+  EXPECT_EQ(cluster.Filter(CreateNodeName(), *MakePod("p").Node("a").Info(), "b"),
             "UnschedulableAndUnresolvable: node(s) didn't match the requested node name");
 }
 
 TEST(NodeName, NewNodesHelp) {
   const auto node = MakeNode("a").Build();
-  EXPECT_EQ(HintFor(NodeName(), {framework::EventResource::kNode, framework::action::kAdd},
+  EXPECT_EQ(HintFor(CreateNodeName(), {framework::EventResource::kNode, framework::action::kAdd},
                     *MakePod("p").Node("a").Info(), {.new_node = node.get()}),
             framework::QueueingHint::kQueue);
 }

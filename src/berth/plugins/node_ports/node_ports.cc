@@ -5,12 +5,13 @@
 
 #include "berth/plugins/helper/cached_refusal.h"
 #include "berth/plugins/helper/events.h"
+#include "berth/plugins/helper/framework_names.h"
+#include "berth/plugins/names.h"
 
 namespace berth::plugins {
 namespace {
 
 using framework::HostPort;
-using framework::Status;
 
 bool HasConflict(const std::vector<HostPort>& wanted, const std::vector<HostPort>& used) {
   return std::any_of(wanted.begin(), wanted.end(), [&](const HostPort& a) {
@@ -18,40 +19,50 @@ bool HasConflict(const std::vector<HostPort>& wanted, const std::vector<HostPort
   });
 }
 
-framework::QueueingHint AfterPodDeletion(const framework::PodInfo& pod, const framework::EventObjects& event) {
-  if (event.old_pod == nullptr) return framework::QueueingHint::kQueue;
+QueueingHint AfterPodDeletion(const PodInfo& pod, const EventObjects& event) {
+  if (event.old_pod == nullptr) return QueueingHint::kQueue;
   return QueueIf(WasAssignedOrNominated(*event.old_pod) &&
                  HasConflict(pod.pod_class->host_ports, event.old_pod->pod_class->host_ports));
 }
 
+class NodePorts final : public PreFilterPlugin, public FastFilter, public EnqueueExtensions {
+ public:
+  static constexpr std::string_view kReason = "node(s) didn't have free ports for the requested pod ports";
+
+  std::string_view Name() const override { return names::kNodePorts; }
+  bool ReadsPlacementOnly() const override { return true; }
+
+  Dependency PreFilterDependsOn() const override { return Dependency::kNode; }
+  PreFilterResult PreFilter(const Cycle&, const PodInfo& pod) const override {
+    return {pod.pod_class->host_ports.empty() ? Status::Skip() : Status::Success(), std::nullopt};
+  }
+
+  Dependency FilterDependsOn() const override { return Dependency::kNode; }
+  Status Filter(const Cycle&, const PodInfo& pod, const NodeInfo& node) const override {
+    if (!HasConflict(pod.pod_class->host_ports, node.used_ports())) return Status::Success();
+    return Status::Unschedulable(std::string(kReason));
+  }
+
+  void FilterRows(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> rows,
+                  std::span<VerdictId> verdicts, StatusTable& statuses) const override {
+    const std::vector<HostPort>& wanted = pod.pod_class->host_ports;
+    if (wanted.empty()) return;
+    const auto& pod_count = cycle.table.columns().pod_count;
+    CachedRefusal refusal(statuses, Code::kUnschedulable, kReason);
+    for (const NodeIndex row : rows) {
+      if (verdicts[row] != kVerdictOk || pod_count[row] == 0) continue;
+      if (HasConflict(wanted, cycle.nodes.Info(row).used_ports())) verdicts[row] = refusal.Get();
+    }
+  }
+
+  std::vector<ClusterEventWithHint> EventsToRegister() const override {
+    using namespace framework::action;
+    return {OfClass(OnPod(kDelete, AfterPodDeletion)), OnNode(kAdd)};
+  }
+};
+
 }  // namespace
 
-framework::PreFilterResult NodePorts::PreFilter(const framework::Cycle&, const framework::PodInfo& pod) const {
-  return {pod.pod_class->host_ports.empty() ? Status::Skip() : Status::Success(), std::nullopt};
-}
-
-Status NodePorts::Filter(const framework::Cycle&, const framework::PodInfo& pod,
-                         const framework::NodeInfo& node) const {
-  if (!HasConflict(pod.pod_class->host_ports, node.used_ports())) return Status::Success();
-  return Status::Unschedulable(std::string(kReason));
-}
-
-void NodePorts::FilterRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
-                           std::span<const framework::NodeIndex> rows, std::span<framework::VerdictId> verdicts,
-                           framework::StatusTable& statuses) const {
-  const std::vector<HostPort>& wanted = pod.pod_class->host_ports;
-  if (wanted.empty()) return;
-  const auto& pod_count = cycle.table.columns().pod_count;
-  CachedRefusal refusal(statuses, framework::Code::kUnschedulable, kReason);
-  for (const framework::NodeIndex row : rows) {
-    if (verdicts[row] != framework::kVerdictOk || pod_count[row] == 0) continue;
-    if (HasConflict(wanted, cycle.nodes.Info(row).used_ports())) verdicts[row] = refusal.Get();
-  }
-}
-
-std::vector<framework::ClusterEventWithHint> NodePorts::EventsToRegister() const {
-  using namespace framework::action;
-  return {OfClass(OnPod(kDelete, AfterPodDeletion)), OnNode(kAdd)};
-}
+std::unique_ptr<framework::Plugin> CreateNodePorts() { return std::make_unique<NodePorts>(); }
 
 }  // namespace berth::plugins

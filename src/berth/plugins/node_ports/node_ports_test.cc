@@ -36,21 +36,22 @@ TEST(NodePorts, Table) {
     SCOPED_TRACE(test.name);
     TestCluster cluster({MakeNode("n")});
     cluster.Add(test.running.Node("n"));
-    EXPECT_TRUE(NodePorts().PreFilter(cluster.cycle(), *test.pod.Info()).status.IsSuccess());
-    EXPECT_EQ(cluster.Filter(NodePorts(), *test.pod.Info(), "n"), test.want);
+    EXPECT_TRUE(TestedPlugin(CreateNodePorts()).PreFilter(cluster.cycle(), *test.pod.Info()).status.IsSuccess());
+    EXPECT_EQ(cluster.Filter(CreateNodePorts(), *test.pod.Info(), "n"), test.want);
   }
 }
 
 TEST(NodePorts, SkipsPodsWithoutHostPorts) {
   TestCluster cluster({MakeNode("n")});
-  EXPECT_TRUE(NodePorts().PreFilter(cluster.cycle(), *MakePod("p").HostPort(0).Info()).status.IsSkip());
+  EXPECT_TRUE(
+      TestedPlugin(CreateNodePorts()).PreFilter(cluster.cycle(), *MakePod("p").HostPort(0).Info()).status.IsSkip());
 }
 
 TEST(NodePorts, OnlyPodsThatHeldThePortHelp) {
   const auto pod = MakePod("p").HostPort(80).Info();
   const auto hint = [&](testing::PodBuilder gone) {
     const auto info = gone.Info();
-    return HintFor(NodePorts(), {framework::EventResource::kAssignedPod, framework::action::kDelete}, *pod,
+    return HintFor(CreateNodePorts(), {framework::EventResource::kAssignedPod, framework::action::kDelete}, *pod,
                    {.old_pod = info.get()});
   };
   EXPECT_EQ(hint(MakePod("q").HostPort(80).Node("n")), QueueingHint::kQueue);

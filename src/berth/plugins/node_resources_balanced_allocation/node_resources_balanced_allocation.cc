@@ -5,19 +5,21 @@
 #include <cmath>
 #include <memory>
 #include <utility>
+#include <vector>
 
+#include "berth/core/config/args.h"
 #include "berth/framework/row_runs.h"
 #include "berth/plugins/helper/device_state.h"
+#include "berth/plugins/helper/framework_names.h"
+#include "berth/plugins/helper/scored_resources.h"
+#include "berth/plugins/names.h"
 
 namespace berth::plugins {
 namespace {
 
-using framework::NodeIndex;
-using framework::Status;
-
 constexpr std::string_view kPreScoreKey = "PreScoreNodeResourcesBalancedAllocation";
 
-struct PreScoreState final : framework::StateData {
+struct PreScoreState final : StateData {
   std::vector<std::int64_t> pod_requests;  // parallel to the scored resources
 };
 
@@ -74,75 +76,92 @@ bool RequestsNothing(const std::vector<std::int64_t>& pod_requests) {
   return std::all_of(pod_requests.begin(), pod_requests.end(), [](std::int64_t request) { return request == 0; });
 }
 
+class NodeResourcesBalancedAllocation final : public PreScorePlugin,
+                                              public FastScore,
+                                              public AmountsPlugin,
+                                              public ObjectReader {
+ public:
+  NodeResourcesBalancedAllocation(const config::NodeResourcesBalancedAllocationArgs& args, Handle& handle)
+      : scored_(args.resources, RequestedKind::kActual, DeviceState::Of(handle)) {}
+
+  std::string_view Name() const override { return names::kNodeResourcesBalancedAllocation; }
+  bool ReadsPlacementOnly() const override { return true; }
+
+  // Skips pods that request none of the resources, or many of them would gather on one node.
+  Dependency PreScoreDependsOn() const override { return Dependency::kNode; }
+  Status PreScore(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex>) const override {
+    auto state = std::make_shared<PreScoreState>();
+    state->pod_requests = scored_.PodRequests(*pod.pod_class);
+    if (RequestsNothing(state->pod_requests)) return Status::Skip();
+    cycle.state.Write(kPreScoreKey, std::move(state));
+    return Status::Success();
+  }
+
+  Dependency ScoreDependsOn() const override { return Dependency::kNode; }
+  std::int64_t Score(const Cycle& cycle, const PodInfo& pod, NodeIndex, const NodeInfo& node, Status&) const override {
+    const NodeAmounts source{scored_, node};
+    if (const auto* state = cycle.state.Read<PreScoreState>(kPreScoreKey)) return ScoreOf(source, state->pod_requests);
+    const std::vector<std::int64_t> pod_requests = scored_.PodRequests(*pod.pod_class);
+    return RequestsNothing(pod_requests) ? 0 : ScoreOf(source, pod_requests);
+  }
+
+  void ScoreRows(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> rows,
+                 std::span<std::int64_t> scores, Status&) const override {
+    const auto* state = cycle.state.Read<PreScoreState>(kPreScoreKey);
+    std::vector<std::int64_t> own;
+    if (state == nullptr) own = scored_.PodRequests(*pod.pod_class);
+    const std::vector<std::int64_t>& pod_requests = state != nullptr ? state->pod_requests : own;
+    if (RequestsNothing(pod_requests)) return framework::FillRows<std::int64_t>(rows, scores, 0);
+    const auto score_row = [&](NodeIndex row) {
+      scores[row] = ScoreOf(RowAmounts{scored_, cycle.table, row}, pod_requests);
+    };
+    // Most pods are asked about a single row, that of the pod before them.
+    const bool are_many = rows.size() >= kKernelRowsMin;
+    const auto columns = are_many ? scored_.CpuAndMemoryRows(cycle.table, pod_requests) : std::nullopt;
+    if (!columns) {
+      for (const NodeIndex row : rows) score_row(row);
+      return;
+    }
+    const bool are_exact = cycle.table.columns().unusual_count == 0;
+    framework::ForEachRun(rows, kKernelRows, [&](NodeIndex first, std::size_t count) {
+      const std::array<ResourceRows, 2> piece = From(*columns, first);
+      if (count >= kKernelRowsMin && (are_exact || AreExact(piece, count))) {
+        BalanceOfTwo(piece, count, &scores[first]);
+      } else {
+        for (std::size_t i = 0; i < count; ++i) score_row(first + static_cast<NodeIndex>(i));
+      }
+    });
+  }
+
+  bool RestsOnAmounts(const Cycle& cycle, const PodInfo&) const override {
+    const auto* state = cycle.state.Read<PreScoreState>(kPreScoreKey);
+    return state != nullptr && scored_.CpuAndMemoryRows(cycle.table, state->pod_requests);
+  }
+
+  void ScoreBounds(const Cycle& emptiest, const Cycle& fullest, const PodInfo&,
+                   std::span<std::int64_t> bounds) const override {
+    const auto* state = emptiest.state.Read<PreScoreState>(kPreScoreKey);
+    const auto low = scored_.CpuAndMemoryRows(emptiest.table, state->pod_requests);
+    const auto high = scored_.CpuAndMemoryRows(fullest.table, state->pod_requests);
+    BoundsOfBalance(*low, *high, bounds.size(), bounds.data());
+  }
+
+  std::vector<ObjectKind> ObjectsRead() const override {
+    using enum ObjectKind;
+    if (!scored_.MayCountDevices()) return {};
+    return {kDeviceClass, kResourceSlice, kResourceClaim};
+  }
+  std::uint64_t Epoch() const override { return scored_.MayCountDevices() ? scored_.DeviceEpoch() : 0; }
+
+ private:
+  ScoredResources scored_;
+};
+
 }  // namespace
 
-NodeResourcesBalancedAllocation::NodeResourcesBalancedAllocation(const std::vector<WeightedResource>& resources,
-                                                                 framework::Handle* handle)
-    : scored_(resources, RequestedKind::kActual, handle == nullptr ? nullptr : DeviceState::Of(*handle)) {}
-
-std::vector<framework::ObjectKind> NodeResourcesBalancedAllocation::ObjectsRead() const {
-  using enum framework::ObjectKind;
-  if (!scored_.MayCountDevices()) return {};
-  return {kDeviceClass, kResourceSlice, kResourceClaim};
-}
-
-Status NodeResourcesBalancedAllocation::PreScore(const framework::Cycle& cycle, const framework::PodInfo& pod,
-                                                 std::span<const NodeIndex>) const {
-  auto state = std::make_shared<PreScoreState>();
-  state->pod_requests = scored_.PodRequests(*pod.pod_class);
-  if (RequestsNothing(state->pod_requests)) return Status::Skip();
-  cycle.state.Write(kPreScoreKey, std::move(state));
-  return Status::Success();
-}
-
-std::int64_t NodeResourcesBalancedAllocation::Score(const framework::Cycle& cycle, const framework::PodInfo& pod,
-                                                    NodeIndex, const framework::NodeInfo& node, Status&) const {
-  const NodeAmounts source{scored_, node};
-  if (const auto* state = cycle.state.Read<PreScoreState>(kPreScoreKey)) return ScoreOf(source, state->pod_requests);
-  const std::vector<std::int64_t> pod_requests = scored_.PodRequests(*pod.pod_class);
-  return RequestsNothing(pod_requests) ? 0 : ScoreOf(source, pod_requests);
-}
-
-bool NodeResourcesBalancedAllocation::RestsOnAmounts(const framework::Cycle& cycle, const framework::PodInfo&) const {
-  const auto* state = cycle.state.Read<PreScoreState>(kPreScoreKey);
-  return state != nullptr && scored_.CpuAndMemoryRows(cycle.table, state->pod_requests);
-}
-
-void NodeResourcesBalancedAllocation::ScoreBounds(const framework::Cycle& emptiest, const framework::Cycle& fullest,
-                                                  const framework::PodInfo&, std::span<std::int64_t> bounds) const {
-  const auto* state = emptiest.state.Read<PreScoreState>(kPreScoreKey);
-  const auto low = scored_.CpuAndMemoryRows(emptiest.table, state->pod_requests);
-  const auto high = scored_.CpuAndMemoryRows(fullest.table, state->pod_requests);
-  BoundsOfBalance(*low, *high, bounds.size(), bounds.data());
-}
-
-void NodeResourcesBalancedAllocation::ScoreRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
-                                                std::span<const NodeIndex> rows, std::span<std::int64_t> scores,
-                                                Status&) const {
-  const auto* state = cycle.state.Read<PreScoreState>(kPreScoreKey);
-  std::vector<std::int64_t> own;
-  if (state == nullptr) own = scored_.PodRequests(*pod.pod_class);
-  const std::vector<std::int64_t>& pod_requests = state != nullptr ? state->pod_requests : own;
-  if (RequestsNothing(pod_requests)) return framework::FillRows<std::int64_t>(rows, scores, 0);
-  const auto score_row = [&](NodeIndex row) {
-    scores[row] = ScoreOf(RowAmounts{scored_, cycle.table, row}, pod_requests);
-  };
-  // For most pods the only row is that of the pod before.
-  const bool are_many = rows.size() >= kKernelRowsMin;
-  const auto columns = are_many ? scored_.CpuAndMemoryRows(cycle.table, pod_requests) : std::nullopt;
-  if (!columns) {
-    for (const NodeIndex row : rows) score_row(row);
-    return;
-  }
-  const bool are_exact = cycle.table.columns().unusual_count == 0;
-  framework::ForEachRun(rows, kKernelRows, [&](NodeIndex first, std::size_t count) {
-    const std::array<ResourceRows, 2> piece = From(*columns, first);
-    if (count >= kKernelRowsMin && (are_exact || AreExact(piece, count))) {
-      BalanceOfTwo(piece, count, &scores[first]);
-    } else {
-      for (std::size_t i = 0; i < count; ++i) score_row(first + static_cast<NodeIndex>(i));
-    }
-  });
+std::unique_ptr<framework::Plugin> CreateNodeResourcesBalancedAllocation(
+    const config::NodeResourcesBalancedAllocationArgs& args, Handle& handle) {
+  return std::make_unique<NodeResourcesBalancedAllocation>(args, handle);
 }
 
 }  // namespace berth::plugins

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "berth/core/config/args.h"
 #include "berth/plugins/helper/test_cluster.h"
+#include "berth/testing/fake_handle.h"
 
 namespace berth::plugins {
 namespace {
@@ -12,11 +14,11 @@ using testing::MakeNode;
 using testing::MakePod;
 
 TEST(NodeResourcesBalancedAllocation, Score) {
-  const std::vector<WeightedResource> two{{"cpu", 1}, {"memory", 1}};
-  const std::vector<WeightedResource> three{{"cpu", 1}, {"memory", 1}, {"example.com/gpu", 1}};
+  const std::vector<config::ResourceSpec> two{{"cpu", 1}, {"memory", 1}};
+  const std::vector<config::ResourceSpec> three{{"cpu", 1}, {"memory", 1}, {"example.com/gpu", 1}};
   const struct {
     const char* name;
-    std::vector<WeightedResource> resources;
+    std::vector<config::ResourceSpec> resources;
     testing::PodBuilder pod;
     testing::PodBuilder running;
     std::int64_t want;
@@ -33,9 +35,10 @@ TEST(NodeResourcesBalancedAllocation, Score) {
   };
   for (auto test : cases) {
     SCOPED_TRACE(test.name);
+    testing::FakeHandle handle;
     TestCluster cluster({MakeNode("n").Allocatable("example.com/gpu", "2")});
     cluster.Add(test.running.Node("n"));
-    const NodeResourcesBalancedAllocation plugin(test.resources);
+    const TestedPlugin plugin = CreateNodeResourcesBalancedAllocation({test.resources}, handle);
     const auto pod = test.pod.Info();
     EXPECT_TRUE(plugin.PreScore(cluster.cycle(), *pod, {}).IsSuccess());
     EXPECT_EQ(cluster.Score(plugin, *pod, "n"), test.want);
@@ -44,7 +47,8 @@ TEST(NodeResourcesBalancedAllocation, Score) {
 
 TEST(NodeResourcesBalancedAllocation, SkipsPodsWithoutRequests) {
   TestCluster cluster({MakeNode("n")});
-  const NodeResourcesBalancedAllocation plugin;
+  testing::FakeHandle handle;
+  const TestedPlugin plugin = CreateNodeResourcesBalancedAllocation({}, handle);
   EXPECT_TRUE(plugin.PreScore(cluster.cycle(), *MakePod("p").Info(), {}).IsSkip());
   EXPECT_TRUE(plugin.PreScore(cluster.cycle(), *MakePod("p").Request("example.com/gpu", "1").Info(), {}).IsSkip());
   EXPECT_TRUE(plugin.PreScore(cluster.cycle(), *MakePod("p").PodLevelRequests({{"cpu", "1"}}).Info(), {}).IsSuccess());

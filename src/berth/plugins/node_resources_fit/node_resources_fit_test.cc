@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "berth/core/config/args.h"
 #include "berth/plugins/helper/test_cluster.h"
 #include "berth/testing/fake_handle.h"
 
@@ -14,7 +15,30 @@ using framework::QueueingHint;
 using testing::MakeNode;
 using testing::MakePod;
 
-std::string FilterOf(const NodeResourcesFit& plugin, TestCluster& cluster, const testing::PodBuilder& pod) {
+using Shape = std::vector<config::UtilizationShapePoint>;
+
+TestedPlugin Fit(const config::NodeResourcesFitArgs& args = {}) {
+  static testing::FakeHandle handle;
+  return CreateNodeResourcesFit(args, handle);
+}
+TestedPlugin FitWith(const config::ScoringStrategy& strategy) {
+  config::NodeResourcesFitArgs args;
+  args.scoring_strategy = strategy;
+  return Fit(args);
+}
+config::ScoringStrategy Strategy(config::ScoringStrategyType type, std::optional<Shape> shape = {}) {
+  config::ScoringStrategy strategy;
+  strategy.type = type;
+  strategy.shape = std::move(shape);
+  return strategy;
+}
+config::ScoringStrategy By(std::vector<config::ResourceSpec> resources) {
+  config::ScoringStrategy strategy;
+  strategy.resources = std::move(resources);
+  return strategy;
+}
+
+std::string FilterOf(const TestedPlugin& plugin, TestCluster& cluster, const testing::PodBuilder& pod) {
   const auto info = pod.Info();
   EXPECT_TRUE(plugin.PreFilter(cluster.cycle(), *info).status.IsSuccess());
   return cluster.Filter(plugin, *info, "n");
@@ -51,15 +75,15 @@ TEST(NodeResourcesFit, Filter) {
     SCOPED_TRACE(test.name);
     TestCluster cluster({node});
     cluster.Add(test.running.Node("n"));
-    EXPECT_EQ(FilterOf(NodeResourcesFit(), cluster, test.pod), test.want);
+    EXPECT_EQ(FilterOf(Fit(), cluster, test.pod), test.want);
   }
 }
 
 TEST(NodeResourcesFit, TooManyPodsIsNeverUnresolvable) {
   TestCluster cluster({MakeNode("n").Allocatable("pods", "0")});
-  EXPECT_EQ(FilterOf(NodeResourcesFit(), cluster, MakePod("p")), "Unschedulable: Too many pods");
+  EXPECT_EQ(FilterOf(Fit(), cluster, MakePod("p")), "Unschedulable: Too many pods");
   TestCluster bare({MakeNode("n").WithoutAllocatable()});
-  EXPECT_EQ(FilterOf(NodeResourcesFit(), bare, MakePod("p").Request("cpu", "1")),
+  EXPECT_EQ(FilterOf(Fit(), bare, MakePod("p").Request("cpu", "1")),
             "UnschedulableAndUnresolvable: Too many pods, Insufficient cpu");
 }
 
@@ -67,56 +91,40 @@ TEST(NodeResourcesFit, IgnoredExtendedResources) {
   TestCluster cluster({MakeNode("n")});
   const auto pod =
       MakePod("p").Request("example.com/gpu", "1").Request("vendor.example/x", "1").Request("hugepages-2Mi", "2Mi");
-  EXPECT_EQ(FilterOf(NodeResourcesFit({.ignored_resources = {"example.com/gpu", "hugepages-2Mi"},
-                                       .ignored_resource_groups = {"vendor.example"}}),
-                     cluster, pod),
+  EXPECT_EQ(FilterOf(Fit({{"example.com/gpu", "hugepages-2Mi"}, {"vendor.example"}, {}}), cluster, pod),
             "UnschedulableAndUnresolvable: Insufficient hugepages-2Mi");
-  EXPECT_EQ(FilterOf(NodeResourcesFit({.ignored_resource_groups = {"example.com"}}), cluster, pod),
+  EXPECT_EQ(FilterOf(Fit({{}, {"example.com"}, {}}), cluster, pod),
             "UnschedulableAndUnresolvable: Insufficient hugepages-2Mi, Insufficient vendor.example/x");
 }
 
 TEST(NodeResourcesFit, Score) {
-  const std::vector<ShapePoint> rising{{0, 0}, {100, 10}};
-  const std::vector<ShapePoint> falling{{0, 10}, {100, 0}};
-  using enum ScoringStrategy;
+  const Shape rising{{0, 0}, {100, 10}};
+  const Shape falling{{0, 10}, {100, 0}};
+  using enum config::ScoringStrategyType;
   const struct {
     const char* name;
-    NodeResourcesFitOptions options;
+    config::ScoringStrategy strategy;
     testing::PodBuilder pod;
     std::int64_t want;
   } cases[] = {
       {"least allocated", {}, MakePod("p").Request("cpu", "1").Request("memory", "8Gi"), 75},
       {"defaults where nothing is requested: 100m of 4, 200Mi of 32Gi", {}, MakePod("p"), (97 + 99) / 2},
       {"too much is worth nothing", {}, MakePod("p").Request("cpu", "5").Request("memory", "8Gi"), (0 + 75) / 2},
-      {"weights",
-       {.resources = {{"cpu", 3}, {"memory", 1}}},
-       MakePod("p").Request("cpu", "2").Request("memory", "0"),
+      {"weights", By({{"cpu", 3}, {"memory", 1}}), MakePod("p").Request("cpu", "2").Request("memory", "0"),
        (3 * 50 + 100) / 4},
-      {"most allocated",
-       {.strategy = kMostAllocated},
-       MakePod("p").Request("cpu", "1").Request("memory", "16Gi"),
+      {"most allocated", Strategy(kMostAllocated), MakePod("p").Request("cpu", "1").Request("memory", "16Gi"),
        (25 + 50) / 2},
-      {"most allocated is capped",
-       {.strategy = kMostAllocated},
-       MakePod("p").Request("cpu", "9").Request("memory", "16Gi"),
+      {"most allocated is capped", Strategy(kMostAllocated), MakePod("p").Request("cpu", "9").Request("memory", "16Gi"),
        75},
-      {"ratio rounds half away from zero",
-       {.strategy = kRequestedToCapacityRatio, .shape = rising},
-       MakePod("p").Request("cpu", "1").Request("memory", "16Gi"),
-       38},
-      {"ratio leaves out what scores 0",
-       {.strategy = kRequestedToCapacityRatio, .shape = falling},
-       MakePod("p").Request("cpu", "4").Request("memory", "8Gi"),
-       75},
-      {"scalars count when requested",
-       {.resources = {{"cpu", 1}, {"example.com/gpu", 1}}},
-       MakePod("p").Request("cpu", "0").Request("example.com/gpu", "1"),
-       (100 + 50) / 2},
-      {"and not otherwise", {.resources = {{"cpu", 1}, {"example.com/gpu", 1}}}, MakePod("p").Request("cpu", "0"), 100},
-      {"resources that the node lacks do not count",
-       {.resources = {{"example.com/tpu", 1}}},
-       MakePod("p").Request("example.com/tpu", "1"),
-       0},
+      {"ratio rounds half away from zero", Strategy(kRequestedToCapacityRatio, rising),
+       MakePod("p").Request("cpu", "1").Request("memory", "16Gi"), 38},
+      {"ratio leaves out what scores 0", Strategy(kRequestedToCapacityRatio, falling),
+       MakePod("p").Request("cpu", "4").Request("memory", "8Gi"), 75},
+      {"scalars count when requested", By({{"cpu", 1}, {"example.com/gpu", 1}}),
+       MakePod("p").Request("cpu", "0").Request("example.com/gpu", "1"), (100 + 50) / 2},
+      {"and not otherwise", By({{"cpu", 1}, {"example.com/gpu", 1}}), MakePod("p").Request("cpu", "0"), 100},
+      {"resources that the node lacks do not count", By({{"example.com/tpu", 1}}),
+       MakePod("p").Request("example.com/tpu", "1"), 0},
       {"pod-level requests are not seen",
        {},
        MakePod("p").Request("cpu", "1").Request("memory", "8Gi").PodLevelRequests({{"cpu", "4"}}),
@@ -125,7 +133,7 @@ TEST(NodeResourcesFit, Score) {
   for (const auto& test : cases) {
     SCOPED_TRACE(test.name);
     TestCluster cluster({MakeNode("n").Allocatable("example.com/gpu", "2")});
-    const NodeResourcesFit plugin(test.options);
+    const TestedPlugin plugin = FitWith(test.strategy);
     const auto pod = test.pod.Info();
     EXPECT_EQ(cluster.Score(plugin, *pod, "n"), test.want) << "without PreScore";
     EXPECT_TRUE(plugin.PreScore(cluster.cycle(), *pod, {}).IsSuccess());
@@ -136,9 +144,7 @@ TEST(NodeResourcesFit, Score) {
 TEST(NodeResourcesFit, RunningPodsWithoutRequestsCountAsTheDefaults) {
   TestCluster cluster({MakeNode("n").Allocatable("memory", "400Mi")});
   cluster.Add(MakePod("q").Node("n"));
-  EXPECT_EQ(
-      cluster.Score(NodeResourcesFit({.resources = {{"memory", 1}}}), *MakePod("p").Request("memory", "0").Info(), "n"),
-      50);
+  EXPECT_EQ(cluster.Score(FitWith(By({{"memory", 1}})), *MakePod("p").Request("memory", "0").Info(), "n"), 50);
 }
 
 TEST(NodeResourcesFit, AbsurdAmountsDoNoHarm) {
@@ -146,17 +152,16 @@ TEST(NodeResourcesFit, AbsurdAmountsDoNoHarm) {
   cluster.Add(MakePod("q").Node("n").Request("memory", "9E").Request("cpu", "9E"));
   cluster.Add(MakePod("r").Node("n").Request("memory", "9E").Request("cpu", "9E"));
   const auto pod = MakePod("p").Request("memory", "9E").Request("cpu", "9E").Info();
-  for (const auto strategy : {ScoringStrategy::kLeastAllocated, ScoringStrategy::kMostAllocated}) {
-    cluster.Score(NodeResourcesFit({.strategy = strategy}), *pod, "n");
+  for (const auto type : {config::ScoringStrategyType::kLeastAllocated, config::ScoringStrategyType::kMostAllocated}) {
+    cluster.Score(FitWith(Strategy(type)), *pod, "n");
   }
-  cluster.Score(
-      NodeResourcesFit({.strategy = ScoringStrategy::kRequestedToCapacityRatio, .shape = {{0, 0}, {100, 10}}}), *pod,
-      "n");
-  EXPECT_NE(FilterOf(NodeResourcesFit(), cluster, MakePod("p").Request("cpu", "1")), "ok");
+  cluster.Score(FitWith(Strategy(config::ScoringStrategyType::kRequestedToCapacityRatio, Shape{{0, 0}, {100, 10}})),
+                *pod, "n");
+  EXPECT_NE(FilterOf(Fit(), cluster, MakePod("p").Request("cpu", "1")), "ok");
 }
 
 TEST(NodeResourcesFit, PodHints) {
-  const NodeResourcesFit plugin;
+  const TestedPlugin plugin = Fit();
   const auto pod = MakePod("p").Request("cpu", "1").Info();
   const auto running = MakePod("q").Node("n").Request("cpu", "2").Request("memory", "2").Info();
   const auto less_cpu = MakePod("q").Node("n").Request("cpu", "1").Request("memory", "2").Info();
@@ -240,13 +245,13 @@ TEST(NodeResourcesFit, PodHintsLookAtTheNode) {
     for (const auto& pod : test.left) cluster.Add(pod);
     for (const auto& pod : test.nominated) handle.nominated["n"].push_back(pod.Info());
     handle.table = &cluster.table();
-    const NodeResourcesFit plugin({}, &handle);
+    const TestedPlugin plugin = CreateNodeResourcesFit({}, handle);
     EXPECT_EQ(HintFor(plugin, gone, *test.pod.Info(), {.old_pod = test.gone.Info().get()}), test.want);
   }
 }
 
 TEST(NodeResourcesFit, NodeHints) {
-  const NodeResourcesFit plugin;
+  const TestedPlugin plugin = Fit();
   const auto pod = MakePod("p").Request("cpu", "2").Info();
   const auto small = MakeNode("n").Allocatable("cpu", "1").Build();
   const auto large = MakeNode("n").Allocatable("cpu", "2").Build();

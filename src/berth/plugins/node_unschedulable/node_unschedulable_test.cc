@@ -34,12 +34,12 @@ TEST(NodeUnschedulable, Table) {
   for (const auto& test : cases) {
     SCOPED_TRACE(test.name);
     TestCluster cluster({test.node});
-    EXPECT_EQ(cluster.Filter(NodeUnschedulable(), *test.pod.Info(), "n"), test.want);
+    EXPECT_EQ(cluster.Filter(CreateNodeUnschedulable(), *test.pod.Info(), "n"), test.want);
   }
 }
 
 TEST(NodeUnschedulable, Hints) {
-  const NodeUnschedulable plugin;
+  const TestedPlugin plugin = CreateNodeUnschedulable();
   const auto pod = MakePod("p").Info();
   const auto open = MakeNode("n").Build();
   const auto cordoned = MakeNode("n").Unschedulable().Build();

@@ -48,7 +48,7 @@ std::optional<DriverAndHandle> FromClaim(const framework::Objects& objects, cons
                                          const api::CsiNode* csi_node) {
   if (claim.volume_name.empty()) return FromClass(objects, claim, csi_node);
   const api::PersistentVolume* volume = objects.Of<api::PersistentVolume>().Find(claim.volume_name);
-  // It is gone, or the claim names one that has not been made yet.
+  // The volume is gone, or has not been made yet.
   if (volume == nullptr) return FromClass(objects, claim, csi_node);
   const api::VolumeSource& source = volume->spec.source;
   if (source.kind == VolumeKind::kCsi) return DriverAndHandle{source.driver, source.id};

@@ -10,7 +10,7 @@ VolumeLimits VolumeLimitsOf(const api::CsiNode* csi_node) {
   if (csi_node == nullptr) return limits;
   for (const api::CsiNodeDriver& driver : csi_node->drivers) {
     if (!driver.allocatable_count) continue;
-    // Of a driver that is listed twice the last limit counts.
+    // When a driver is listed twice, its last limit counts.
     const auto it =
         std::find_if(limits.begin(), limits.end(), [&](const auto& limit) { return limit.first == driver.name; });
     if (it == limits.end()) {

@@ -24,7 +24,7 @@ constexpr const char* kDriver = "csi.example.com";
 constexpr const char* kEbs = "ebs.csi.aws.com";
 
 struct Fixture {
-  Fixture() : cluster({MakeNode("n"), MakeNode("bare")}), plugin(handle) {}
+  Fixture() : cluster({MakeNode("n"), MakeNode("bare")}) {}
 
   template <typename T>
   void Set(T object) {
@@ -99,7 +99,7 @@ struct Fixture {
 
   testing::FakeHandle handle;
   TestCluster cluster;
-  NodeVolumeLimits plugin;
+  TestedPlugin plugin = CreateNodeVolumeLimits(handle);
 };
 
 TEST(NodeVolumeLimits, ADriverMayKeepPodsFromNodesWithoutIt) {

@@ -3,21 +3,10 @@
 // on clusters that have no PodGroups. Needs GangScheduling in the same profile.
 #pragma once
 
-#include <optional>
-#include <string_view>
-
-#include "berth/framework/pod_group_namer.h"
-#include "berth/plugins/names.h"
+#include "berth/framework/plugin.h"
 
 namespace berth::plugins {
 
-class PodGroupAnnotations final : public framework::PodGroupNamer {
- public:
-  static constexpr std::string_view kName = "berth.dev/pod-group";
-  static constexpr std::string_view kMinCount = "berth.dev/min-count";
-
-  std::string_view Name() const override { return names::kPodGroupAnnotations; }
-  Expected<std::optional<framework::NamedPodGroup>> NameGroup(const api::Pod& pod) const override;
-};
+std::unique_ptr<framework::Plugin> CreatePodGroupAnnotations();
 
 }  // namespace berth::plugins

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "berth/framework/pod_group_namer.h"
+#include "berth/plugins/helper/plugin_testing.h"
 #include "berth/testing/builders.h"
 
 namespace berth::plugins {
@@ -10,21 +12,25 @@ namespace {
 
 using testing::MakePod;
 
+Expected<std::optional<framework::NamedPodGroup>> NameGroup(const api::Pod& pod) {
+  return TestedPlugin(CreatePodGroupAnnotations()).As<framework::PodGroupNamer>().NameGroup(pod);
+}
+
 std::string ErrorOf(const testing::PodBuilder& pod) {
-  const auto named = PodGroupAnnotations().NameGroup(pod.Build());
+  const auto named = NameGroup(pod.Build());
   return named.ok() ? "" : named.error().message;
 }
 
 TEST(PodGroupAnnotations, ReadsBoth) {
-  const auto named = PodGroupAnnotations().NameGroup(
-      MakePod("a").Annotation("berth.dev/pod-group", "g").Annotation("berth.dev/min-count", "12").Build());
+  const auto named =
+      NameGroup(MakePod("a").Annotation("berth.dev/pod-group", "g").Annotation("berth.dev/min-count", "12").Build());
   ASSERT_TRUE(named.ok() && *named);
   EXPECT_EQ((*named)->name, "g");
   EXPECT_EQ((*named)->min_count, 12);
 }
 
 TEST(PodGroupAnnotations, WithoutANameThereIsNoGroup) {
-  const auto named = PodGroupAnnotations().NameGroup(MakePod("a").Annotation("berth.dev/min-count", "12").Build());
+  const auto named = NameGroup(MakePod("a").Annotation("berth.dev/min-count", "12").Build());
   EXPECT_TRUE(named.ok() && !*named);
 }
 

@@ -5,40 +5,13 @@
 // for ever. Known from batch systems as a reservation for the first job of the queue, with backfilling around it.
 #pragma once
 
-#include <cstddef>
-#include <memory>
-#include <set>
-#include <span>
-#include <string>
-#include <string_view>
-
-#include "berth/base/expected.h"
 #include "berth/framework/handle.h"
-#include "berth/framework/pod_group_post_filter.h"
-#include "berth/plugins/names.h"
+#include "berth/framework/plugin.h"
 #include "berth/plugins/pod_group_reservation/pod_group_reservation_args.h"
-#include "berth/plugins/pod_group_reservation/reservation_turns.h"
 
 namespace berth::plugins {
 
-class PodGroupReservation final : public framework::PodGroupPostFilterPlugin {
- public:
-  // `handle` must outlive the plugin.
-  PodGroupReservation(const PodGroupReservationArgs& args, framework::Handle& handle);
-  static Expected<std::unique_ptr<framework::Plugin>> Create(const config::PluginArgs& args, framework::Handle& handle);
-
-  std::string_view Name() const override { return names::kPodGroupReservation; }
-  bool IsLastResort() const override { return true; }
-  framework::PodGroupPostFilterResult PodGroupPostFilter(const framework::PodGroupKey& group,
-                                                         std::span<const framework::PodGroupMember> members,
-                                                         framework::PodGroupDryRun& dry_run) const override;
-
- private:
-  bool IsWaiting(const framework::PodGroupKey& group) const;
-
-  const PodGroupReservationArgs args_;
-  framework::Handle& handle_;
-  const std::shared_ptr<ReservationTurns> turns_;  // of all profiles
-};
+std::unique_ptr<framework::Plugin> CreatePodGroupReservation(const PodGroupReservationArgs& args,
+                                                             framework::Handle& handle);
 
 }  // namespace berth::plugins

@@ -29,7 +29,7 @@ struct SpreadConstraint {
   }
 };
 
-// Those of `constraints` that ask for `action`, for a pod of these labels: matchLabelKeys are merged into the selectors
+// The constraints that ask for `action`, for a pod with these labels. matchLabelKeys are merged into the selectors
 // (the API server has done so already, which makes no difference). Fails at the first selector that is not valid.
 Expected<std::vector<SpreadConstraint>> CompileConstraints(
     const std::vector<api::TopologySpreadConstraint>& constraints, const api::StringMap& pod_labels,

@@ -17,7 +17,7 @@ namespace berth::plugins {
 // services up by a label of their selectors instead of walking over all.
 class ServiceIndex {
  public:
-  // So many times a walk over all services is cheaper than to sort them.
+  // This many walks over all services cost less than sorting them.
   static constexpr int kWalksMax = 4;
 
   // The union of the selectors of all services of the pod's namespace that select the pod.
@@ -28,12 +28,13 @@ class ServiceIndex {
 
   std::uint64_t version_ = 0;  // of the store
   int walks_ = 0;              // since it changed; more than kWalksMax: they are sorted
-  // By "namespace\0label\0value" of the first label of the selector. As long-lived as the store's version.
+  // The services by "namespace\0label\0value" of their selector's first label, while the store's version stays the
+  // same.
   StringHashMap<std::vector<const api::Service*>> by_label_;
   std::string key_;  // scratch
 };
 
-// For one pod class; remembers the answer until an object changes that it can rest on.
+// The selector of default constraints for one pod class. It is remembered until an object changes that it can rest on.
 class DefaultSelector {
  public:
   // Matches what all services of the pod's namespace that select the pod, and its ReplicationController, ReplicaSet or

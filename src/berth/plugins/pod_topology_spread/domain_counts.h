@@ -15,7 +15,7 @@ namespace berth::plugins {
 
 class DomainCounts {
  public:
-  // Of no domain at all: upstream's math.MaxInt32.
+  // The minimum when there is no domain: upstream's math.MaxInt32.
   static constexpr std::int32_t kNoMinimum = INT32_MAX;
 
   explicit DomainCounts(std::shared_ptr<const SpreadLayout> layout) : layout_(std::move(layout)) {}

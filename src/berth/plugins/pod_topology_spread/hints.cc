@@ -85,7 +85,7 @@ QueueingHint SpreadHintAfterPodChange(const PodInfo& pod, const EventObjects& ev
   // Default constraints go by the Services and controllers that select the pod: by its new labels others may, or none.
   if (after->uid == pod.uid && pod.spec().topology_spread_constraints.empty() && before->labels() != after->labels())
     return QueueingHint::kQueue;
-  // One that is being deleted counts no longer.
+  // A pod that is being deleted no longer counts.
   const bool is_leaving = !before->deletion_time && after->deletion_time;
   return QueueIf(std::any_of(constraints.begin(), constraints.end(), [&](const SpreadConstraint& constraint) {
     const bool matched = constraint.Matches(before->labels());

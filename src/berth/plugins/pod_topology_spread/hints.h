@@ -10,7 +10,7 @@
 
 namespace berth::plugins {
 
-// Finds the pod's hard constraints. Called only where they can matter: most events are told apart without them.
+// Finds the pod's hard constraints. Called only where they can matter, because most events are decided without them.
 using HardConstraints = std::function<const Expected<std::vector<SpreadConstraint>>&()>;
 
 framework::QueueingHint SpreadHintAfterPodChange(const framework::PodInfo& pod, const framework::EventObjects& event,
@@ -18,7 +18,7 @@ framework::QueueingHint SpreadHintAfterPodChange(const framework::PodInfo& pod, 
 framework::QueueingHint SpreadHintAfterNodeChange(const framework::PodInfo& pod, const framework::EventObjects& event,
                                                   const HardConstraints& hard);
 
-// Of a Service, ReplicationController, ReplicaSet or StatefulSet: default constraints spread the pods that one selects.
+// After a change of a Service, ReplicationController, ReplicaSet or StatefulSet, whose pods default constraints spread.
 framework::QueueingHint SpreadHintAfterSelectorChange(const framework::PodInfo& pod,
                                                       const framework::EventObjects& event);
 

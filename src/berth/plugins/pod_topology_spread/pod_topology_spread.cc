@@ -1,28 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/plugins/pod_topology_spread/pod_topology_spread.h"
 
+#include <absl/container/inlined_vector.h>
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
-
-#include <absl/container/inlined_vector.h>
+#include <vector>
 
 #include "berth/core/config/args.h"
+#include "berth/plugins/helper/class_cache.h"
 #include "berth/plugins/helper/events.h"
+#include "berth/plugins/helper/framework_names.h"
 #include "berth/plugins/helper/go_math.h"
+#include "berth/plugins/helper/index_per_table.h"
+#include "berth/plugins/names.h"
+#include "berth/plugins/pod_topology_spread/constraint.h"
+#include "berth/plugins/pod_topology_spread/default_selector.h"
 #include "berth/plugins/pod_topology_spread/hints.h"
+#include "berth/plugins/pod_topology_spread/spread_counts.h"
+#include "berth/plugins/pod_topology_spread/spread_index.h"
+#include "berth/plugins/pod_topology_spread/spread_marks.h"
 
 namespace berth::plugins {
 namespace {
 
 using api::UnsatisfiableConstraintAction;
-using framework::Cycle;
-using framework::NodeIndex;
-using framework::NodeInfo;
-using framework::PodInfo;
-using framework::Status;
 
 constexpr std::string_view kPreFilterKey = "PreFilterPodTopologySpread";
 constexpr std::string_view kPreScoreKey = "PreScorePodTopologySpread";
@@ -32,7 +40,7 @@ constexpr std::int64_t kInvalidScore = -1;
 // Sorting the values of so few rows is cheaper than a bit for each value.
 constexpr std::size_t kValuesPerSortedRow = 64;
 
-// Pods that came to a domain or left it, in a clone of the state: as if they had.
+// How many pods more than counted a what-if trial puts into a domain.
 struct DomainDifference {
   std::size_t constraint = 0;
   DomainId domain = 0;
@@ -40,8 +48,8 @@ struct DomainDifference {
 };
 
 // The DoNotSchedule constraints and their counts. Good until the node table changes.
-struct PreFilterState final : framework::StateData {
-  std::unique_ptr<framework::StateData> Clone() const override { return std::make_unique<PreFilterState>(*this); }
+struct PreFilterState final : StateData {
+  std::unique_ptr<StateData> Clone() const override { return std::make_unique<PreFilterState>(*this); }
 
   void Add(std::size_t constraint, DomainId domain, std::int32_t pods) {
     for (DomainDifference& difference : differences) {
@@ -88,7 +96,7 @@ struct PreFilterState final : framework::StateData {
 };
 
 // The ScheduleAnyway constraints and their counts.
-struct PreScoreState final : framework::StateData {
+struct PreScoreState final : StateData {
   std::shared_ptr<const SpreadCounts> counts;
   std::vector<double> weights;  // by constraint
 };
@@ -138,8 +146,8 @@ std::size_t CountDomains(const SpreadCounts& counts, std::size_t constraint, std
   return domains;
 }
 
-// Of constraints with many domains the counts per domain are small; the weight makes up for it. feasible[i] stands for
-// sizes[i] rows, or without sizes for itself.
+// Each soft constraint's weight. The counts per domain are small where there are many domains; the weight makes up for
+// that. feasible[i] stands for sizes[i] rows, or without sizes for itself.
 std::vector<double> Weights(const SpreadCounts& counts, std::span<const NodeIndex> feasible,
                             std::span<const std::size_t> sizes) {
   const SpreadCounts::Group& soft = counts.soft();
@@ -190,7 +198,7 @@ api::NodeInclusionPolicy ToPolicy(const std::string& text) {
   return text == "Ignore" ? api::NodeInclusionPolicy::kIgnore : api::NodeInclusionPolicy::kHonor;
 }
 
-// Its matchLabelKeys are left out: upstream merges them into the selector that a default constraint does not have.
+// matchLabelKeys are left out: upstream merges them into the selector, which a default constraint does not have.
 api::TopologySpreadConstraint ToConstraint(const config::TopologySpreadConstraint& source) {
   api::TopologySpreadConstraint constraint;
   constraint.max_skew = source.max_skew;
@@ -213,368 +221,417 @@ api::TopologySpreadConstraint SystemDefault(std::string_view topology_key, std::
   return constraint;
 }
 
-}  // namespace
+using Constraints = Expected<std::vector<SpreadConstraint>>;
 
-PodTopologySpread::PodTopologySpread(const config::PodTopologySpreadArgs& args, const framework::Handle& handle)
-    : objects_(handle.objects()), is_system_defaulted_(!args.is_list_defaulting) {
-  if (is_system_defaulted_) {
-    default_constraints_ = {SystemDefault(kHostname, 3), SystemDefault(kZone, 5)};
-    return;
+struct KeptClass {
+  // Without the counts, which belong to the index of their table.
+  std::size_t Bytes() const { return sizeof(*this) + constraint_bytes; }
+
+  Constraints hard = std::vector<SpreadConstraint>();
+  Constraints soft = std::vector<SpreadConstraint>();
+  DefaultSelector default_selector;
+  std::uint64_t selector_version = 0;  // of default_selector, when the constraints were made
+  std::size_t constraint_bytes = 0;
+  // The version of the class's own marks, 0 before the first, and what it was given for.
+  std::uint64_t marks_version = 0;
+  std::uint64_t marks_numbering = 0;
+  std::uint64_t marks_by_count = 0;
+  std::size_t marks_constraint_count = 0;
+  std::weak_ptr<SpreadCounts> counts;  // in the table that was asked about last
+};
+
+// Keeps the constraints of pod classes and their counts in each node table.
+class KeptClasses {
+ public:
+  KeptClasses(const config::PodTopologySpreadArgs& args, const Objects& objects)
+      : objects_(objects), is_system_defaulted_(!args.is_list_defaulting) {
+    if (is_system_defaulted_) {
+      default_constraints_ = {SystemDefault(kHostname, 3), SystemDefault(kZone, 5)};
+      return;
+    }
+    for (const auto& constraint : args.default_constraints) default_constraints_.push_back(ToConstraint(constraint));
   }
-  for (const auto& constraint : args.default_constraints) default_constraints_.push_back(ToConstraint(constraint));
-}
 
-std::vector<framework::ObjectKind> PodTopologySpread::ObjectsRead() const {
-  if (default_constraints_.empty()) return {};
-  using enum framework::ObjectKind;
-  return {kService, kReplicationController, kReplicaSet, kStatefulSet};
-}
-
-// A pod with constraints of its own, of whichever kind, gets none of the default ones.
-bool PodTopologySpread::HasDefaults(const PodInfo& pod) const {
-  return pod.spec().topology_spread_constraints.empty() && !default_constraints_.empty();
-}
-
-PodTopologySpread::KeptClass& PodTopologySpread::ClassFor(const PodInfo& pod) const {
-  KeptClass& kept = classes_.Get(pod.pod_class, [&] {
-    KeptClass made;
-    const auto& own = pod.spec().topology_spread_constraints;
-    made.hard = CompileConstraints(own, pod.labels(), UnsatisfiableConstraintAction::kDoNotSchedule);
-    made.soft = CompileConstraints(own, pod.labels(), UnsatisfiableConstraintAction::kScheduleAnyway);
-    made.constraint_bytes = (made.hard.ok() ? BytesOf(*made.hard) : 0) + (made.soft.ok() ? BytesOf(*made.soft) : 0);
-    return made;
-  });
-  if (HasDefaults(pod)) UseDefaults(*pod.pod_class, kept);
-  return kept;
-}
-
-// Default constraints, for the pods that belong together with this one by services and controllers. Without any of
-// those there is nothing to spread.
-void PodTopologySpread::UseDefaults(const framework::PodClass& pod_class, KeptClass& kept) const {
-  const api::LabelSelector& selector = kept.default_selector.Get(pod_class, objects_, services_);
-  if (kept.selector_version == kept.default_selector.version()) return;
-  kept.selector_version = kept.default_selector.version();
-  kept.counts.reset();
-  kept.marks_version = 0;
-  for (const auto& [action, constraints] : {std::pair(UnsatisfiableConstraintAction::kDoNotSchedule, &kept.hard),
-                                            std::pair(UnsatisfiableConstraintAction::kScheduleAnyway, &kept.soft)}) {
-    *constraints = std::vector<SpreadConstraint>();
-    if (selector.requirements.empty()) continue;
-    *constraints = CompileConstraints(default_constraints_, pod_class.labels, action);
-    for (SpreadConstraint& constraint : constraints->value()) constraint.selector = selector;
+  KeptClass& For(const PodInfo& pod) {
+    KeptClass& kept = classes_.Get(pod.pod_class, [&] {
+      KeptClass made;
+      const auto& own = pod.spec().topology_spread_constraints;
+      made.hard = CompileConstraints(own, pod.labels(), UnsatisfiableConstraintAction::kDoNotSchedule);
+      made.soft = CompileConstraints(own, pod.labels(), UnsatisfiableConstraintAction::kScheduleAnyway);
+      made.constraint_bytes = (made.hard.ok() ? BytesOf(*made.hard) : 0) + (made.soft.ok() ? BytesOf(*made.soft) : 0);
+      return made;
+    });
+    if (HasDefaults(pod)) UseDefaults(*pod.pod_class, kept);
+    return kept;
   }
-  kept.constraint_bytes = BytesOf(*kept.hard) + BytesOf(*kept.soft);
-}
 
-SpreadIndex& PodTopologySpread::IndexFor(const framework::NodeTable& nodes) const {
-  const auto it =
-      std::find_if(indexes_.begin(), indexes_.end(), [&](const auto& index) { return index->table() == &nodes; });
-  if (it == indexes_.end()) {
-    if (indexes_.size() == kTablesMax) indexes_.pop_back();
-    indexes_.insert(indexes_.begin(), std::make_unique<SpreadIndex>(numbers_));
-  } else {
-    std::rotate(indexes_.begin(), it, it + 1);
-  }
-  is_used_ = true;
-  indexes_.front()->Sync(nodes);
-  return *indexes_.front();
-}
-
-void PodTopologySpread::DropIdle() {
-  classes_.DropIdle();
-  // Without a pod in all that time it is cheaper to begin anew than to hold every running pod.
-  if (!is_used_) indexes_.clear();
-  is_used_ = false;
-}
-
-std::shared_ptr<SpreadCounts> PodTopologySpread::CountsFor(const PodInfo& pod, KeptClass& kept,
-                                                           const framework::NodeTable& nodes) const {
-  SpreadIndex& index = IndexFor(nodes);
-  std::shared_ptr<SpreadCounts> counts = kept.counts.lock();
-  if (counts != nullptr && counts->IsOf(index)) {
-    counts->Update(index);
+  std::shared_ptr<SpreadCounts> CountsFor(const PodInfo& pod, KeptClass& kept, const NodeTable& nodes) {
+    SpreadIndex& index = *indexes_.For(nodes, [this] { return std::make_shared<SpreadIndex>(numbers_); });
+    std::shared_ptr<SpreadCounts> counts = kept.counts.lock();
+    if (counts != nullptr && counts->IsOf(index)) {
+      counts->Update(index);
+      return counts;
+    }
+    static const std::vector<SpreadConstraint> kNone;
+    const auto valid = [](const Constraints& constraints) -> const std::vector<SpreadConstraint>& {
+      return constraints.ok() ? *constraints : kNone;
+    };
+    const bool soft_needs_all_keys = !HasDefaults(pod) || !is_system_defaulted_;
+    counts =
+        std::make_shared<SpreadCounts>(pod.pod_class, valid(kept.hard), valid(kept.soft), soft_needs_all_keys, index);
+    index.Keep(counts);
+    kept.counts = counts;
     return counts;
   }
-  static const std::vector<SpreadConstraint> kNone;
-  const auto valid = [](const Constraints& constraints) -> const std::vector<SpreadConstraint>& {
-    return constraints.ok() ? *constraints : kNone;
-  };
-  const bool soft_needs_all_keys = !HasDefaults(pod) || !is_system_defaulted_;
-  counts =
-      std::make_shared<SpreadCounts>(pod.pod_class, valid(kept.hard), valid(kept.soft), soft_needs_all_keys, index);
-  index.Keep(counts);
-  kept.counts = counts;
-  return counts;
-}
 
-framework::PreFilterResult PodTopologySpread::PreFilter(const Cycle& cycle, const PodInfo& pod) const {
-  KeptClass& kept = ClassFor(pod);
-  if (!kept.hard.ok()) {
-    return {Status::Error("get constraints from pod: obtaining pod's hard topology spread constraints: " +
-                          kept.hard.error().message),
-            std::nullopt};
+  // The numbering of domains in the table that was asked about last.
+  std::uint64_t numbering() { return indexes_.all().front()->numbering(); }
+  SpreadMarkVersions& mark_versions() { return mark_versions_; }
+  const std::vector<api::TopologySpreadConstraint>& default_constraints() const { return default_constraints_; }
+
+  void DropIdle() {
+    classes_.DropIdle();
+    indexes_.DropIdle();
   }
-  if (kept.hard->empty()) return {Status::Skip(), std::nullopt};
-  auto state = std::make_shared<PreFilterState>();
-  state->counts = CountsFor(pod, kept, cycle.table);
-  cycle.state.Write(kPreFilterKey, std::move(state));
-  return {};
-}
 
-// Unlike the counts, this looks neither at whether the pod is being deleted nor at whether the selector is empty:
-// upstream's oddity.
-Status PodTopologySpread::UpdateState(const Cycle& cycle, const PodInfo& other, const NodeInfo& node,
-                                      std::int32_t difference) const {
-  const auto* state = cycle.state.Read<PreFilterState>(kPreFilterKey);
-  if (state == nullptr) return NoPreFilterState();
-  const SpreadCounts& counts = *state->counts;
-  if (!node.has_node() || other.namespace_name() != counts.pod_class().namespace_name) return {};
-  const NodeIndex row = cycle.nodes.Find(node.name());
-  if (row == framework::kNoNode) return {};
-  const SpreadCounts::Group& hard = counts.hard();
-  for (std::size_t i = 0; i < hard.constraints.size(); ++i) {
-    const DomainId domain = hard.domains[i]->layout().DomainOf(row);
-    if (domain == 0 || !hard.constraints[i].Matches(other.labels())) continue;
-    cycle.state.Mutable<PreFilterState>(kPreFilterKey)->Add(i, domain, difference);
+ private:
+  static constexpr std::size_t kClassesMax = 8192;
+  static constexpr std::size_t kClassBytesMax = std::size_t{64} << 20;
+
+  // A pod with constraints of its own, of whichever kind, gets none of the default ones.
+  bool HasDefaults(const PodInfo& pod) const {
+    return pod.spec().topology_spread_constraints.empty() && !default_constraints_.empty();
   }
-  return {};
-}
 
-Status PodTopologySpread::AddPod(const Cycle& cycle, const PodInfo&, const PodInfo& other, const NodeInfo& node) const {
-  return UpdateState(cycle, other, node, 1);
-}
-
-Status PodTopologySpread::RemovePod(const Cycle& cycle, const PodInfo&, const PodInfo& other,
-                                    const NodeInfo& node) const {
-  return UpdateState(cycle, other, node, -1);
-}
-
-Status PodTopologySpread::Filter(const Cycle& cycle, const PodInfo&, const NodeInfo& node) const {
-  const auto* state = cycle.state.Read<PreFilterState>(kPreFilterKey);
-  if (state == nullptr) return NoPreFilterState();
-  const SpreadCounts::Group& hard = state->counts->hard();
-  for (std::size_t i = 0; i < hard.constraints.size(); ++i) {
-    const std::string* value = node.node().metadata.labels.Find(hard.constraints[i].topology_key);
-    if (value == nullptr) return Status::UnschedulableAndUnresolvable(std::string(kReasonMissingLabel));
-    // The domain may have no node that counts, and so no pods.
-    const DomainId domain = hard.key(i).Find(*value, cycle.table);
-    if (state->Count(i, domain) > state->CountMax(i)) return Status::Unschedulable(std::string(kReason));
+  // The default constraints spread the pods that belong together with this one by services and controllers. Without a
+  // service or controller there is nothing to spread.
+  void UseDefaults(const framework::PodClass& pod_class, KeptClass& kept) {
+    const api::LabelSelector& selector = kept.default_selector.Get(pod_class, objects_, services_);
+    if (kept.selector_version == kept.default_selector.version()) return;
+    kept.selector_version = kept.default_selector.version();
+    kept.counts.reset();
+    kept.marks_version = 0;
+    for (const auto& [action, constraints] : {std::pair(UnsatisfiableConstraintAction::kDoNotSchedule, &kept.hard),
+                                              std::pair(UnsatisfiableConstraintAction::kScheduleAnyway, &kept.soft)}) {
+      *constraints = std::vector<SpreadConstraint>();
+      if (selector.requirements.empty()) continue;
+      *constraints = CompileConstraints(default_constraints_, pod_class.labels, action);
+      for (SpreadConstraint& constraint : constraints->value()) constraint.selector = selector;
+    }
+    kept.constraint_bytes = BytesOf(*kept.hard) + BytesOf(*kept.soft);
   }
-  return Status::Success();
-}
 
-void PodTopologySpread::FilterRows(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> rows,
-                                   std::span<framework::VerdictId> verdicts, framework::StatusTable& statuses) const {
-  const auto* state = cycle.state.Read<PreFilterState>(kPreFilterKey);
-  if (state == nullptr || !state->differences.empty()) {
-    return FastFilter::FilterRows(cycle, pod, rows, verdicts, statuses);
+  const Objects& objects_;
+  const bool is_system_defaulted_;
+  std::vector<api::TopologySpreadConstraint> default_constraints_;
+  std::uint64_t numbers_ = 0;  // versions given so far, to marks and to numberings
+  IndexPerTable<SpreadIndex> indexes_;
+  SpreadMarkVersions mark_versions_{numbers_};
+  ServiceIndex services_;
+  ClassCache<KeptClass> classes_{kClassesMax, kClassBytesMax};
+};
+
+class PodTopologySpread final : public PreFilterPlugin,
+                                public FastFilter,
+                                public FastPreScore,
+                                public FastScore,
+                                public GroupingPlugin,
+                                public EnqueueExtensions,
+                                public ObjectReader {
+ public:
+  static constexpr std::string_view kReason = "node(s) didn't match pod topology spread constraints";
+  static constexpr std::string_view kReasonMissingLabel =
+      "node(s) didn't match pod topology spread constraints (missing required label)";
+
+  PodTopologySpread(const config::PodTopologySpreadArgs& args, const Handle& handle)
+      : classes_(args, handle.objects()) {}
+
+  std::string_view Name() const override { return names::kPodTopologySpread; }
+
+  Dependency PreFilterDependsOn() const override { return Dependency::kCycle; }
+  PreFilterResult PreFilter(const Cycle& cycle, const PodInfo& pod) const override {
+    KeptClass& kept = classes_.For(pod);
+    if (!kept.hard.ok()) {
+      return {Status::Error("get constraints from pod: obtaining pod's hard topology spread constraints: " +
+                            kept.hard.error().message),
+              std::nullopt};
+    }
+    if (kept.hard->empty()) return {Status::Skip(), std::nullopt};
+    auto state = std::make_shared<PreFilterState>();
+    state->counts = classes_.CountsFor(pod, kept, cycle.table);
+    cycle.state.Write(kPreFilterKey, std::move(state));
+    return {};
   }
-  // Made once: nearly every pod meets them.
-  static const Status kMissing = Status::UnschedulableAndUnresolvable(std::string(kReasonMissingLabel));
-  static const Status kSkewed = Status::Unschedulable(std::string(kReason));
-  framework::VerdictId missing = framework::kVerdictOk;
-  framework::VerdictId skewed = framework::kVerdictOk;
-  const auto refuse = [&](NodeIndex row, const Status& status, framework::VerdictId& id) {
-    if (id == framework::kVerdictOk) id = statuses.Intern(status);
-    verdicts[row] = id;
-  };
-  const SpreadCounts::Group& hard = state->counts->hard();
-  for (std::size_t i = 0; i < hard.constraints.size(); ++i) {
-    const std::vector<DomainId>& domain_of = hard.key(i).by_row;
-    const CountReader counts(hard.domains[i]->counts(), rows.size());
-    const std::int64_t count_max = state->CountMax(i);
-    for (const NodeIndex row : rows) {
-      if (verdicts[row] != framework::kVerdictOk) continue;
-      const DomainId domain = domain_of[row];
-      if (domain == 0) {
-        refuse(row, kMissing, missing);
-      } else if (counts[domain] > count_max) {
-        refuse(row, kSkewed, skewed);
+  bool HasPreFilterExtensions() const override { return true; }
+  Status AddPod(const Cycle& cycle, const PodInfo&, const PodInfo& other, const NodeInfo& node) const override {
+    return UpdateState(cycle, other, node, 1);
+  }
+
+  Status RemovePod(const Cycle& cycle, const PodInfo&, const PodInfo& other, const NodeInfo& node) const override {
+    return UpdateState(cycle, other, node, -1);
+  }
+
+  Dependency FilterDependsOn() const override { return Dependency::kCycle; }
+  Status Filter(const Cycle& cycle, const PodInfo&, const NodeInfo& node) const override {
+    const auto* state = cycle.state.Read<PreFilterState>(kPreFilterKey);
+    if (state == nullptr) return NoPreFilterState();
+    const SpreadCounts::Group& hard = state->counts->hard();
+    for (std::size_t i = 0; i < hard.constraints.size(); ++i) {
+      const std::string* value = node.node().metadata.labels.Find(hard.constraints[i].topology_key);
+      if (value == nullptr) return Status::UnschedulableAndUnresolvable(std::string(kReasonMissingLabel));
+      // The domain may have no node that counts, and so no pods.
+      const DomainId domain = hard.key(i).Find(*value, cycle.table);
+      if (state->Count(i, domain) > state->CountMax(i)) return Status::Unschedulable(std::string(kReason));
+    }
+    return Status::Success();
+  }
+
+  void FilterRows(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> rows,
+                  std::span<VerdictId> verdicts, StatusTable& statuses) const override {
+    const auto* state = cycle.state.Read<PreFilterState>(kPreFilterKey);
+    if (state == nullptr || !state->differences.empty()) {
+      return FastFilter::FilterRows(cycle, pod, rows, verdicts, statuses);
+    }
+    // Static, because nearly every pod meets them.
+    static const Status kMissing = Status::UnschedulableAndUnresolvable(std::string(kReasonMissingLabel));
+    static const Status kSkewed = Status::Unschedulable(std::string(kReason));
+    VerdictId missing = kVerdictOk;
+    VerdictId skewed = kVerdictOk;
+    const auto refuse = [&](NodeIndex row, const Status& status, VerdictId& id) {
+      if (id == kVerdictOk) id = statuses.Intern(status);
+      verdicts[row] = id;
+    };
+    const SpreadCounts::Group& hard = state->counts->hard();
+    for (std::size_t i = 0; i < hard.constraints.size(); ++i) {
+      const std::vector<DomainId>& domain_of = hard.key(i).by_row;
+      const CountReader counts(hard.domains[i]->counts(), rows.size());
+      const std::int64_t count_max = state->CountMax(i);
+      for (const NodeIndex row : rows) {
+        if (verdicts[row] != kVerdictOk) continue;
+        const DomainId domain = domain_of[row];
+        if (domain == 0) {
+          refuse(row, kMissing, missing);
+        } else if (counts[domain] > count_max) {
+          refuse(row, kSkewed, skewed);
+        }
       }
     }
   }
-}
 
-bool PodTopologySpread::PreScoreSkips(const Cycle&, const PodInfo& pod) const {
-  const KeptClass& kept = ClassFor(pod);
-  return kept.soft.ok() && kept.soft->empty();
-}
-
-Status PodTopologySpread::PreScore(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> feasible) const {
-  return WritePreScoreState(cycle, pod, feasible, {});
-}
-
-Status PodTopologySpread::PreScoreGroups(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> feasible,
-                                         std::span<const std::size_t> sizes) const {
-  return WritePreScoreState(cycle, pod, feasible, sizes);
-}
-
-Status PodTopologySpread::WritePreScoreState(const Cycle& cycle, const PodInfo& pod,
-                                             std::span<const NodeIndex> feasible,
-                                             std::span<const std::size_t> sizes) const {
-  KeptClass& kept = ClassFor(pod);
-  if (!kept.soft.ok()) {
-    return Status::Error("calculating preScoreState: obtaining pod's soft topology spread constraints: " +
-                         kept.soft.error().message);
+  Dependency PreScoreDependsOn() const override { return Dependency::kCycle; }
+  bool PreScoreSkips(const Cycle&, const PodInfo& pod) const override {
+    const KeptClass& kept = classes_.For(pod);
+    return kept.soft.ok() && kept.soft->empty();
   }
-  if (kept.soft->empty()) return Status::Skip();
-  auto state = std::make_shared<PreScoreState>();
-  state->counts = CountsFor(pod, kept, cycle.table);
-  state->weights = Weights(*state->counts, feasible, sizes);
-  cycle.state.Write(kPreScoreKey, std::move(state));
-  return Status::Success();
-}
 
-// The raw score is about how many matching pods there are in the node's domains: more is worse.
-std::int64_t PodTopologySpread::Score(const Cycle& cycle, const PodInfo& pod, NodeIndex, const NodeInfo& node,
-                                      Status& status) const {
-  const auto* state = cycle.state.Read<PreScoreState>(kPreScoreKey);
-  if (state == nullptr) {
-    status = NoPreScoreState();
-    return 0;
+  Status PreScore(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> feasible) const override {
+    return WritePreScoreState(cycle, pod, feasible, {});
   }
-  const SpreadCounts::Group& soft = state->counts->soft();
-  const api::StringMap& labels = node.node().metadata.labels;
-  if (soft.key_set->needs_all_keys && !HasAllTopologyKeys(labels, soft.constraints)) return 0;
-  double score = 0;
-  for (std::size_t i = 0; i < soft.constraints.size(); ++i) {
-    const SpreadConstraint& constraint = soft.constraints[i];
-    const std::string* value = labels.Find(constraint.topology_key);
-    if (value == nullptr) continue;
-    std::int32_t count = 0;
-    if (constraint.topology_key == kHostname) {
-      // Whether or not the node is included.
-      for (const framework::PodInfoPtr& other : node.pods()) {
-        if (other->deletion_time || other->namespace_name() != pod.namespace_name()) continue;
-        if (constraint.Counts(other->labels())) ++count;
-      }
-    } else {
-      count = soft.domains[i]->Count(soft.key(i).Find(*value, cycle.table));
+
+  Dependency ScoreDependsOn() const override { return Dependency::kCycle; }
+  Normalization ScoreNormalization() const override { return Normalization::kCustom; }
+  // The raw score is about how many matching pods there are in the node's domains: more is worse.
+  std::int64_t Score(const Cycle& cycle, const PodInfo& pod, NodeIndex, const NodeInfo& node,
+                     Status& status) const override {
+    const auto* state = cycle.state.Read<PreScoreState>(kPreScoreKey);
+    if (state == nullptr) {
+      status = NoPreScoreState();
+      return 0;
     }
-    score += ScoreForCount(count, constraint.max_skew, state->weights[i]);
+    const SpreadCounts::Group& soft = state->counts->soft();
+    const api::StringMap& labels = node.node().metadata.labels;
+    if (soft.key_set->needs_all_keys && !HasAllTopologyKeys(labels, soft.constraints)) return 0;
+    double score = 0;
+    for (std::size_t i = 0; i < soft.constraints.size(); ++i) {
+      const SpreadConstraint& constraint = soft.constraints[i];
+      const std::string* value = labels.Find(constraint.topology_key);
+      if (value == nullptr) continue;
+      std::int32_t count = 0;
+      if (constraint.topology_key == kHostname) {
+        // Pods count here whether or not the constraint's node policies include the node.
+        for (const PodInfoPtr& other : node.pods()) {
+          if (other->deletion_time || other->namespace_name() != pod.namespace_name()) continue;
+          if (constraint.Counts(other->labels())) ++count;
+        }
+      } else {
+        count = soft.domains[i]->Count(soft.key(i).Find(*value, cycle.table));
+      }
+      score += ScoreForCount(count, constraint.max_skew, state->weights[i]);
+    }
+    return Rounded(score);
   }
-  return Rounded(score);
-}
 
-void PodTopologySpread::ScoreRows(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> rows,
-                                  std::span<std::int64_t> scores, Status& status) const {
-  const auto* state = cycle.state.Read<PreScoreState>(kPreScoreKey);
-  if (state == nullptr) return FastScore::ScoreRows(cycle, pod, rows, scores, status);
-  const SpreadCounts::Group& soft = state->counts->soft();
-  // The constraints' shares are added in their order, as for one node.
-  std::vector<double> sums(rows.size());
-  for (std::size_t i = 0; i < soft.constraints.size(); ++i) {
-    const SpreadConstraint& constraint = soft.constraints[i];
-    const DomainId* const domain_of = soft.key(i).by_row.data();  // without the checks of a vector
-    const bool is_hostname = soft.domains[i] == nullptr;
-    const CountReader pods(is_hostname ? soft.pods[i]->by_row() : soft.domains[i]->counts(), rows.size());
-    const double weight = state->weights[i];
-    double* sum = sums.data();
+  void ScoreRows(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> rows,
+                 std::span<std::int64_t> scores, Status& status) const override {
+    const auto* state = cycle.state.Read<PreScoreState>(kPreScoreKey);
+    if (state == nullptr) return FastScore::ScoreRows(cycle, pod, rows, scores, status);
+    const SpreadCounts::Group& soft = state->counts->soft();
+    // The constraints' shares are added in their order, as for one node.
+    std::vector<double> sums(rows.size());
+    for (std::size_t i = 0; i < soft.constraints.size(); ++i) {
+      const SpreadConstraint& constraint = soft.constraints[i];
+      const DomainId* const domain_of = soft.key(i).by_row.data();  // without the checks of a vector
+      const bool is_hostname = soft.domains[i] == nullptr;
+      const CountReader pods(is_hostname ? soft.pods[i]->by_row() : soft.domains[i]->counts(), rows.size());
+      const double weight = state->weights[i];
+      double* sum = sums.data();
+      for (const NodeIndex row : rows) {
+        const DomainId domain = domain_of[row];
+        if (domain != 0) *sum += ScoreForCount(pods[is_hostname ? row : domain], constraint.max_skew, weight);
+        ++sum;
+      }
+    }
+    const double* sum = sums.data();
+    std::int64_t* const score_of = scores.data();
     for (const NodeIndex row : rows) {
-      const DomainId domain = domain_of[row];
-      if (domain != 0) *sum += ScoreForCount(pods[is_hostname ? row : domain], constraint.max_skew, weight);
+      score_of[row] = soft.LacksKey(row) ? 0 : Rounded(*sum);
       ++sum;
     }
   }
-  const double* sum = sums.data();
-  std::int64_t* const score_of = scores.data();
-  for (const NodeIndex row : rows) {
-    score_of[row] = soft.LacksKey(row) ? 0 : Rounded(*sum);
-    ++sum;
-  }
-}
 
-Status PodTopologySpread::NormalizeScore(const Cycle& cycle, const PodInfo&,
-                                         std::span<framework::NodeScore> scores) const {
-  const auto* state = cycle.state.Read<PreScoreState>(kPreScoreKey);
-  if (state == nullptr) return NoPreScoreState();
-  const SpreadCounts::Group& soft = state->counts->soft();
-  std::int64_t min = INT64_MAX;
-  std::int64_t max = 0;
-  for (framework::NodeScore& score : scores) {
-    if (soft.LacksKey(score.row)) {
-      score.score = kInvalidScore;
-      continue;
+  Status NormalizeScore(const Cycle& cycle, const PodInfo&, std::span<NodeScore> scores) const override {
+    const auto* state = cycle.state.Read<PreScoreState>(kPreScoreKey);
+    if (state == nullptr) return NoPreScoreState();
+    const SpreadCounts::Group& soft = state->counts->soft();
+    std::int64_t min = INT64_MAX;
+    std::int64_t max = 0;
+    for (NodeScore& score : scores) {
+      if (soft.LacksKey(score.row)) {
+        score.score = kInvalidScore;
+        continue;
+      }
+      min = std::min(min, score.score);
+      max = std::max(max, score.score);
     }
-    min = std::min(min, score.score);
-    max = std::max(max, score.score);
-  }
-  if (max == 0) {
-    for (auto& score : scores) score.score = score.score == kInvalidScore ? 0 : framework::kNodeScoreMax;
+    if (max == 0) {
+      for (auto& score : scores) score.score = score.score == kInvalidScore ? 0 : framework::kNodeScoreMax;
+      return Status::Success();
+    }
+    ScoreShares shares(min, max);
+    for (NodeScore& score : scores) {
+      score.score = score.score == kInvalidScore ? 0 : shares.Of(score.score);
+    }
     return Status::Success();
   }
-  ScoreShares shares(min, max);
-  for (framework::NodeScore& score : scores) {
-    score.score = score.score == kInvalidScore ? 0 : shares.Of(score.score);
+
+  // A row's marks are its topology values, and where those tell the nodes apart the number of matching pods there.
+  std::optional<Marks> MarksOf(const Cycle& cycle, const PodInfo& pod) const override {
+    KeptClass& kept = classes_.For(pod);
+    if (!kept.hard.ok() || !kept.soft.ok()) return std::nullopt;
+    if (kept.hard->empty() && kept.soft->empty()) return Marks{};
+    const auto counts = classes_.CountsFor(pod, kept, cycle.table);
+    const std::size_t constraint_count = counts->hard().constraints.size() + counts->soft().constraints.size();
+    const auto by_count = ConstraintsByCount(*counts);
+    if (!by_count) return std::nullopt;
+    // The last mark tells whether soft constraints know the row at all.
+    const std::uint64_t numbering = classes_.numbering();
+    if (kept.marks_version == 0 || kept.marks_numbering != numbering || kept.marks_by_count != *by_count ||
+        kept.marks_constraint_count != constraint_count) {
+      kept.marks_version = classes_.mark_versions().New();
+      kept.marks_numbering = numbering;
+      kept.marks_by_count = *by_count;
+      kept.marks_constraint_count = constraint_count;
+    }
+    return Marks{constraint_count + 1, kept.marks_version};
   }
-  return Status::Success();
-}
 
-std::optional<framework::GroupingPlugin::Marks> PodTopologySpread::MarksOf(const Cycle& cycle,
-                                                                           const PodInfo& pod) const {
-  KeptClass& kept = ClassFor(pod);
-  if (!kept.hard.ok() || !kept.soft.ok()) return std::nullopt;
-  if (kept.hard->empty() && kept.soft->empty()) return Marks{};
-  const auto counts = CountsFor(pod, kept, cycle.table);
-  const std::size_t constraint_count = counts->hard().constraints.size() + counts->soft().constraints.size();
-  const auto by_count = ConstraintsByCount(*counts);
-  if (!by_count) return std::nullopt;
-  // The last mark tells whether soft constraints know the row at all.
-  const std::uint64_t numbering = indexes_.front()->numbering();
-  if (kept.marks_version == 0 || kept.marks_numbering != numbering || kept.marks_by_count != *by_count ||
-      kept.marks_constraint_count != constraint_count) {
-    kept.marks_version = mark_versions_.New();
-    kept.marks_numbering = numbering;
-    kept.marks_by_count = *by_count;
-    kept.marks_constraint_count = constraint_count;
+  // Shared marks leave the pods out.
+  std::optional<Marks> SharedMarksOf(const Cycle& cycle, const PodInfo& pod, std::size_t special_max,
+                                     std::vector<NodeIndex>& special) const override {
+    KeptClass& kept = classes_.For(pod);
+    if (!kept.hard.ok() || !kept.soft.ok()) return std::nullopt;
+    if (kept.hard->empty() && kept.soft->empty()) return Marks{};
+    const auto counts = classes_.CountsFor(pod, kept, cycle.table);
+    const std::size_t constraint_count = counts->hard().constraints.size() + counts->soft().constraints.size();
+    const auto by_count = ConstraintsByCount(*counts);
+    if (!by_count) return std::nullopt;
+    if (!CollectSpecialRows(*counts, *by_count, special_max, special)) return std::nullopt;
+    return Marks{constraint_count + 1, classes_.mark_versions().Shared(*counts, classes_.numbering(), *by_count)};
   }
-  return Marks{constraint_count + 1, kept.marks_version};
-}
 
-std::optional<framework::GroupingPlugin::Marks> PodTopologySpread::SharedMarksOf(
-    const Cycle& cycle, const PodInfo& pod, std::size_t special_max, std::vector<NodeIndex>& special) const {
-  KeptClass& kept = ClassFor(pod);
-  if (!kept.hard.ok() || !kept.soft.ok()) return std::nullopt;
-  if (kept.hard->empty() && kept.soft->empty()) return Marks{};
-  const auto counts = CountsFor(pod, kept, cycle.table);
-  const std::size_t constraint_count = counts->hard().constraints.size() + counts->soft().constraints.size();
-  const auto by_count = ConstraintsByCount(*counts);
-  if (!by_count) return std::nullopt;
-  if (!CollectSpecialRows(*counts, *by_count, special_max, special)) return std::nullopt;
-  return Marks{constraint_count + 1, mark_versions_.Shared(*counts, indexes_.front()->numbering(), *by_count)};
-}
-
-void PodTopologySpread::MarkRows(const Cycle& cycle, const PodInfo& pod, MarkScope scope,
-                                 std::span<const NodeIndex> rows, std::span<std::uint32_t> marks,
-                                 std::size_t stride) const {
-  WriteMarks(*CountsFor(pod, ClassFor(pod), cycle.table), scope, rows, marks, stride);
-}
-
-std::vector<framework::ClusterEventWithHint> PodTopologySpread::EventsToRegister() const {
-  using namespace framework::action;
-  using framework::EventObjects;
-  std::vector<framework::ClusterEventWithHint> events = {
-      OfClass(OnPod(kAdd | kUpdatePodLabel | kUpdatePodToleration | kUpdatePodDeletion | kDelete,
-                    [this](const PodInfo& pod, const EventObjects& event) {
-                      return SpreadHintAfterPodChange(
-                          pod, event, [this, &pod]() -> const Constraints& { return ClassFor(pod).hard; });
-                    })),
-      OfClass(OnNode(kAdd | kDelete | kUpdateNodeLabel | kUpdateNodeTaint,
-                     [this](const PodInfo& pod, const EventObjects& event) {
-                       return SpreadHintAfterNodeChange(
-                           pod, event, [this, &pod]() -> const Constraints& { return ClassFor(pod).hard; });
-                     }))};
-  const bool refuses_by_default =
-      std::any_of(default_constraints_.begin(), default_constraints_.end(), [](const auto& constraint) {
-        return constraint.when_unsatisfiable == UnsatisfiableConstraintAction::kDoNotSchedule;
-      });
-  if (!refuses_by_default) return events;
-  for (const framework::EventResource resource :
-       {framework::EventResource::kService, framework::EventResource::kReplicationController,
-        framework::EventResource::kReplicaSet, framework::EventResource::kStatefulSet}) {
-    events.push_back(OfClass({{resource, kAdd | kUpdate | kDelete}, SpreadHintAfterSelectorChange}));
+  void MarkRows(const Cycle& cycle, const PodInfo& pod, MarkScope scope, std::span<const NodeIndex> rows,
+                std::span<std::uint32_t> marks, std::size_t stride) const override {
+    WriteMarks(*classes_.CountsFor(pod, classes_.For(pod), cycle.table), scope, rows, marks, stride);
   }
-  return events;
+
+  Status PreScoreGroups(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> feasible,
+                        std::span<const std::size_t> sizes) const override {
+    return WritePreScoreState(cycle, pod, feasible, sizes);
+  }
+
+  std::vector<ClusterEventWithHint> EventsToRegister() const override {
+    using namespace framework::action;
+    std::vector<ClusterEventWithHint> events = {
+        OfClass(OnPod(kAdd | kUpdatePodLabel | kUpdatePodToleration | kUpdatePodDeletion | kDelete,
+                      [this](const PodInfo& pod, const EventObjects& event) {
+                        return SpreadHintAfterPodChange(
+                            pod, event, [this, &pod]() -> const Constraints& { return classes_.For(pod).hard; });
+                      })),
+        OfClass(OnNode(kAdd | kDelete | kUpdateNodeLabel | kUpdateNodeTaint,
+                       [this](const PodInfo& pod, const EventObjects& event) {
+                         return SpreadHintAfterNodeChange(
+                             pod, event, [this, &pod]() -> const Constraints& { return classes_.For(pod).hard; });
+                       }))};
+    const bool refuses_by_default = std::ranges::any_of(classes_.default_constraints(), [](const auto& constraint) {
+      return constraint.when_unsatisfiable == UnsatisfiableConstraintAction::kDoNotSchedule;
+    });
+    if (!refuses_by_default) return events;
+    for (const EventResource resource : {EventResource::kService, EventResource::kReplicationController,
+                                         EventResource::kReplicaSet, EventResource::kStatefulSet}) {
+      events.push_back(OfClass({{resource, kAdd | kUpdate | kDelete}, SpreadHintAfterSelectorChange}));
+    }
+    return events;
+  }
+
+  std::vector<ObjectKind> ObjectsRead() const override {
+    if (classes_.default_constraints().empty()) return {};
+    using enum ObjectKind;
+    return {kService, kReplicationController, kReplicaSet, kStatefulSet};
+  }
+
+  void DropIdle() override { classes_.DropIdle(); }
+
+ private:
+  Status WritePreScoreState(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> feasible,
+                            std::span<const std::size_t> sizes) const {
+    KeptClass& kept = classes_.For(pod);
+    if (!kept.soft.ok()) {
+      return Status::Error("calculating preScoreState: obtaining pod's soft topology spread constraints: " +
+                           kept.soft.error().message);
+    }
+    if (kept.soft->empty()) return Status::Skip();
+    auto state = std::make_shared<PreScoreState>();
+    state->counts = classes_.CountsFor(pod, kept, cycle.table);
+    state->weights = Weights(*state->counts, feasible, sizes);
+    cycle.state.Write(kPreScoreKey, std::move(state));
+    return Status::Success();
+  }
+
+  // Unlike the counts, this looks neither at whether the pod is being deleted nor at whether the selector is empty:
+  // upstream's oddity.
+  Status UpdateState(const Cycle& cycle, const PodInfo& other, const NodeInfo& node, std::int32_t difference) const {
+    const auto* state = cycle.state.Read<PreFilterState>(kPreFilterKey);
+    if (state == nullptr) return NoPreFilterState();
+    const SpreadCounts& counts = *state->counts;
+    if (!node.has_node() || other.namespace_name() != counts.pod_class().namespace_name) return {};
+    const NodeIndex row = cycle.nodes.Find(node.name());
+    if (row == kNoNode) return {};
+    const SpreadCounts::Group& hard = counts.hard();
+    for (std::size_t i = 0; i < hard.constraints.size(); ++i) {
+      const DomainId domain = hard.domains[i]->layout().DomainOf(row);
+      if (domain == 0 || !hard.constraints[i].Matches(other.labels())) continue;
+      cycle.state.Mutable<PreFilterState>(kPreFilterKey)->Add(i, domain, difference);
+    }
+    return {};
+  }
+
+  mutable KeptClasses classes_;
+};
+
+}  // namespace
+
+std::unique_ptr<framework::Plugin> CreatePodTopologySpread(const config::PodTopologySpreadArgs& args, Handle& handle) {
+  return std::make_unique<PodTopologySpread>(args, handle);
 }
 
 }  // namespace berth::plugins

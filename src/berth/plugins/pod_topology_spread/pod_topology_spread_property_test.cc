@@ -13,6 +13,8 @@
 #include "berth/base/random.h"
 #include "berth/core/cache/column_node_table.h"
 #include "berth/core/config/args.h"
+#include "berth/plugins/helper/plugin_testing.h"
+#include "berth/plugins/pod_topology_spread/default_selector.h"
 #include "berth/plugins/pod_topology_spread/naive_spread.h"
 #include "berth/plugins/pod_topology_spread/pod_topology_spread.h"
 #include "berth/testing/builders.h"
@@ -118,7 +120,7 @@ class SpreadProperty : public ::testing::TestWithParam<std::uint64_t> {
       args.default_constraints = {{1, "zone", "DoNotSchedule", {}, "", "", {}},
                                   {2, "topology.kubernetes.io/zone", "ScheduleAnyway", {}, "", "Honor", {}}};
     }
-    plugin_ = std::make_unique<PodTopologySpread>(args, handle_);
+    plugin_ = std::make_unique<TestedPlugin>(CreatePodTopologySpread(args, handle_));
     for (int i = 0; i < 8; ++i) pending_.push_back(generator_.Pending(i));
     for (int i = 0; i < 70 && HasManyNodes(GetParam()); ++i) {
       tables_[0].SetNode(generator_.Node("n" + std::to_string(i)));
@@ -270,7 +272,7 @@ class SpreadProperty : public ::testing::TestWithParam<std::uint64_t> {
     std::vector<std::int64_t> plain(table.row_count(), -7);
     std::vector<std::int64_t> column(table.row_count(), -7);
     Status status;
-    plugin_->FastScore::ScoreRows(cycle, pod, feasible, plain, status);
+    plugin_->As<framework::FastScore>().FastScore::ScoreRows(cycle, pod, feasible, plain, status);
     plugin_->ScoreRows(cycle, pod, feasible, column, status);
     ASSERT_TRUE(status.IsSuccess());
     EXPECT_EQ(plain, column);
@@ -350,7 +352,7 @@ class SpreadProperty : public ::testing::TestWithParam<std::uint64_t> {
 
   Generator generator_{GetParam(), HasManyNodes(GetParam()) ? std::size_t{70} : std::size_t{12}};
   testing::FakeHandle handle_;
-  std::unique_ptr<PodTopologySpread> plugin_;
+  std::unique_ptr<TestedPlugin> plugin_;
   cache::ColumnNodeTable tables_[2];
   std::vector<std::pair<NodeIndex, PodInfoPtr>> running_[2];
   std::vector<PodInfoPtr> pending_;

@@ -54,7 +54,7 @@ class PodTopologySpreadTest : public ::testing::Test {
   }
 
   // Normalised, of all nodes.
-  std::vector<std::int64_t> Score(const PodTopologySpread& plugin, const framework::PodInfo& pod) {
+  std::vector<std::int64_t> Score(const TestedPlugin& plugin, const framework::PodInfo& pod) {
     cluster_.Forget();
     const auto cycle = cluster_.cycle();
     EXPECT_TRUE(plugin.PreScore(cycle, pod, cycle.nodes.rows()).IsSuccess());
@@ -74,7 +74,7 @@ class PodTopologySpreadTest : public ::testing::Test {
   }
 
   testing::FakeHandle handle_;
-  PodTopologySpread plugin_{{}, handle_};
+  TestedPlugin plugin_ = CreatePodTopologySpread({}, handle_);
   TestCluster cluster_;
   int next_ = 0;
 };
@@ -322,7 +322,7 @@ TEST_F(DefaultConstraints, OfAListMayBeHard) {
   args.is_list_defaulting = true;
   args.default_constraints = {{1, "zone", "DoNotSchedule", 3, "Ignore", "Honor", {"app"}},
                               {2, "zone", "ScheduleAnyway", {}, "", "", {}}};
-  const PodTopologySpread plugin(args, handle_);
+  const TestedPlugin plugin = CreatePodTopologySpread(args, handle_);
   cluster_.Add(Node("a1", "a"));
   cluster_.Add(Node("b1", "b"));
   AddWeb("a1", 1);
@@ -335,7 +335,7 @@ TEST_F(DefaultConstraints, OfAListMayBeHard) {
   EXPECT_EQ(plugin.ObjectsRead().size(), 4u);
 
   args.default_constraints.clear();
-  const PodTopologySpread none(args, handle_);
+  const TestedPlugin none = CreatePodTopologySpread(args, handle_);
   EXPECT_TRUE(none.PreFilter(cycle, *pod).status.IsSkip());
   EXPECT_TRUE(none.PreScoreSkips(cycle, *pod));
   EXPECT_TRUE(none.ObjectsRead().empty()) << "nothing has to be watched";

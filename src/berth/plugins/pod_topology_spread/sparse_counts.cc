@@ -9,9 +9,9 @@ namespace {
 
 // An array of so few is as small as a list.
 constexpr std::size_t kSmallRange = 64;
-// Above one entry in so many indexes an array is kept: moving the rest of a list would cost too much.
+// With more than one entry per this many indexes an array is kept: moving the rest of a list would cost too much.
 constexpr std::size_t kIndexesPerEntry = 16;
-// A list is unfolded for more than one lookup in so many indexes.
+// A list is unfolded into an array for more than one lookup per this many indexes.
 constexpr std::size_t kIndexesPerLookup = 8;
 
 bool IsBefore(const SparseCounts::Entry& entry, SparseCounts::Index index) { return entry.index < index; }
@@ -133,7 +133,7 @@ CountReader::CountReader(const SparseCounts& counts, std::size_t lookups) : coun
 
 std::int32_t CountReader::GetFromList(SparseCounts::Index index) const {
   const std::vector<SparseCounts::Entry>& entries = counts_.entries_;
-  // Those who ask for the rows that they were told get the next one each time.
+  // A caller that asks for the rows of the list in their order finds the next entry at once.
   if (next_ >= entries.size() || entries[next_].index != index) {
     next_ =
         static_cast<std::size_t>(std::lower_bound(entries.begin(), entries.end(), index, IsBefore) - entries.begin());

@@ -16,7 +16,7 @@ class SparseCounts {
     std::int32_t count = 0;
   };
 
-  // All counts are 0. Makes room for so many others below `range`.
+  // Sets all counts to 0, and makes room for that many entries below `range`.
   void Clear(std::size_t entries = 0, std::size_t range = 0);
   // Replaces everything. `entries` are in any order; an index may come several times, with counts that add up.
   void Assign(std::vector<Entry> entries, std::size_t range);

@@ -13,7 +13,7 @@ using framework::NodeIndex;
 using framework::NodeTable;
 using framework::ValueId;
 
-// By how many domains without a row a key may outgrow the table.
+// The domains of a key may outnumber twice the rows of the table by this many.
 constexpr std::size_t kSpareDomainsMax = 4096;
 
 template <typename T>
@@ -251,7 +251,7 @@ std::shared_ptr<SpreadLayout> SpreadTopology::LayoutFor(const std::shared_ptr<Sp
                                                         const framework::PodClass& pod_class, const NodeTable& nodes) {
   std::string text = key_set->needs_all_keys ? "all" : "any";
   AppendText(text, constraint.topology_key);
-  // Of the other keys it only matters which rows lack one.
+  // Of the other keys only one thing matters: which rows lack one.
   std::vector<std::string_view> names;
   for (const auto& key : key_set->keys) names.push_back(key->name);
   std::sort(names.begin(), names.end());

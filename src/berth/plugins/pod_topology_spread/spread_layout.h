@@ -76,7 +76,7 @@ struct SpreadLayout {
 // All of these for one table.
 class SpreadTopology {
  public:
-  // Bounds; beyond them IsOvergrown() says so, and the owner begins anew.
+  // Bounds. Beyond them IsOvergrown() is true, and the owner rebuilds.
   static constexpr std::size_t kKeysMax = 512;
   static constexpr std::size_t kLayoutsMax = 4096;
   static constexpr std::size_t kLayoutBytesMax = std::size_t{64} << 20;
@@ -117,7 +117,7 @@ class SpreadTopology {
   std::shared_ptr<SpreadKey> Follow(const std::string& name, const framework::NodeTable& nodes);
   void MoveRow(const framework::NodeTable& nodes, framework::NodeIndex row, bool is_used);
 
-  // By row: the node as of the last update. It is held so that an equal address is the same node.
+  // The nodes by row, as of the last update. They are held so that an equal address is the same node.
   std::vector<std::shared_ptr<const api::Node>> node_of_row_;
   StringHashMap<std::shared_ptr<SpreadKey>> keys_;
   StringHashMap<std::shared_ptr<SpreadKeySet>> key_sets_;

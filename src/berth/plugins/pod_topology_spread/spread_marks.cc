@@ -93,7 +93,8 @@ void WriteMarks(const SpreadCounts& counts, framework::GroupingPlugin::MarkScope
     }
     ++offset;
   };
-  // By the row's value, or where that is its own by the pods there; these do not belong to shared marks.
+  // A constraint marks rows by their value or, where each row has a value of its own, by the pods there, which shared
+  // marks leave out.
   const auto put_constraint = [&](const std::vector<DomainId>& domain_of, const SparseCounts* pods, bool is_by_row) {
     if (pods == nullptr) return put([&](NodeIndex row) { return domain_of[row]; });
     if (scope == MarkScope::kShared) return put([&](NodeIndex row) { return domain_of[row] == 0 ? 0 : 1; });

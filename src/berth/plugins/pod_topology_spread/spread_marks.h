@@ -29,14 +29,14 @@ void WriteMarks(const SpreadCounts& counts, framework::GroupingPlugin::MarkScope
 // Numbers that tell what marks were given for: marks of equal versions mean the same.
 class SpreadMarkVersions {
  public:
-  // Bound on the kinds of shared marks that are told apart; beyond it all get new versions.
+  // Bound on the kinds of shared marks with versions. Beyond it all get new versions.
   static constexpr std::size_t kSharedMax = 4096;
 
   // `numbers` counts the versions that were given, here and elsewhere; it must outlive it.
   explicit SpreadMarkVersions(std::uint64_t& numbers) : numbers_(numbers) {}
 
   std::uint64_t New() { return ++numbers_; }
-  // Of the marks that classes with the same topology keys share. `numbering` is that of the values of the keys.
+  // The version of the marks that classes with the same topology keys share. `numbering` is that of the keys' values.
   std::uint64_t Shared(SpreadCounts& counts, std::uint64_t numbering, std::uint64_t by_count);
 
  private:

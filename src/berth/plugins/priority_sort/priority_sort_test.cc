@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "berth/plugins/helper/plugin_testing.h"
 #include "berth/testing/builders.h"
 
 namespace berth::plugins {
@@ -26,12 +27,13 @@ TEST(PrioritySort, Table) {
       {"equal priority: the older one", MakePod("a").Priority(5), 1, MakePod("b").Priority(5), 2, true},
       {"equal in all: neither", MakePod("a"), 1, MakePod("b"), 1, false},
   };
+  const TestedPlugin plugin = CreatePrioritySort();
+  const auto& sort = plugin.As<const framework::QueueSortPlugin>();
   for (const auto& test : cases) {
     SCOPED_TRACE(test.name);
     const auto a = test.a.Info();
     const auto b = test.b.Info();
-    EXPECT_EQ(PrioritySort().Less({*a, Time(seconds(test.seconds_a))}, {*b, Time(seconds(test.seconds_b))}),
-              test.a_first);
+    EXPECT_EQ(sort.Less({*a, Time(seconds(test.seconds_a))}, {*b, Time(seconds(test.seconds_b))}), test.a_first);
   }
 }
 

@@ -3,21 +3,10 @@
 // say of it. The same cycle seed gives the same node.
 #pragma once
 
-#include "berth/plugins/helper/row_picker.h"
-#include "berth/plugins/names.h"
+#include "berth/framework/plugin.h"
 
 namespace berth::plugins {
 
-class RandomScore final : public RowPicker {
- public:
-  std::string_view Name() const override { return names::kRandom; }
-
- private:
-  void First(const framework::Cycle& cycle, const framework::PodInfo& pod,
-             std::vector<framework::NodeIndex>& rows) const override;
-  framework::NodeIndex Pick(const framework::Cycle& cycle, const framework::PodInfo& pod,
-                            std::span<const framework::NodeIndex> feasible) const override;
-  std::string_view StateKey() const override { return "PreScoreRandom"; }
-};
+std::unique_ptr<framework::Plugin> CreateRandom();
 
 }  // namespace berth::plugins

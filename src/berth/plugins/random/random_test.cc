@@ -17,7 +17,7 @@ using testing::MakeNode;
 using testing::MakePod;
 
 // The row that alone has the raw score 0.
-NodeIndex Picked(const RandomScore& plugin, TestCluster& cluster, const framework::PodInfo& pod, std::uint64_t seed,
+NodeIndex Picked(const TestedPlugin& plugin, TestCluster& cluster, const framework::PodInfo& pod, std::uint64_t seed,
                  std::span<const NodeIndex> feasible) {
   cluster.Forget();
   const framework::Cycle cycle = cluster.cycle(seed);
@@ -40,7 +40,7 @@ std::vector<testing::NodeBuilder> Nodes(int count) {
 TEST(RandomScore, TheSameSeedGivesTheSameNode) {
   TestCluster cluster(Nodes(50));
   const auto pod = MakePod("p").Info();
-  const RandomScore plugin;
+  const TestedPlugin plugin = CreateRandom();
   const auto rows = cluster.table().rows();
   for (std::uint64_t seed = 0; seed < 20; ++seed)
     EXPECT_EQ(Picked(plugin, cluster, *pod, seed, rows), Picked(plugin, cluster, *pod, seed, rows));
@@ -49,7 +49,7 @@ TEST(RandomScore, TheSameSeedGivesTheSameNode) {
 // Pearson's statistic over `cycles` picks among rows that should be equally likely.
 double ChiSquare(TestCluster& cluster, std::span<const NodeIndex> feasible, int cycles) {
   const auto pod = MakePod("p").Info();
-  const RandomScore plugin;
+  const TestedPlugin plugin = CreateRandom();
   std::vector<int> picks(cluster.table().row_count());
   for (int seed = 0; seed < cycles; ++seed)
     ++picks[Picked(plugin, cluster, *pod, static_cast<std::uint64_t>(seed), feasible)];
@@ -82,7 +82,7 @@ TEST(RandomScore, EveryFeasibleNodeHasTheSameChance) {
 TEST(RandomScore, WithGroupsItPicksTheSame) {
   TestCluster cluster(Nodes(30));
   const auto pod = MakePod("p").Info();
-  const RandomScore plugin;
+  const TestedPlugin plugin = CreateRandom();
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     std::vector<NodeIndex> feasible;
     for (const NodeIndex row : cluster.table().rows()) {
@@ -104,13 +104,14 @@ TEST(RandomScore, WithGroupsItPicksTheSame) {
 TEST(RandomScore, WithNoneOfThoseSingledOutFeasibleAllRowsAreAskedAbout) {
   TestCluster cluster(Nodes(3));
   const auto pod = MakePod("p").Info();
-  EXPECT_FALSE(RandomScore().PreScoreGroups(cluster.cycle(), *pod, std::vector<NodeIndex>{7}, {}).IsSuccess());
+  EXPECT_FALSE(
+      TestedPlugin(CreateRandom()).PreScoreGroups(cluster.cycle(), *pod, std::vector<NodeIndex>{7}, {}).IsSuccess());
 }
 
 TEST(RandomScore, WithoutPreScoreItSaysWhatIsMissing) {
   TestCluster cluster(Nodes(1));
   framework::Status status;
-  (void)RandomScore().Score(cluster.cycle(), *MakePod("p").Info(), 0, cluster.table().Info(0), status);
+  (void)TestedPlugin(CreateRandom()).Score(cluster.cycle(), *MakePod("p").Info(), 0, cluster.table().Info(0), status);
   EXPECT_EQ(status.Message(), "Random scores nothing where it is not enabled at preScore as well");
 }
 

@@ -21,7 +21,7 @@ class NameRing {
   // Positions are below size(), and ascend with the names.
   framework::NodeIndex RowAt(std::size_t position) const { return order_[position]; }
   std::size_t PositionOf(framework::NodeIndex row) const { return positions_[row]; }
-  // Of the first node whose name comes after `name`; 0 when none does. There must be a node.
+  // The position of the first node whose name comes after `name`; 0 when none does. There must be a node.
   std::size_t PositionAfter(std::string_view name) const;
 
  private:

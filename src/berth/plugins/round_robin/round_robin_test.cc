@@ -54,7 +54,7 @@ class RoundRobinTest : public ::testing::Test {
   }
 
   TestCluster cluster;
-  RoundRobin plugin;
+  const TestedPlugin plugin = CreateRoundRobin();
   framework::PodInfoPtr pod = MakePod("p").SchedulerName("round-robin").Info();
 };
 
@@ -155,7 +155,7 @@ TEST(RoundRobinProperty, TurnsUnderChurn) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     TestCluster cluster;
-    RoundRobin plugin;
+    const TestedPlugin plugin = CreateRoundRobin();
     const auto pod = MakePod("p").Info();
     std::set<std::string> names;
     std::string last;

@@ -4,27 +4,34 @@
 #include <string>
 
 #include "berth/plugins/helper/events.h"
+#include "berth/plugins/helper/framework_names.h"
+#include "berth/plugins/names.h"
 
 namespace berth::plugins {
+namespace {
 
-using framework::Status;
-
-Status SchedulingGates::PreEnqueue(const framework::PodInfo& pod) const {
-  const std::vector<std::string>& gates = pod.spec().scheduling_gates;
-  if (gates.empty()) return Status::Success();
-  std::string list;
-  for (const std::string& gate : gates) {
-    if (!list.empty()) list += ' ';
-    list += gate;
+class SchedulingGates final : public PreEnqueuePlugin, public EnqueueExtensions {
+ public:
+  std::string_view Name() const override { return names::kSchedulingGates; }
+  Status PreEnqueue(const PodInfo& pod) const override {
+    const std::vector<std::string>& gates = pod.spec().scheduling_gates;
+    if (gates.empty()) return Status::Success();
+    std::string list;
+    for (const std::string& gate : gates) {
+      if (!list.empty()) list += ' ';
+      list += gate;
+    }
+    return Status::UnschedulableAndUnresolvable("waiting for scheduling gates: [" + list + "]");
   }
-  return Status::UnschedulableAndUnresolvable("waiting for scheduling gates: [" + list + "]");
-}
 
-std::vector<framework::ClusterEventWithHint> SchedulingGates::EventsToRegister() const {
-  return {OnPod(framework::action::kUpdatePodSchedulingGatesEliminated,
-                [](const framework::PodInfo& pod, const framework::EventObjects& event) {
-                  return QueueIf(IsOwnUpdate(pod, event));
-                })};
-}
+  std::vector<ClusterEventWithHint> EventsToRegister() const override {
+    return {OnPod(framework::action::kUpdatePodSchedulingGatesEliminated,
+                  [](const PodInfo& pod, const EventObjects& event) { return QueueIf(IsOwnUpdate(pod, event)); })};
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<framework::Plugin> CreateSchedulingGates() { return std::make_unique<SchedulingGates>(); }
 
 }  // namespace berth::plugins

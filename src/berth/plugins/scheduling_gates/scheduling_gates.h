@@ -3,15 +3,9 @@
 #pragma once
 
 #include "berth/framework/plugin.h"
-#include "berth/plugins/names.h"
 
 namespace berth::plugins {
 
-class SchedulingGates final : public framework::PreEnqueuePlugin, public framework::EnqueueExtensions {
- public:
-  std::string_view Name() const override { return names::kSchedulingGates; }
-  framework::Status PreEnqueue(const framework::PodInfo& pod) const override;
-  std::vector<framework::ClusterEventWithHint> EventsToRegister() const override;
-};
+std::unique_ptr<framework::Plugin> CreateSchedulingGates();
 
 }  // namespace berth::plugins

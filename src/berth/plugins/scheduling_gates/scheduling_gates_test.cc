@@ -13,14 +13,14 @@ using framework::QueueingHint;
 using testing::MakePod;
 
 TEST(SchedulingGates, NamesAllGates) {
-  const SchedulingGates plugin;
+  const TestedPlugin plugin = CreateSchedulingGates();
   EXPECT_EQ(TestCluster::Describe(plugin.PreEnqueue(*MakePod("p").Info())), "ok");
   EXPECT_EQ(TestCluster::Describe(plugin.PreEnqueue(*MakePod("p").Gate("example.com/a").Gate("b").Info())),
             "UnschedulableAndUnresolvable: waiting for scheduling gates: [example.com/a b]");
 }
 
 TEST(SchedulingGates, OnlyTheOwnUpdateHelps) {
-  const SchedulingGates plugin;
+  const TestedPlugin plugin = CreateSchedulingGates();
   const auto pod = MakePod("p").Gate("a").Info();
   const auto freed = MakePod("p").Info();
   const auto other = MakePod("q").Info();

@@ -9,7 +9,7 @@
 
 namespace berth::plugins {
 
-// Of pods and nodes, which are all that a script sees. The error names what there is.
+// Reads an event of pods or nodes, which are all that a script sees. The error names the events that there are.
 Expected<framework::ClusterEvent> ParseEvent(std::string_view text);
 
 }  // namespace berth::plugins

@@ -81,7 +81,8 @@ std::uint64_t HashName(std::string_view name) {
   return hash;
 }
 
-// Of the call under way: of the cycle and the node, so that it does not matter which nodes were asked about before.
+// The random numbers of the current call. The cycle and the node seed them, so that it does not matter which nodes were
+// asked about before.
 std::optional<Random> RandomOfCall(const ScriptContext& context) {
   if (context.pod == nullptr || context.is_kept) return std::nullopt;
   return Random(context.cycle_seed ^ (context.node == nullptr ? 0 : HashName(context.node->name())));
@@ -177,7 +178,7 @@ Expected<int> ScriptProgram::TakeFunction(const char* name) {
   return NotAsDeclared(std::string(name) + " is a " + lua_typename(lua, type) + ": want a function");
 }
 
-// Empty where there is none.
+// Takes the global text of that name; empty when there is none.
 Expected<std::string> ScriptProgram::TakeText(const char* name) {
   lua_State* lua = sandbox_.lua();
   const int type = lua_getglobal(lua, name);
@@ -374,7 +375,7 @@ void ScriptProgram::FailWith(std::string message, const PodInfo& pod, const Node
   Fail({is_nothing_ ? Failure::Kind::kRuntime : Failure::Kind::kRule, 0, std::move(message)}, &pod, node);
 }
 
-// Of a value that is a string.
+// The text of the value at `index`, which is a string.
 std::string_view ScriptProgram::TextAt(int index) const {
   std::size_t size = 0;
   const char* text = lua_tolstring(sandbox_.lua(), index, &size);

@@ -46,7 +46,7 @@ TEST_F(ScriptReload, TheFileIsWatchedWhereItIs) {
   ASSERT_EQ(sources.size(), 1U);
   EXPECT_EQ(sources[0].plugin, "Script");
   EXPECT_EQ(sources[0].source.file, "/resolved/zones.lua");
-  EXPECT_EQ(sources[0].source.interval, Script::kReloadInterval);
+  EXPECT_EQ(sources[0].source.interval, kScriptReloadInterval);
 }
 
 TEST_F(ScriptReload, ANewVersionCountsForTheNextPod) {

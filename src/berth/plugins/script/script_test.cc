@@ -43,15 +43,15 @@ TEST(Script, Arguments) {
   testing::FakeHandle handle;
   handle.files = {{"bad.lua", "= 1"}, {"folder/good.lua", "function score() return 1 end"}};
   for (const auto& test : kCases) {
-    const auto made = Script::Create("Script/x", config::RawArgs{"{" + test.args + "}"}, handle);
+    const auto made = CreateScript("Script/x", config::RawArgs{"{" + test.args + "}"}, handle);
     EXPECT_EQ(made.ok() ? "" : made.error().message, test.want) << test.args;
     if (!made.ok()) continue;
     EXPECT_EQ((*made)->Name(), "Script/x");
   }
-  const auto unknown = Script::Create("Script", config::RawArgs{"{" + source + R"(,"sauce":1})"}, handle);
+  const auto unknown = CreateScript("Script", config::RawArgs{"{" + source + R"(,"sauce":1})"}, handle);
   ASSERT_FALSE(unknown.ok());
   EXPECT_NE(unknown.error().message.find("sauce"), std::string::npos) << unknown.error().message;
-  EXPECT_FALSE(Script::Create("Script", config::PluginArgs(), handle).ok());
+  EXPECT_FALSE(CreateScript("Script", config::PluginArgs(), handle).ok());
 }
 
 TEST(Script, DecidesWherePodsGo) {

@@ -13,7 +13,10 @@
 
 namespace berth::plugins {
 
-// What a pod wants.
+// On a pod: its SpotWish.
+inline constexpr std::string_view kSpotAnnotation = "berth.dev/spot";
+
+// Which nodes a pod wants.
 enum class SpotWish : std::uint8_t {
   kPreferred,  // spot nodes first, others when those are full
   kRequired,   // spot nodes and no others
@@ -25,7 +28,7 @@ std::optional<SpotWish> ParseSpotWish(std::string_view text);
 
 struct SpotFirstArgs {
   std::vector<SpotLabels::Label> spot_labels;  // beside those that are known
-  // Of the pods of each controller at least so many percent, rounded up, have to run on demand.
+  // The percentage of each controller's pods, rounded up, that have to run on demand.
   std::int32_t on_demand_share = 0;
   SpotWish default_wish = SpotWish::kPreferred;  // of pods without the annotation
 };

@@ -119,7 +119,7 @@ TEST(SpotFirstArgs, AreReadAndChecked) {
 class SpotFirstTest : public ::testing::Test {
  protected:
   // What the pod meets on the spot node and on the other one: the filter's answer and the raw score.
-  std::string Meets(const SpotFirst& plugin, const testing::PodBuilder& pod) {
+  std::string Meets(const TestedPlugin& plugin, const testing::PodBuilder& pod) {
     const auto info = pod.Info();
     cluster_.Forget();
     const auto pre_filter = plugin.PreFilter(cluster_.cycle(), *info);
@@ -139,7 +139,7 @@ class SpotFirstTest : public ::testing::Test {
   }
 
   // Pods of web on the two nodes, and what the next one meets.
-  std::string AfterPods(const SpotFirst& plugin, int on_spot, int on_demand) {
+  std::string AfterPods(const TestedPlugin& plugin, int on_spot, int on_demand) {
     cluster_ = TestCluster({Spot("spot"), OnDemand("on-demand")});
     int i = 0;
     for (; i < on_spot; ++i) cluster_.Add(Web("w" + std::to_string(i)).Node("spot"));
@@ -161,7 +161,7 @@ constexpr const char* kShareIsDue =
     "on-demand: 0";
 
 TEST_F(SpotFirstTest, APodsWish) {
-  const SpotFirst plugin({}, handle_);
+  const TestedPlugin plugin = CreateSpotFirst({}, handle_);
   EXPECT_EQ(Meets(plugin, MakePod("p")), kSpotFirstOfBoth);
   EXPECT_EQ(Meets(plugin, Wishing("preferred")), kSpotFirstOfBoth);
   EXPECT_EQ(Meets(plugin, Wishing("required")), kOnlySpot);
@@ -169,7 +169,7 @@ TEST_F(SpotFirstTest, APodsWish) {
 }
 
 TEST_F(SpotFirstTest, ABadWishIsRefusedInItsOwnWords) {
-  const SpotFirst plugin({}, handle_);
+  const TestedPlugin plugin = CreateSpotFirst({}, handle_);
   const std::string refused = "UnschedulableAndUnresolvable: annotation berth.dev/spot: ";
   EXPECT_EQ(Meets(plugin, Wishing("maybe")), refused + "\"maybe\" is none of preferred, required, never");
   EXPECT_EQ(Meets(plugin, Wishing("")), refused + "\"\" is none of preferred, required, never");
@@ -181,7 +181,7 @@ TEST_F(SpotFirstTest, ABadWishIsRefusedInItsOwnWords) {
 }
 
 TEST_F(SpotFirstTest, TheProfilesDefaultIsForPodsThatSayNothing) {
-  const SpotFirst never({.spot_labels = {}, .default_wish = SpotWish::kNever}, handle_);
+  const TestedPlugin never = CreateSpotFirst({.spot_labels = {}, .default_wish = SpotWish::kNever}, handle_);
   EXPECT_EQ(Meets(never, MakePod("p")), kOnlyOnDemand);
   EXPECT_EQ(Meets(never, Wishing("required")), kOnlySpot);
   EXPECT_EQ(Meets(never, Wishing("preferred")), kSpotFirstOfBoth);
@@ -189,7 +189,7 @@ TEST_F(SpotFirstTest, TheProfilesDefaultIsForPodsThatSayNothing) {
   EXPECT_EQ(Meets(never, daemon), kSpotFirstOfBoth) << "a DaemonSet's pods are bound to their nodes";
   EXPECT_EQ(Meets(never, testing::PodBuilder(daemon).Annotation("berth.dev/spot", "never")), kOnlyOnDemand);
   EXPECT_FALSE(never.ReadsPlacementOnly());
-  EXPECT_TRUE(SpotFirst({}, handle_).ReadsPlacementOnly());
+  EXPECT_TRUE(TestedPlugin(CreateSpotFirst({}, handle_)).ReadsPlacementOnly());
 }
 
 TEST_F(SpotFirstTest, AShareStaysOnDemand) {
@@ -211,14 +211,14 @@ TEST_F(SpotFirstTest, AShareStaysOnDemand) {
       {0, 5, 0, kSpotFirstOfBoth},   //
   };
   for (const auto& test : kCases) {
-    const SpotFirst plugin({.spot_labels = {}, .on_demand_share = test.share}, handle_);
+    const TestedPlugin plugin = CreateSpotFirst({.spot_labels = {}, .on_demand_share = test.share}, handle_);
     EXPECT_EQ(AfterPods(plugin, test.on_spot, test.on_demand), test.want)
         << test.share << " %, " << test.on_spot << " on spot nodes, " << test.on_demand << " on demand";
   }
 }
 
 TEST_F(SpotFirstTest, WhoHasNoShare) {
-  const SpotFirst plugin({.spot_labels = {}, .on_demand_share = 50}, handle_);
+  const TestedPlugin plugin = CreateSpotFirst({.spot_labels = {}, .on_demand_share = 50}, handle_);
   EXPECT_EQ(Meets(plugin, MakePod("p")), kSpotFirstOfBoth) << "no controller";
   EXPECT_EQ(Meets(plugin, MakePod("p").Controller("apps/v1", "DaemonSet", "logs")), kSpotFirstOfBoth);
   EXPECT_EQ(Meets(plugin, Web("p").Annotation("berth.dev/spot", "required")), kOnlySpot);
@@ -226,7 +226,7 @@ TEST_F(SpotFirstTest, WhoHasNoShare) {
 }
 
 TEST_F(SpotFirstTest, OtherControllersAndPodsThatAreGoingDoNotCount) {
-  const SpotFirst plugin({.spot_labels = {}, .on_demand_share = 50}, handle_);
+  const TestedPlugin plugin = CreateSpotFirst({.spot_labels = {}, .on_demand_share = 50}, handle_);
   cluster_.Add(MakePod("other").Controller("apps/v1", "ReplicaSet", "db").Node("on-demand"));
   cluster_.Add(Web("going").Node("on-demand").Deleted(Time{}));
   EXPECT_EQ(Meets(plugin, Web("next")), kShareIsDue);
@@ -235,12 +235,12 @@ TEST_F(SpotFirstTest, OtherControllersAndPodsThatAreGoingDoNotCount) {
   // The node has become a spot node.
   cluster_.Add(Spot("on-demand"));
   EXPECT_EQ(plugin.Filter(cluster_.cycle(), *Web("next").Info(), cluster_.Node("spot")).Message(),
-            SpotFirst::kReasonShare);
+            "node(s) were spot nodes, of which the pod's controller may use no more yet");
 }
 
 TEST_F(SpotFirstTest, WhatAnswersRestOn) {
-  const SpotFirst by_node({}, handle_);
-  const SpotFirst by_pods({.spot_labels = {}, .on_demand_share = 1}, handle_);
+  const TestedPlugin by_node = CreateSpotFirst({}, handle_);
+  const TestedPlugin by_pods = CreateSpotFirst({.spot_labels = {}, .on_demand_share = 1}, handle_);
   for (const auto& [plugin, want] :
        {std::pair(&by_node, framework::Dependency::kNode), std::pair(&by_pods, framework::Dependency::kCycle)}) {
     EXPECT_EQ(plugin->PreFilterDependsOn(), want);
@@ -251,7 +251,7 @@ TEST_F(SpotFirstTest, WhatAnswersRestOn) {
 }
 
 TEST_F(SpotFirstTest, OneScoreOfAllNodesOfOneKind) {
-  const SpotFirst plugin({}, handle_);
+  const TestedPlugin plugin = CreateSpotFirst({}, handle_);
   const auto score_of_all = [&](const testing::PodBuilder& pod) {
     return plugin.ScoreOfAll(cluster_.cycle(), *pod.Info());
   };
@@ -269,13 +269,13 @@ TEST_F(SpotFirstTest, OneScoreOfAllNodesOfOneKind) {
 }
 
 TEST_F(SpotFirstTest, NodesThatMayHelp) {
-  const SpotFirst plain({}, handle_);
-  const SpotFirst sharing({.spot_labels = {}, .on_demand_share = 50}, handle_);
+  const TestedPlugin plain = CreateSpotFirst({}, handle_);
+  const TestedPlugin sharing = CreateSpotFirst({.spot_labels = {}, .on_demand_share = 50}, handle_);
   const auto spot = Spot("n").Build();
   const auto on_demand = OnDemand("n").Build();
   const struct {
     const char* name;
-    const SpotFirst& plugin;
+    const TestedPlugin& plugin;
     testing::PodBuilder pod;
     const api::Node *before, *after;
     bool want;
@@ -307,10 +307,10 @@ TEST_F(SpotFirstTest, NodesThatMayHelp) {
 }
 
 TEST_F(SpotFirstTest, PodsThatMayHelp) {
-  const SpotFirst plain({}, handle_);
-  const SpotFirst sharing({.spot_labels = {}, .on_demand_share = 50}, handle_);
+  const TestedPlugin plain = CreateSpotFirst({}, handle_);
+  const TestedPlugin sharing = CreateSpotFirst({.spot_labels = {}, .on_demand_share = 50}, handle_);
   const auto waiting = Web("p").Info();
-  const auto hint = [&](const SpotFirst& plugin, const framework::PodInfoPtr& before,
+  const auto hint = [&](const TestedPlugin& plugin, const framework::PodInfoPtr& before,
                         const framework::PodInfoPtr& after, const framework::PodInfo& pod) {
     framework::EventObjects objects;
     objects.old_pod = before.get();

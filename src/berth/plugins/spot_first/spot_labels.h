@@ -15,13 +15,13 @@ namespace berth::plugins {
 
 class SpotLabels {
  public:
-  // One label of spot nodes; without a value: whatever its value is.
+  // One label of spot nodes. Without a value, any value of the key will do.
   struct Label {
     std::string key;
     std::optional<std::string> value;
   };
 
-  // Those that clouds, autoscalers and installers are known to set, and `added`.
+  // Knows the labels that clouds, autoscalers and installers set, and `added`.
   explicit SpotLabels(const std::vector<Label>& added = {});
 
   // True when one label tells so.

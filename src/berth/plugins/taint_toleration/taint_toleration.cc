@@ -6,12 +6,12 @@
 #include "berth/framework/row_runs.h"
 #include "berth/plugins/helper/cached_refusal.h"
 #include "berth/plugins/helper/events.h"
+#include "berth/plugins/helper/framework_names.h"
 #include "berth/plugins/helper/tolerations.h"
+#include "berth/plugins/names.h"
 
 namespace berth::plugins {
 namespace {
-
-using framework::Status;
 
 std::int64_t CountUntoleratedSoftTaints(const std::vector<api::Taint>& taints,
                                         const std::vector<api::Toleration>& tolerations) {
@@ -25,7 +25,7 @@ std::int64_t CountUntoleratedSoftTaints(const std::vector<api::Taint>& taints,
 template <typename Value, typename Compute>
 class PerTaintSet {
  public:
-  PerTaintSet(const framework::NodeTable& nodes, Compute compute) : nodes_(nodes), compute_(std::move(compute)) {}
+  PerTaintSet(const NodeTable& nodes, Compute compute) : nodes_(nodes), compute_(std::move(compute)) {}
 
   Value Get(std::uint32_t set) {
     if (set == last_set_) return last_value_;
@@ -42,7 +42,7 @@ class PerTaintSet {
   }
 
  private:
-  const framework::NodeTable& nodes_;
+  const NodeTable& nodes_;
   Compute compute_;
   std::vector<bool> known_;
   std::vector<Value> values_;
@@ -50,62 +50,82 @@ class PerTaintSet {
   Value last_value_{};
 };
 
-framework::QueueingHint AfterNodeChange(const framework::PodInfo& pod, const framework::EventObjects& event) {
-  if (event.new_node == nullptr) return framework::QueueingHint::kQueue;
+QueueingHint AfterNodeChange(const PodInfo& pod, const EventObjects& event) {
+  if (event.new_node == nullptr) return QueueingHint::kQueue;
   const auto& tolerations = pod.spec().tolerations;
   const bool was_refused = event.old_node == nullptr || HasUntoleratedHardTaint(event.old_node->taints, tolerations);
   return QueueIf(was_refused && !HasUntoleratedHardTaint(event.new_node->taints, tolerations));
 }
 
+class TaintToleration final : public FastFilter, public PreScorePlugin, public FastScore, public EnqueueExtensions {
+ public:
+  // Since 1.36 without the taint's name.
+  static constexpr std::string_view kReason = "node(s) had untolerated taint(s)";
+
+  std::string_view Name() const override { return names::kTaintToleration; }
+  bool ReadsPlacementOnly() const override { return true; }
+
+  Dependency FilterDependsOn() const override { return Dependency::kNode; }
+  Status Filter(const Cycle&, const PodInfo& pod, const NodeInfo& node) const override {
+    if (!HasUntoleratedHardTaint(node.node().taints, pod.spec().tolerations)) return Status::Success();
+    return Status::UnschedulableAndUnresolvable(std::string(kReason));
+  }
+
+  void FilterRows(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> rows,
+                  std::span<VerdictId> verdicts, StatusTable& statuses) const override {
+    if (cycle.table.columns().tainted_count == 0) return;
+    const auto& taint_set = cycle.table.columns().taint_set;
+    const auto& tolerations = pod.spec().tolerations;
+    const auto is_refused = [&](const std::vector<api::Taint>& taints) -> std::uint8_t {
+      return HasUntoleratedHardTaint(taints, tolerations) ? 1 : 0;
+    };
+    PerTaintSet<std::uint8_t, decltype(is_refused)> refused(cycle.table, is_refused);
+    CachedRefusal refusal(statuses, Code::kUnschedulableAndUnresolvable, kReason);
+    for (const NodeIndex row : rows) {
+      if (taint_set[row] == 0 || verdicts[row] != kVerdictOk) continue;
+      if (refused.Get(taint_set[row]) != 0) verdicts[row] = refusal.Get();
+    }
+  }
+
+  bool RefusesNone(const Cycle& cycle, const PodInfo&) const override {
+    return cycle.table.columns().tainted_count == 0;
+  }
+
+  // Never skips: without taints every node scores 100.
+  Dependency PreScoreDependsOn() const override { return Dependency::kNode; }
+  Status PreScore(const Cycle&, const PodInfo&, std::span<const NodeIndex>) const override { return {}; }
+  Dependency ScoreDependsOn() const override { return Dependency::kNode; }
+  Normalization ScoreNormalization() const override { return Normalization::kMaxReverse; }
+  std::int64_t Score(const Cycle&, const PodInfo& pod, NodeIndex, const NodeInfo& node, Status&) const override {
+    return CountUntoleratedSoftTaints(node.node().taints, pod.spec().tolerations);
+  }
+
+  void ScoreRows(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> rows,
+                 std::span<std::int64_t> scores, Status&) const override {
+    if (cycle.table.columns().tainted_count == 0) return framework::FillRows<std::int64_t>(rows, scores, 0);
+    const auto& taint_set = cycle.table.columns().taint_set;
+    const auto& tolerations = pod.spec().tolerations;
+    const auto count = [&](const std::vector<api::Taint>& taints) {
+      return CountUntoleratedSoftTaints(taints, tolerations);
+    };
+    PerTaintSet<std::int64_t, decltype(count)> counts(cycle.table, count);
+    for (const NodeIndex row : rows) scores[row] = taint_set[row] == 0 ? 0 : counts.Get(taint_set[row]);
+  }
+
+  std::optional<std::int64_t> ScoreOfAll(const Cycle& cycle, const PodInfo&) const override {
+    return cycle.table.columns().tainted_count == 0 ? std::optional<std::int64_t>(0) : std::nullopt;
+  }
+
+  std::vector<ClusterEventWithHint> EventsToRegister() const override {
+    using namespace framework::action;
+    return {OfClass(OnNode(kAdd | kUpdateNodeTaint, AfterNodeChange)),
+            OnPod(kUpdatePodToleration,
+                  [](const PodInfo& pod, const EventObjects& event) { return QueueIf(IsOwnUpdate(pod, event)); })};
+  }
+};
+
 }  // namespace
 
-Status TaintToleration::Filter(const framework::Cycle&, const framework::PodInfo& pod,
-                               const framework::NodeInfo& node) const {
-  if (!HasUntoleratedHardTaint(node.node().taints, pod.spec().tolerations)) return Status::Success();
-  return Status::UnschedulableAndUnresolvable(std::string(kReason));
-}
-
-void TaintToleration::FilterRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
-                                 std::span<const framework::NodeIndex> rows, std::span<framework::VerdictId> verdicts,
-                                 framework::StatusTable& statuses) const {
-  if (cycle.table.columns().tainted_count == 0) return;
-  const auto& taint_set = cycle.table.columns().taint_set;
-  const auto& tolerations = pod.spec().tolerations;
-  const auto is_refused = [&](const std::vector<api::Taint>& taints) -> std::uint8_t {
-    return HasUntoleratedHardTaint(taints, tolerations) ? 1 : 0;
-  };
-  PerTaintSet<std::uint8_t, decltype(is_refused)> refused(cycle.table, is_refused);
-  CachedRefusal refusal(statuses, framework::Code::kUnschedulableAndUnresolvable, kReason);
-  for (const framework::NodeIndex row : rows) {
-    if (taint_set[row] == 0 || verdicts[row] != framework::kVerdictOk) continue;
-    if (refused.Get(taint_set[row]) != 0) verdicts[row] = refusal.Get();
-  }
-}
-
-std::int64_t TaintToleration::Score(const framework::Cycle&, const framework::PodInfo& pod, framework::NodeIndex,
-                                    const framework::NodeInfo& node, Status&) const {
-  return CountUntoleratedSoftTaints(node.node().taints, pod.spec().tolerations);
-}
-
-void TaintToleration::ScoreRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
-                                std::span<const framework::NodeIndex> rows, std::span<std::int64_t> scores,
-                                Status&) const {
-  if (cycle.table.columns().tainted_count == 0) return framework::FillRows<std::int64_t>(rows, scores, 0);
-  const auto& taint_set = cycle.table.columns().taint_set;
-  const auto& tolerations = pod.spec().tolerations;
-  const auto count = [&](const std::vector<api::Taint>& taints) {
-    return CountUntoleratedSoftTaints(taints, tolerations);
-  };
-  PerTaintSet<std::int64_t, decltype(count)> counts(cycle.table, count);
-  for (const framework::NodeIndex row : rows) scores[row] = taint_set[row] == 0 ? 0 : counts.Get(taint_set[row]);
-}
-
-std::vector<framework::ClusterEventWithHint> TaintToleration::EventsToRegister() const {
-  using namespace framework::action;
-  return {OfClass(OnNode(kAdd | kUpdateNodeTaint, AfterNodeChange)),
-          OnPod(kUpdatePodToleration, [](const framework::PodInfo& pod, const framework::EventObjects& event) {
-            return QueueIf(IsOwnUpdate(pod, event));
-          })};
-}
+std::unique_ptr<framework::Plugin> CreateTaintToleration() { return std::make_unique<TaintToleration>(); }
 
 }  // namespace berth::plugins

@@ -43,7 +43,7 @@ TEST(TaintToleration, Filter) {
   for (const auto& test : cases) {
     SCOPED_TRACE(test.name);
     TestCluster cluster({test.node});
-    EXPECT_EQ(cluster.Filter(TaintToleration(), *test.pod.Info(), "n"), test.want);
+    EXPECT_EQ(cluster.Filter(CreateTaintToleration(), *test.pod.Info(), "n"), test.want);
   }
 }
 
@@ -52,16 +52,16 @@ TEST(TaintToleration, ScoreCountsUntoleratedSoftTaints) {
                            .Taint("a", "", TaintEffect::kPreferNoSchedule)
                            .Taint("b", "", TaintEffect::kPreferNoSchedule)
                            .Taint("c", "", TaintEffect::kNoSchedule)});
-  EXPECT_EQ(cluster.Score(TaintToleration(), *MakePod("p").Info(), "n"), 2);
-  EXPECT_EQ(cluster.Score(TaintToleration(), *MakePod("p").Toleration("a", "Exists").Info(), "n"), 1);
-  EXPECT_EQ(cluster.Score(TaintToleration(),
+  EXPECT_EQ(cluster.Score(CreateTaintToleration(), *MakePod("p").Info(), "n"), 2);
+  EXPECT_EQ(cluster.Score(CreateTaintToleration(), *MakePod("p").Toleration("a", "Exists").Info(), "n"), 1);
+  EXPECT_EQ(cluster.Score(CreateTaintToleration(),
                           *MakePod("p").Toleration("a", "Exists", "", TaintEffect::kNoSchedule).Info(), "n"),
             2);
-  EXPECT_EQ(TaintToleration().ScoreNormalization(), framework::Normalization::kMaxReverse);
+  EXPECT_EQ(TestedPlugin(CreateTaintToleration()).ScoreNormalization(), framework::Normalization::kMaxReverse);
 }
 
 TEST(TaintToleration, Hints) {
-  const TaintToleration plugin;
+  const TestedPlugin plugin = CreateTaintToleration();
   const auto pod = MakePod("p").Toleration("gpu", "Exists").Info();
   const auto free = MakeNode("n").Build();
   const auto gpu = MakeNode("n").Taint("gpu", "", TaintEffect::kNoSchedule).Build();

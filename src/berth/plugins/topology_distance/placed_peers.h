@@ -44,7 +44,7 @@ class PlacedPeers {
   // without a node object.
   void Sync(const framework::NodeTable& nodes);
 
-  // As of the last Sync(). Null: none has a node.
+  // The pod's peers that have a node, as of the last Sync(); null when none has.
   const Set* Find(const framework::PodInfo& pod) const;
   // kNoDomain for a row without a node.
   TopologyTree::DomainId leaf(framework::NodeIndex row) const {

@@ -11,6 +11,7 @@
 
 #include "berth/plugins/helper/test_cluster.h"
 #include "berth/plugins/topology_distance/topology_distance_testing.h"
+#include "berth/plugins/topology_distance/topology_tree.h"
 #include "berth/testing/fake_handle.h"
 
 namespace berth::plugins {
@@ -112,8 +113,8 @@ class TopologyDistanceTest : public ::testing::Test {
   TopologyDistanceTest() { handle_.groups = &groups_; }
 
   static TopologyDistanceArgs Args() { return {{{kRack, 1}, {kBlock, 3}, {kZone, 10}}, 20, {}, false}; }
-  std::unique_ptr<TopologyDistance> Make(const TopologyDistanceArgs& args = Args()) {
-    return std::make_unique<TopologyDistance>(args, handle_);
+  std::unique_ptr<TestedPlugin> Make(const TopologyDistanceArgs& args = Args()) {
+    return std::make_unique<TestedPlugin>(CreateTopologyDistance(args, handle_));
   }
   // "z/b/r/n": node n in rack r of block b of zone z; an empty one: without that label.
   void Node(const std::string& path, const std::string& cpu = "4") {
@@ -139,7 +140,7 @@ class TopologyDistanceTest : public ::testing::Test {
   }
 
   // Raw scores by the nodes' names, when all but `infeasible` are feasible.
-  std::map<std::string, std::int64_t> Raw(const TopologyDistance& plugin, const testing::PodBuilder& pod,
+  std::map<std::string, std::int64_t> Raw(const TestedPlugin& plugin, const testing::PodBuilder& pod,
                                           const std::vector<std::string>& infeasible = {}) {
     const auto info = pod.Info();
     cluster_.Forget();
@@ -164,7 +165,7 @@ class TopologyDistanceTest : public ::testing::Test {
     return raw;
   }
   // The nodes, the best first; equal ones joined by "=".
-  std::string Order(const TopologyDistance& plugin, const testing::PodBuilder& pod,
+  std::string Order(const TestedPlugin& plugin, const testing::PodBuilder& pod,
                     const std::vector<std::string>& infeasible = {}) {
     std::vector<std::pair<std::int64_t, std::string>> order;
     for (const auto& [name, raw] : Raw(plugin, pod, infeasible)) order.emplace_back(raw, name);
@@ -177,7 +178,7 @@ class TopologyDistanceTest : public ::testing::Test {
     return text.empty() ? "skip" : text;
   }
   // The sums of distances alone: each narrowest domain has one feasible node.
-  std::string Distances(const TopologyDistance& plugin, const testing::PodBuilder& pod) {
+  std::string Distances(const TestedPlugin& plugin, const testing::PodBuilder& pod) {
     std::string text;
     for (const auto& [name, raw] : Raw(plugin, pod))
       text += (text.empty() ? "" : " ") + name + ":" + std::to_string(raw / 2);

@@ -17,7 +17,7 @@ inline constexpr const char* kRack = "example.com/rack";
 inline constexpr const char* kBlock = "example.com/block";
 inline constexpr const char* kZone = "topology.kubernetes.io/zone";
 
-// Pod groups of which so many pods wait, by name.
+// Pod groups, by name, with the number of their waiting pods.
 class WaitingGroups final : public framework::PodGroups {
  public:
   using Key = framework::PodGroupKey;

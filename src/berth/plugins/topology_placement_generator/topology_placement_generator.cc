@@ -4,19 +4,21 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
+
+#include "berth/framework/pod_group_placement.h"
+#include "berth/plugins/helper/framework_names.h"
+#include "berth/plugins/names.h"
 
 namespace berth::plugins {
+namespace {
 
-using framework::NodeIndex;
 using framework::PlacementNodes;
 using framework::PodGroupKey;
 using framework::PodGroupPlacement;
-using framework::PodInfoPtr;
-using framework::Status;
 
-namespace {
-
-// Empty: the group has no constraint. The API allows one.
+// The key of the group's topology constraint, of which the API allows one; empty when there is none.
 std::string_view TopologyKeyOf(const framework::PodGroups& groups, const PodGroupKey& group) {
   const auto* const keys = framework::ReadGroup(groups, group, static_cast<const std::vector<std::string>*>(nullptr),
                                                 [](const auto& object) { return &object.topology_keys; });
@@ -33,7 +35,7 @@ std::optional<PodGroupKey> TooDeep(const framework::PodGroups& groups, const Pod
   return std::nullopt;
 }
 
-// The domain of the pods that have a node; nullopt without pods.
+// Finds the domain of the group's pods that have a node; `domain` stays nullopt when none has.
 Status DomainOfScheduled(const framework::PodGroups& groups, const PodGroupKey& group, const PlacementNodes& nodes,
                          std::string_view key, std::optional<std::string>& domain) {
   const auto wrong = [](const std::string& why) {
@@ -56,32 +58,45 @@ Status DomainOfScheduled(const framework::PodGroups& groups, const PodGroupKey& 
   return {};
 }
 
-}  // namespace
+class TopologyPlacementGenerator final : public framework::PlacementGeneratePlugin {
+ public:
+  explicit TopologyPlacementGenerator(Handle& handle) : handle_(handle) {}
 
-Status TopologyPlacementGenerator::GeneratePlacements(const PodGroupKey& group, const PlacementNodes& nodes,
-                                                      std::vector<PodGroupPlacement>& placements) const {
-  const framework::PodGroups& groups = *handle_.pod_groups();
-  const std::string_view key = TopologyKeyOf(groups, group);
-  if (key.empty()) {
-    PodGroupPlacement& all = placements.emplace_back();
-    for (const NodeIndex row : nodes.usable.rows()) all.node_names.push_back(nodes.usable.Info(row).name());
+  std::string_view Name() const override { return names::kTopologyPlacementGenerator; }
+  Status GeneratePlacements(const PodGroupKey& group, const PlacementNodes& nodes,
+                            std::vector<PodGroupPlacement>& placements) const override {
+    const framework::PodGroups& groups = *handle_.pod_groups();
+    const std::string_view key = TopologyKeyOf(groups, group);
+    if (key.empty()) {
+      PodGroupPlacement& all = placements.emplace_back();
+      for (const NodeIndex row : nodes.usable.rows()) all.node_names.push_back(nodes.usable.Info(row).name());
+      return {};
+    }
+    if (const auto too_deep = TooDeep(groups, group))
+      return Status::Error("exceeded maximum hierarchy depth at " + too_deep->EntityText());
+    std::optional<std::string> required;
+    if (Status status = DomainOfScheduled(groups, group, nodes, key, required); !status.IsSuccess()) return status;
+    std::map<std::string, PodGroupPlacement> by_domain;
+    for (const NodeIndex row : nodes.usable.rows()) {
+      const NodeInfo& node = nodes.usable.Info(row);
+      const std::string* const domain = node.node().metadata.labels.Find(key);
+      if (domain == nullptr || (required && *required != *domain)) continue;
+      PodGroupPlacement& placement = by_domain[*domain];
+      placement.name = *domain;
+      placement.node_names.push_back(node.name());
+    }
+    for (auto& [domain, placement] : by_domain) placements.push_back(std::move(placement));
     return {};
   }
-  if (const auto too_deep = TooDeep(groups, group))
-    return Status::Error("exceeded maximum hierarchy depth at " + too_deep->EntityText());
-  std::optional<std::string> required;
-  if (Status status = DomainOfScheduled(groups, group, nodes, key, required); !status.IsSuccess()) return status;
-  std::map<std::string, PodGroupPlacement> by_domain;
-  for (const NodeIndex row : nodes.usable.rows()) {
-    const framework::NodeInfo& node = nodes.usable.Info(row);
-    const std::string* const domain = node.node().metadata.labels.Find(key);
-    if (domain == nullptr || (required && *required != *domain)) continue;
-    PodGroupPlacement& placement = by_domain[*domain];
-    placement.name = *domain;
-    placement.node_names.push_back(node.name());
-  }
-  for (auto& [domain, placement] : by_domain) placements.push_back(std::move(placement));
-  return {};
+
+ private:
+  Handle& handle_;
+};
+
+}  // namespace
+
+std::unique_ptr<framework::Plugin> CreateTopologyPlacementGenerator(Handle& handle) {
+  return std::make_unique<TopologyPlacementGenerator>(handle);
 }
 
 }  // namespace berth::plugins

@@ -43,7 +43,7 @@ class AssumeCache {
     const auto it = assumed_.find(key);
     return it == assumed_.end() ? store_.Find(key) : it->second.get();
   }
-  // Null unless the object is assumed.
+  // The assumed object, or null when it is not assumed.
   const T* FindAssumed(std::string_view key) const {
     if (assumed_.empty()) return nullptr;
     const auto it = assumed_.find(key);

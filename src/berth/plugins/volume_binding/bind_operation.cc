@@ -52,7 +52,7 @@ framework::Operation BindOperation::WriteNext() {
   if (next_ == write_count()) {
     const Duration delay = std::min(kPollInterval, timeout_);
     return Operation::After(delay, [self = shared_from_this(), delay](const StepResult& result) {
-      // Without a write nobody has told the time when the wait began.
+      // When nothing was written, this step is the first to know the time.
       if (!self->deadline_) self->deadline_ = result.now - delay + self->timeout_;
       return self->OnWaited(result);
     });
@@ -143,7 +143,7 @@ const api::Node* BindOperation::FindNode() const {
   return row == framework::kNoNode || !nodes->Info(row).has_node() ? nullptr : &nodes->Info(row).node();
 }
 
-// That the pod is still there need not be asked: its binding cycle ends with it.
+// Whether the pod still exists need not be checked, because its binding cycle ends when it is deleted.
 bool BindOperation::IsBound(std::string& error) const {
   const api::Node* node = FindNode();
   if (node == nullptr) {

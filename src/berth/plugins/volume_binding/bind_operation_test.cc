@@ -74,7 +74,8 @@ class BindTest : public ::testing::Test {
     cluster_.Set(builder.Annotate(kSelectedNodeAnnotation, "n1"));
   }
   std::size_t assumed_count() {
-    return cluster_.plugin().sources().volumes->assumed_count() + cluster_.plugin().sources().claims->assumed_count();
+    return cluster_.plugin_state().sources().volumes->assumed_count() +
+           cluster_.plugin_state().sources().claims->assumed_count();
   }
 
   VolumeCluster cluster_{{MakeNode("n1").Label("kubernetes.io/hostname", "n1")},
@@ -109,7 +110,7 @@ TEST_F(BindTest, BindsAVolume) {
   Wake();
   EXPECT_EQ(Wants(), "ok");
   EXPECT_TRUE(cluster_.handle.counted->Keys("scheduler_").empty());
-  EXPECT_EQ(cluster_.plugin().reservation_count(), 0u);
+  EXPECT_EQ(cluster_.plugin_state().reservation_count(), 0u);
 }
 
 TEST_F(BindTest, HasAVolumeMade) {
@@ -382,7 +383,7 @@ TEST_F(BindTest, UnreserveInTheMiddleGivesUpWhatIsNotWritten) {
   BeginData();
   cluster_.plugin().Unreserve(*pod_, "n1");
   EXPECT_EQ(assumed_count(), 0u);
-  EXPECT_EQ(cluster_.plugin().reservation_count(), 0u);
+  EXPECT_EQ(cluster_.plugin_state().reservation_count(), 0u);
   // A new reservation of the pod is not touched by the old operation's end.
   const Operation old = operation_;
   BeginData();
@@ -391,7 +392,7 @@ TEST_F(BindTest, UnreserveInTheMiddleGivesUpWhatIsNotWritten) {
   ShowBound("data", "pv");
   ends = ends.next({.now = now_ + seconds(1)});
   EXPECT_TRUE(ends.is_done());
-  EXPECT_EQ(cluster_.plugin().reservation_count(), 1u);
+  EXPECT_EQ(cluster_.plugin_state().reservation_count(), 1u);
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ class CapacityIndex {
   // `store` must outlive the index.
   static std::shared_ptr<const CapacityIndex> Make(const Store& store);
 
-  // Those that say how much and where. Null when the class has none.
+  // The class's capacities that say how much there is and where; null when there are none.
   const Class* Find(std::string_view storage_class) const;
 
  private:

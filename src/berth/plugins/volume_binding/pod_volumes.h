@@ -32,7 +32,7 @@ inline constexpr std::string_view kReasonUnboundImmediate = "pod has unbound imm
 inline constexpr std::string_view kSelectedNodeAnnotation = "volume.kubernetes.io/selected-node";
 inline constexpr std::string_view kBindCompletedAnnotation = "pv.kubernetes.io/bind-completed";
 
-// Reasons against a node, in the order in which they are told.
+// Reasons against a node, in the order in which messages name them.
 using ReasonSet = std::uint8_t;
 inline constexpr ReasonSet kNodeConflict = 1;
 inline constexpr ReasonSet kBindConflict = 2;
@@ -79,7 +79,8 @@ struct Provisioning {
   bool is_supported = false;
   // allowedTopologies: alternatives; nullopt: everywhere.
   std::optional<std::vector<std::vector<api::Requirement>>> topologies;
-  // Of a driver that publishes its capacity: what is enough, and from which nodes; nullopt: it is not checked.
+  // The published capacities that are large enough, with the nodes that can use them; nullopt when the driver publishes
+  // none, so that capacity is not checked.
   std::optional<std::vector<const CapacityIndex::Entry*>> capacities;
 };
 
@@ -91,7 +92,7 @@ struct DelayedClaim {
   std::vector<Candidate> prebound;
   std::vector<Candidate> free;  // the first that matches the node is taken
   std::vector<std::unique_ptr<const VolumeAffinity>> prebound_affinities;
-  // Those of `prebound` that the store does not have.
+  // The volumes of `prebound` that the store does not have.
   std::vector<std::shared_ptr<const api::PersistentVolume>> assumed;
   std::string error;  // its selector is none: ends the cycle
   Provisioning provisioning;

@@ -47,7 +47,7 @@ class NodeDependentAffinity {
   NodeDependentAffinity() = default;
   explicit NodeDependentAffinity(const api::PersistentVolume& volume);
 
-  // Empty where there is nothing to migrate, so that the node's CSINode does not matter.
+  // The in-tree plugin that the volume migrates from; empty when there is none, and the CSINode does not matter.
   std::string_view migrated_plugin() const { return plugin_; }
   const VolumeAffinity& in_tree() const { return in_tree_; }
   // Where it is migrated. An error is for every node of that kind.

@@ -163,7 +163,7 @@ const PersistentVolume* FindPlainly(const Sources& sources, const PersistentVolu
 
 void ExpectMatchesPlainly(VolumeCluster& cluster, const PodVolumes& pod, const NodeDecision& decision,
                           const api::Node& node) {
-  const Sources& sources = cluster.plugin().sources();
+  const Sources& sources = cluster.plugin_state().sources();
   std::vector<const PersistentVolume*> taken;
   std::map<std::size_t, const PersistentVolume*> want;
   for (const std::size_t i : pod.by_request_size) {
@@ -194,7 +194,7 @@ std::vector<std::string> Compare(VolumeCluster& cluster, const framework::PodInf
     const framework::Status plain = cluster.plugin().Filter(cluster.cycle(), pod, node);
     EXPECT_EQ(TestCluster::Describe(statuses.Get(verdicts[row])), TestCluster::Describe(plain)) << node.name();
     EXPECT_EQ(verdicts[row] == framework::kVerdictOk, plain.IsSuccess());
-    const NodeDecision decision = DecideNode(cluster.plugin().sources(), *state, node.node());
+    const NodeDecision decision = DecideNode(cluster.plugin_state().sources(), *state, node.node());
     if (plain.IsSuccess()) {
       feasible.push_back(node.name());
       EXPECT_EQ(scores[row], cluster.plugin().Score(cluster.cycle(), pod, row, node, scored));
@@ -224,7 +224,7 @@ TEST(VolumeBindingProperty, ColumnFormIsThePlainForm) {
       // Assumed volumes stay assumed for the next pods.
       const std::string& node = feasible[static_cast<std::size_t>(generator.Below(static_cast<int>(feasible.size())))];
       ASSERT_EQ(TestCluster::Describe(cluster.plugin().Reserve(cluster.cycle(), *pod, node)), "ok");
-      reserved_count += static_cast<int>(cluster.plugin().sources().volumes->assumed_count());
+      reserved_count += static_cast<int>(cluster.plugin_state().sources().volumes->assumed_count());
       if (generator.OneIn(3)) cluster.plugin().Unreserve(*pod, node);
       if (generator.OneIn(3)) cluster.Set(generator.Volume("v" + std::to_string(generator.Below(14))).Version("2"));
     }
@@ -249,9 +249,9 @@ TEST(VolumeBindingProperty, UnreserveRestoresAll) {
       if (cluster.Place(*pod, node) == "ok") placed.emplace_back(pod, node);
     }
     for (const auto& [pod, node] : placed) cluster.plugin().Unreserve(*pod, node);
-    EXPECT_EQ(cluster.plugin().sources().volumes->assumed_count(), 0u) << seed;
-    EXPECT_EQ(cluster.plugin().sources().claims->assumed_count(), 0u) << seed;
-    EXPECT_EQ(cluster.plugin().reservation_count(), 0u) << seed;
+    EXPECT_EQ(cluster.plugin_state().sources().volumes->assumed_count(), 0u) << seed;
+    EXPECT_EQ(cluster.plugin_state().sources().claims->assumed_count(), 0u) << seed;
+    EXPECT_EQ(cluster.plugin_state().reservation_count(), 0u) << seed;
   }
 }
 

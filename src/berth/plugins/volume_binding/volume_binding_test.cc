@@ -480,14 +480,15 @@ TEST(VolumeBinding, KnowsObjectsThatWereThereBefore) {
                          c.capacity = api::Quantity::FromValue(1);
                        })
                        .Build());
-  const VolumeBinding plugin(config::VolumeBindingArgs(), handle);
-  EXPECT_NE(plugin.sources().index->Find("wait"), nullptr);
-  EXPECT_NE(plugin.sources().capacities->Find("make"), nullptr);
+  const TestedPlugin plugin = CreateVolumeBinding(config::VolumeBindingArgs(), handle);
+  const auto& state = plugin.As<VolumeBindingState>();
+  EXPECT_NE(state.sources().index->Find("wait"), nullptr);
+  EXPECT_NE(state.sources().capacities->Find("make"), nullptr);
 }
 
 TEST(VolumeBinding, MayBeGoneBeforeTheStore) {
   testing::FakeHandle handle;
-  std::make_unique<VolumeBinding>(config::VolumeBindingArgs(), handle).reset();
+  CreateVolumeBinding(config::VolumeBindingArgs(), handle).reset();
   handle.store.Set(MakeVolume("a").Build());
 }
 
@@ -508,7 +509,7 @@ TEST(VolumeBinding, ReserveAssumesForLaterPods) {
 
   cluster.plugin().Unreserve(*first, "n1");
   cluster.plugin().Unreserve(*first, "n1");
-  EXPECT_EQ(cluster.plugin().reservation_count(), 0u);
+  EXPECT_EQ(cluster.plugin_state().reservation_count(), 0u);
   EXPECT_EQ(TestCluster::Describe(cluster.plugin().PreBindPreFlight(*first)), "Skip");
   EXPECT_EQ(cluster.Decision(*MakePod("second").Claim("other").Info(), "n1"), "other=pv");
   EXPECT_EQ(cluster.Decision(*MakePod("second").Claim("made").Info(), "n2"), "made=new");
@@ -522,7 +523,7 @@ TEST(VolumeBinding, WhatWasPreparedOutlivesAnAssumptionThatIsTakenBack) {
   const auto first = MakePod("first").Claim("data").Info();
   const auto second = MakePod("second").Claim("data").Info();
   EXPECT_EQ(cluster.Place(*first, "n1"), "ok");
-  const Sources& sources = cluster.plugin().sources();
+  const Sources& sources = cluster.plugin_state().sources();
   const std::weak_ptr<const api::PersistentVolume> assumed = sources.volumes->Get("pv");
   EXPECT_EQ(cluster.Place(*second, "n1"), "ok");
   cluster.plugin().Unreserve(*second, "n1");
@@ -541,7 +542,7 @@ TEST(VolumeBinding, ReserveHasNothingToDo) {
     EXPECT_EQ(TestCluster::Describe(cluster.plugin().PreBindPreFlight(*pod)), "Skip");
     EXPECT_TRUE(cluster.plugin().PreBind(*pod).is_done());
   }
-  EXPECT_EQ(cluster.plugin().reservation_count(), 0u);
+  EXPECT_EQ(cluster.plugin_state().reservation_count(), 0u);
   const auto unprepared = MakePod("pod").Claim("data").Info();
   cluster.Forget();
   EXPECT_EQ(TestCluster::Describe(cluster.plugin().Reserve(cluster.cycle(), *unprepared, "n1")), "Error: not found");
@@ -555,7 +556,7 @@ TEST(VolumeBinding, ReserveLeavesNothingBehindWhenItFails) {
   const auto pod = MakePod("pod").Claim("data").Claim("made").Info();
   ASSERT_EQ(cluster.Try(*pod, "n1"), "ok");
   const auto* state = cluster.state().Read<PodVolumes>("VolumeBinding");
-  const Sources& sources = cluster.plugin().sources();
+  const Sources& sources = cluster.plugin_state().sources();
   const NodeDecision decision = DecideNode(sources, *state, cluster.Node("n1").node());
   cluster.Set(MakeClaim("made").Version("2"));
   Reservation reservation;

@@ -31,14 +31,14 @@ class VolumeIndex {
   struct Class {
     // Available, without claimRef, not being deleted. Smallest first; equal ones by name.
     std::map<std::pair<api::Quantity, std::string>, FreeVolume> free;
-    // With claimRef: by "namespace/name" of the claim, then by name.
+    // Volumes with a claimRef, by "namespace/name" of the claim, then by name.
     std::map<std::string, std::map<std::string, Ptr>, std::less<>> claimed;
   };
 
   // `store` must outlive the index.
   static std::shared_ptr<const VolumeIndex> Make(const Store& store);
 
-  // Null when the class has no volumes.
+  // The volumes of the class, or null when it has none.
   const Class* Find(std::string_view storage_class) const;
 
  private:

@@ -9,6 +9,8 @@
 
 #include "berth/core/config/args.h"
 #include "berth/plugins/helper/test_cluster.h"
+#include "berth/plugins/volume_binding/pod_volumes.h"
+#include "berth/plugins/volume_binding/reservation.h"
 #include "berth/plugins/volume_binding/volume_binding.h"
 #include "berth/testing/builders.h"
 #include "berth/testing/fake_handle.h"
@@ -110,7 +112,7 @@ class VolumeCluster : public TestCluster {
       : VolumeCluster(std::move(nodes), args, {}) {}
   VolumeCluster(std::vector<testing::NodeBuilder> nodes, const config::VolumeBindingArgs& args,
                 const framework::Release& release)
-      : TestCluster(std::move(nodes)), plugin_(args, Following(release)) {
+      : TestCluster(std::move(nodes)), plugin_(CreateVolumeBinding(args, Following(release))) {
     handle.table = &table();
     Set(MakeClass("wait", "WaitForFirstConsumer", "kubernetes.io/no-provisioner"));
     Set(MakeClass("make"));
@@ -125,7 +127,8 @@ class VolumeCluster : public TestCluster {
   void Remove(std::string_view key) {
     handle.store.Of<T>().Remove(key);
   }
-  VolumeBinding& plugin() { return plugin_; }
+  const TestedPlugin& plugin() const { return plugin_; }
+  const VolumeBindingState& plugin_state() const { return plugin_.As<VolumeBindingState>(); }
 
   // PreFilter in a new cycle.
   std::string PreFilter(const framework::PodInfo& pod) {
@@ -146,7 +149,7 @@ class VolumeCluster : public TestCluster {
   std::string Decision(const framework::PodInfo& pod, std::string_view node) {
     if (std::string refused = Try(pod, node); refused != "ok") return refused;
     const auto* state = this->state().Read<PodVolumes>("VolumeBinding");
-    const NodeDecision decision = DecideNode(plugin_.sources(), *state, Node(node).node());
+    const NodeDecision decision = DecideNode(plugin_state().sources(), *state, Node(node).node());
     std::string text;
     const auto add = [&](std::size_t claim, const std::string& what) {
       text += (text.empty() ? "" : " ") + state->delayed[claim].claim->metadata.name + "=" + what;
@@ -164,7 +167,7 @@ class VolumeCluster : public TestCluster {
     return handle;
   }
 
-  VolumeBinding plugin_;
+  TestedPlugin plugin_;
 };
 
 }  // namespace berth::plugins::volumes

@@ -15,7 +15,7 @@ namespace berth::plugins::volumes {
 framework::ObjectPatch PatchOf(const Reservation::Binding& binding);
 framework::ObjectPatch PatchOf(const Reservation::Provision& provision);
 
-// Of a PersistentVolume or claim as the API server sent it.
+// What is read of a PersistentVolume or claim that the API server sent.
 struct WrittenObject {
   std::string uid;
   std::string resource_version;

@@ -18,7 +18,8 @@ class ClaimsInUse {
  public:
   void Update(const framework::NodeTable& nodes);
 
-  // By "namespace/name", as of the last update. Claims of ephemeral volumes do not count, as upstream.
+  // Whether the claim "namespace/name" was in use at the last update. As in upstream, claims of ephemeral volumes do
+  // not count.
   bool Contains(std::string_view key) const { return pod_counts_.contains(key); }
 
  private:

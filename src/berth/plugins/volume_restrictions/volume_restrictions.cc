@@ -5,31 +5,30 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "berth/plugins/helper/cached_refusal.h"
 #include "berth/plugins/helper/events.h"
+#include "berth/plugins/helper/framework_names.h"
+#include "berth/plugins/helper/pod_counts.h"
+#include "berth/plugins/names.h"
+#include "berth/plugins/volume_restrictions/claims_in_use.h"
 
 namespace berth::plugins {
 namespace {
 
 using api::VolumeKind;
 using api::VolumeSource;
-using framework::Cycle;
-using framework::EventObjects;
-using framework::NodeIndex;
-using framework::NodeInfo;
-using framework::PodInfo;
-using framework::QueueingHint;
-using framework::Status;
 
 constexpr std::string_view kStateKey = "PreFilterVolumeRestrictions";
 
-struct ClaimState final : framework::StateData {
+struct ClaimState final : StateData {
   std::set<std::string> read_write_once_pod;  // names of the pod's claims of that access mode
   std::int64_t conflict_count = 0;            // uses of them by pods on nodes
 
-  std::unique_ptr<framework::StateData> Clone() const override { return std::make_unique<ClaimState>(*this); }
+  std::unique_ptr<StateData> Clone() const override { return std::make_unique<ClaimState>(*this); }
 };
 
 Status NoState() { return Status::Error("cannot read \"" + std::string(kStateKey) + "\" from cycleState"); }
@@ -53,7 +52,8 @@ bool HaveCommonMonitor(const VolumeSource& a, const VolumeSource& b) {
   });
 }
 
-// The same disk, which two pods may have on one node only if both read it, and an EBS volume not even then.
+// True when both are the same disk and may not be used twice on a node: two pods that only read may share a disk, but
+// never an EBS volume.
 bool Conflict(const VolumeSource& a, const VolumeSource& b) {
   if (a.kind != b.kind || a.id != b.id) return false;
   switch (a.kind) {
@@ -76,13 +76,13 @@ bool HaveDiskConflict(const PodInfo& pod, const PodInfo& other) {
 
 bool HasDiskConflict(const PodInfo& pod, const NodeInfo& node) {
   return std::any_of(node.pods().begin(), node.pods().end(),
-                     [&pod](const framework::PodInfoPtr& other) { return HaveDiskConflict(pod, *other); });
+                     [&pod](const PodInfoPtr& other) { return HaveDiskConflict(pod, *other); });
 }
 
 Status UpdateWithPod(const Cycle& cycle, const PodInfo& other, int sign) {
   const auto* state = cycle.state.Read<ClaimState>(kStateKey);
   if (state == nullptr) return NoState();
-  // By name alone: a pod of another namespace with a claim of that name counts as well, as upstream has it.
+  // As in upstream, claims are compared by name alone: a pod of another namespace with a claim of that name counts.
   const auto& volumes = other.spec().volumes;
   const auto uses = std::count_if(volumes.begin(), volumes.end(), [state](const api::Volume& volume) {
     return IsClaim(volume) && state->read_write_once_pod.contains(volume.source.id);
@@ -111,7 +111,7 @@ QueueingHint AfterPodDeleted(const PodInfo& pod, const EventObjects& event) {
 // The pods of a node that is gone use nothing any more. Upstream does not think of that.
 QueueingHint AfterNodeDeleted(const PodInfo& pod, const EventObjects& event) {
   return QueueIf(std::any_of(event.old_node_pods.begin(), event.old_node_pods.end(),
-                             [&](const framework::PodInfoPtr& gone) { return HaveClaimInCommon(pod, *gone); }));
+                             [&](const PodInfoPtr& gone) { return HaveClaimInCommon(pod, *gone); }));
 }
 
 QueueingHint AfterClaimAdded(const PodInfo& pod, const EventObjects& event) {
@@ -124,82 +124,106 @@ QueueingHint AfterClaimAdded(const PodInfo& pod, const EventObjects& event) {
                  }));
 }
 
+class VolumeRestrictions final : public PreFilterPlugin,
+                                 public FastFilter,
+                                 public ObjectReader,
+                                 public EnqueueExtensions {
+ public:
+  static constexpr std::string_view kDiskConflictReason = "node(s) had no available disk";
+  static constexpr std::string_view kReadWriteOncePodReason =
+      "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another "
+      "pod";
+
+  explicit VolumeRestrictions(const Handle& handle)
+      : handle_(handle),
+        disks_([](const framework::PodClass& pod_class, bool) { return ConflictingDisksOf(pod_class); }) {}
+
+  std::string_view Name() const override { return names::kVolumeRestrictions; }
+
+  PreFilterResult PreFilter(const Cycle& cycle, const PodInfo& pod) const override {
+    if (pod.spec().volumes.empty()) return {Status::Skip(), std::nullopt};
+    auto state = std::make_shared<ClaimState>();
+    const auto& claims = handle_.objects().Of<api::PersistentVolumeClaim>();
+    for (const api::Volume& volume : pod.spec().volumes) {
+      if (!IsClaim(volume)) continue;
+      const api::PersistentVolumeClaim* claim = claims.Find(pod.namespace_name(), volume.source.id);
+      if (claim == nullptr) {
+        return {Status::UnschedulableAndUnresolvable("persistentvolumeclaim \"" + volume.source.id + "\" not found"),
+                std::nullopt};
+      }
+      const auto& modes = claim->access_modes;
+      if (std::find(modes.begin(), modes.end(), "ReadWriteOncePod") == modes.end()) continue;
+      state->read_write_once_pod.insert(volume.source.id);
+    }
+    if (!state->read_write_once_pod.empty()) claims_in_use_.Update(cycle.table);
+    for (const std::string& name : state->read_write_once_pod) {
+      if (claims_in_use_.Contains(pod.namespace_name() + "/" + name)) ++state->conflict_count;
+    }
+    if (state->conflict_count == 0 && ConflictingDisksOf(*pod.pod_class) == 0) return {Status::Skip(), std::nullopt};
+    cycle.state.Write(kStateKey, std::move(state));
+    return {};
+  }
+  bool HasPreFilterExtensions() const override { return true; }
+  Status AddPod(const Cycle& cycle, const PodInfo&, const PodInfo& other, const NodeInfo&) const override {
+    return UpdateWithPod(cycle, other, +1);
+  }
+
+  Status RemovePod(const Cycle& cycle, const PodInfo&, const PodInfo& other, const NodeInfo&) const override {
+    return UpdateWithPod(cycle, other, -1);
+  }
+
+  Status Filter(const Cycle& cycle, const PodInfo& pod, const NodeInfo& node) const override {
+    if (HasDiskConflict(pod, node)) return Status::Unschedulable(std::string(kDiskConflictReason));
+    const auto* state = cycle.state.Read<ClaimState>(kStateKey);
+    if (state == nullptr) return NoState();
+    if (state->conflict_count > 0) return Status::Unschedulable(std::string(kReadWriteOncePodReason));
+    return {};
+  }
+
+  // Nodes without a disk that can conflict are not looked at.
+  void FilterRows(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> rows,
+                  std::span<VerdictId> verdicts, StatusTable& statuses) const override {
+    const auto* state = cycle.state.Read<ClaimState>(kStateKey);
+    if (state == nullptr) {
+      FastFilter::FilterRows(cycle, pod, rows, verdicts, statuses);
+      return;
+    }
+    CachedRefusal disk(statuses, Code::kUnschedulable, kDiskConflictReason);
+    CachedRefusal claim(statuses, Code::kUnschedulable, kReadWriteOncePodReason);
+    if (ConflictingDisksOf(*pod.pod_class) > 0) {
+      disks_.Update(cycle.table);
+      const std::span<const std::int32_t> disk_counts = disks_.by_row();
+      for (const NodeIndex row : rows) {
+        if (disk_counts[row] == 0 || verdicts[row] != kVerdictOk) continue;
+        if (HasDiskConflict(pod, cycle.nodes.Info(row))) verdicts[row] = disk.Get();
+      }
+    }
+    if (state->conflict_count <= 0) return;
+    for (const NodeIndex row : rows) {
+      if (verdicts[row] == kVerdictOk) verdicts[row] = claim.Get();
+    }
+  }
+
+  std::vector<ObjectKind> ObjectsRead() const override { return {ObjectKind::kPersistentVolumeClaim}; }
+
+  std::vector<ClusterEventWithHint> EventsToRegister() const override {
+    using namespace framework::action;
+    return {OnPod(kDelete, AfterPodDeleted),
+            OnNode(kAdd),
+            OnNode(kDelete, AfterNodeDeleted),
+            {{EventResource::kPersistentVolumeClaim, kAdd}, AfterClaimAdded}};
+  }
+
+ private:
+  const Handle& handle_;
+  mutable ClaimsInUse claims_in_use_;
+  mutable PodCounts disks_;  // how many disks of kinds that can conflict each row has
+};
+
 }  // namespace
 
-VolumeRestrictions::VolumeRestrictions(const framework::Handle& handle)
-    : handle_(handle),
-      disks_([](const framework::PodClass& pod_class, bool) { return ConflictingDisksOf(pod_class); }) {}
-
-framework::PreFilterResult VolumeRestrictions::PreFilter(const Cycle& cycle, const PodInfo& pod) const {
-  if (pod.spec().volumes.empty()) return {Status::Skip(), std::nullopt};
-  auto state = std::make_shared<ClaimState>();
-  const auto& claims = handle_.objects().Of<api::PersistentVolumeClaim>();
-  for (const api::Volume& volume : pod.spec().volumes) {
-    if (!IsClaim(volume)) continue;
-    const api::PersistentVolumeClaim* claim = claims.Find(pod.namespace_name(), volume.source.id);
-    if (claim == nullptr) {
-      return {Status::UnschedulableAndUnresolvable("persistentvolumeclaim \"" + volume.source.id + "\" not found"),
-              std::nullopt};
-    }
-    const auto& modes = claim->access_modes;
-    if (std::find(modes.begin(), modes.end(), "ReadWriteOncePod") == modes.end()) continue;
-    state->read_write_once_pod.insert(volume.source.id);
-  }
-  if (!state->read_write_once_pod.empty()) claims_in_use_.Update(cycle.table);
-  for (const std::string& name : state->read_write_once_pod) {
-    if (claims_in_use_.Contains(pod.namespace_name() + "/" + name)) ++state->conflict_count;
-  }
-  if (state->conflict_count == 0 && ConflictingDisksOf(*pod.pod_class) == 0) return {Status::Skip(), std::nullopt};
-  cycle.state.Write(kStateKey, std::move(state));
-  return {};
-}
-
-Status VolumeRestrictions::AddPod(const Cycle& cycle, const PodInfo&, const PodInfo& other, const NodeInfo&) const {
-  return UpdateWithPod(cycle, other, +1);
-}
-
-Status VolumeRestrictions::RemovePod(const Cycle& cycle, const PodInfo&, const PodInfo& other, const NodeInfo&) const {
-  return UpdateWithPod(cycle, other, -1);
-}
-
-Status VolumeRestrictions::Filter(const Cycle& cycle, const PodInfo& pod, const NodeInfo& node) const {
-  if (HasDiskConflict(pod, node)) return Status::Unschedulable(std::string(kDiskConflictReason));
-  const auto* state = cycle.state.Read<ClaimState>(kStateKey);
-  if (state == nullptr) return NoState();
-  if (state->conflict_count > 0) return Status::Unschedulable(std::string(kReadWriteOncePodReason));
-  return {};
-}
-
-// Nodes without a disk that can conflict are not looked at.
-void VolumeRestrictions::FilterRows(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> rows,
-                                    std::span<framework::VerdictId> verdicts, framework::StatusTable& statuses) const {
-  const auto* state = cycle.state.Read<ClaimState>(kStateKey);
-  if (state == nullptr) {
-    FastFilter::FilterRows(cycle, pod, rows, verdicts, statuses);
-    return;
-  }
-  CachedRefusal disk(statuses, framework::Code::kUnschedulable, kDiskConflictReason);
-  CachedRefusal claim(statuses, framework::Code::kUnschedulable, kReadWriteOncePodReason);
-  if (ConflictingDisksOf(*pod.pod_class) > 0) {
-    disks_.Update(cycle.table);
-    const std::span<const std::int32_t> disk_counts = disks_.by_row();
-    for (const NodeIndex row : rows) {
-      if (disk_counts[row] == 0 || verdicts[row] != framework::kVerdictOk) continue;
-      if (HasDiskConflict(pod, cycle.nodes.Info(row))) verdicts[row] = disk.Get();
-    }
-  }
-  if (state->conflict_count <= 0) return;
-  for (const NodeIndex row : rows) {
-    if (verdicts[row] == framework::kVerdictOk) verdicts[row] = claim.Get();
-  }
-}
-
-std::vector<framework::ClusterEventWithHint> VolumeRestrictions::EventsToRegister() const {
-  using namespace framework::action;
-  return {OnPod(kDelete, AfterPodDeleted),
-          OnNode(kAdd),
-          OnNode(kDelete, AfterNodeDeleted),
-          {{framework::EventResource::kPersistentVolumeClaim, kAdd}, AfterClaimAdded}};
+std::unique_ptr<framework::Plugin> CreateVolumeRestrictions(Handle& handle) {
+  return std::make_unique<VolumeRestrictions>(handle);
 }
 
 }  // namespace berth::plugins

@@ -43,7 +43,7 @@ std::shared_ptr<const api::PersistentVolumeClaim> Claim(std::string name, std::s
 }
 
 struct Fixture {
-  Fixture() : cluster({MakeNode("a"), MakeNode("b")}), plugin(handle) {
+  Fixture() : cluster({MakeNode("a"), MakeNode("b")}) {
     auto& claims = handle.store.Of<api::PersistentVolumeClaim>();
     for (const char* name : {"once", "once2"}) claims.Set(Claim(name, "ReadWriteOncePod"));
     claims.Set(Claim("many", "ReadWriteMany"));
@@ -72,7 +72,7 @@ struct Fixture {
 
   testing::FakeHandle handle;
   TestCluster cluster;
-  VolumeRestrictions plugin;
+  TestedPlugin plugin = CreateVolumeRestrictions(handle);
 };
 
 TEST(VolumeRestrictions, Filter) {

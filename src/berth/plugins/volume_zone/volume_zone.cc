@@ -5,12 +5,18 @@
 #include <array>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
+#include "berth/api/storage.h"
 #include "berth/base/go_text.h"
 #include "berth/plugins/helper/cached_refusal.h"
 #include "berth/plugins/helper/events.h"
+#include "berth/plugins/helper/framework_names.h"
 #include "berth/plugins/helper/storage_class.h"
+#include "berth/plugins/names.h"
 
 namespace berth::plugins {
 namespace {
@@ -18,11 +24,6 @@ namespace {
 using api::PersistentVolume;
 using api::PersistentVolumeClaim;
 using api::StorageClass;
-using framework::EventObjects;
-using framework::NodeIndex;
-using framework::PodInfo;
-using framework::QueueingHint;
-using framework::Status;
 using framework::ValueId;
 
 constexpr std::string_view kPreFilterKey = "PreFilterVolumeZone";
@@ -59,13 +60,13 @@ std::optional<std::vector<std::string>> SplitZones(std::string_view text) {
 
 Status Unresolvable(std::string reason) { return Status::UnschedulableAndUnresolvable(std::move(reason)); }
 
-// As the API's errors say it.
+// Worded as the API server's error.
 Status NotFound(std::string_view resource, std::string_view name) {
   return Unresolvable(std::string(resource) + " " + GoQuoted(name) + " not found");
 }
 
 // Whether the unbound claim may stay so until its pod has a node.
-Status CheckUnbound(const PersistentVolumeClaim& claim, const framework::Objects& objects) {
+Status CheckUnbound(const PersistentVolumeClaim& claim, const Objects& objects) {
   const std::string& name = ClassOf(claim);
   if (name.empty()) return Unresolvable("PersistentVolumeClaim had no pv name and storageClass name");
   const StorageClass* storage_class = objects.Of<StorageClass>().Find(name);
@@ -93,128 +94,148 @@ QueueingHint AfterClassChange(const PodInfo&, const EventObjects& event) {
   return QueueIf(added == nullptr || added->volume_binding_mode == kWaitForFirstConsumer);
 }
 
-}  // namespace
+class VolumeZone final : public PreFilterPlugin, public FastFilter, public ObjectReader, public EnqueueExtensions {
+ public:
+  static constexpr std::string_view kReason = "node(s) had no available volume zone";
 
-struct VolumeZone::State final : framework::StateData {
-  std::vector<Topology> topologies;  // of all volumes, in the pod's order
-};
+  explicit VolumeZone(const Handle& handle) : objects_(handle.objects()) {}
 
-std::vector<framework::ObjectKind> VolumeZone::ObjectsRead() const {
-  using enum framework::ObjectKind;
-  return {kPersistentVolume, kPersistentVolumeClaim, kStorageClass};
-}
-
-std::vector<VolumeZone::Topology> VolumeZone::TopologiesOf(const PersistentVolume& volume) {
-  std::vector<Topology> topologies;
-  for (const std::string_view key : kTopologyKeys) {
-    const std::string* value = volume.metadata.labels.Find(key);
-    if (value == nullptr) continue;
-    if (auto zones = SplitZones(*value)) topologies.push_back({key, std::move(*zones)});
+  std::string_view Name() const override { return names::kVolumeZone; }
+  std::vector<ObjectKind> ObjectsRead() const override {
+    using enum ObjectKind;
+    return {kPersistentVolume, kPersistentVolumeClaim, kStorageClass};
   }
-  return topologies;
-}
 
-Status VolumeZone::FindTopologies(const PodInfo& pod, std::vector<Topology>& topologies) const {
-  for (const api::Volume& volume : pod.spec().volumes) {
-    if (volume.source.kind != api::VolumeKind::kPersistentVolumeClaim) continue;
-    if (volume.source.id.empty()) return Unresolvable("PersistentVolumeClaim had no name");
-    const auto* claim = objects_.Of<PersistentVolumeClaim>().Find(pod.namespace_name(), volume.source.id);
-    if (claim == nullptr) return NotFound("persistentvolumeclaim", volume.source.id);
-    if (claim->volume_name.empty()) {
-      if (Status status = CheckUnbound(*claim, objects_); !status.IsSuccess()) return status;
-      continue;
+  PreFilterResult PreFilter(const Cycle& cycle, const PodInfo& pod) const override {
+    std::vector<Topology> topologies;
+    if (Status status = FindTopologies(pod, topologies); !status.IsSuccess()) return {std::move(status), std::nullopt};
+    if (topologies.empty()) return {Status::Skip(), std::nullopt};
+    auto state = std::make_shared<State>();
+    state->topologies = std::move(topologies);
+    cycle.state.Write(kPreFilterKey, std::move(state));
+    return {};
+  }
+
+  Status Filter(const Cycle& cycle, const PodInfo& pod, const NodeInfo& node) const override {
+    const auto* state = cycle.state.Read<State>(kPreFilterKey);
+    State own;
+    if (state == nullptr) {
+      // A profile may leave PreFilter out.
+      if (Status status = FindTopologies(pod, own.topologies); !status.IsSuccess()) return status;
+      state = &own;
     }
-    const auto* bound = objects_.Of<PersistentVolume>().Find(claim->volume_name);
-    if (bound == nullptr) return NotFound("persistentvolume", claim->volume_name);
-    for (Topology& topology : TopologiesOf(*bound)) topologies.push_back(std::move(topology));
-  }
-  return {};
-}
-
-framework::PreFilterResult VolumeZone::PreFilter(const framework::Cycle& cycle, const PodInfo& pod) const {
-  std::vector<Topology> topologies;
-  if (Status status = FindTopologies(pod, topologies); !status.IsSuccess()) return {std::move(status), std::nullopt};
-  if (topologies.empty()) return {Status::Skip(), std::nullopt};
-  auto state = std::make_shared<State>();
-  state->topologies = std::move(topologies);
-  cycle.state.Write(kPreFilterKey, std::move(state));
-  return {};
-}
-
-Status VolumeZone::Filter(const framework::Cycle& cycle, const PodInfo& pod, const framework::NodeInfo& node) const {
-  const auto* state = cycle.state.Read<State>(kPreFilterKey);
-  State own;
-  if (state == nullptr) {
-    // A profile may leave PreFilter out.
-    if (Status status = FindTopologies(pod, own.topologies); !status.IsSuccess()) return status;
-    state = &own;
-  }
-  const api::StringMap& labels = node.node().metadata.labels;
-  // A node without any of the labels is one of a cluster in one zone.
-  if (std::none_of(kTopologyKeys.begin(), kTopologyKeys.end(),
-                   [&](std::string_view key) { return labels.Find(key) != nullptr; })) {
+    const api::StringMap& labels = node.node().metadata.labels;
+    // A node without any of the labels is one of a cluster in one zone.
+    if (std::none_of(kTopologyKeys.begin(), kTopologyKeys.end(),
+                     [&](std::string_view key) { return labels.Find(key) != nullptr; })) {
+      return Status::Success();
+    }
+    for (const Topology& topology : state->topologies) {
+      const std::string* value = labels.Find(topology.key);
+      if (value == nullptr) value = labels.Find(GeneralKey(topology.key));
+      if (value == nullptr || !std::binary_search(topology.values.begin(), topology.values.end(), *value)) {
+        return Unresolvable(std::string(kReason));
+      }
+    }
     return Status::Success();
   }
-  for (const Topology& topology : state->topologies) {
-    const std::string* value = labels.Find(topology.key);
-    if (value == nullptr) value = labels.Find(GeneralKey(topology.key));
-    if (value == nullptr || !std::binary_search(topology.values.begin(), topology.values.end(), *value)) {
-      return Unresolvable(std::string(kReason));
+
+  void FilterRows(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> rows,
+                  std::span<VerdictId> verdicts, StatusTable& statuses) const override {
+    const auto* state = cycle.state.Read<State>(kPreFilterKey);
+    if (state == nullptr) return FastFilter::FilterRows(cycle, pod, rows, verdicts, statuses);
+
+    struct BoundTopology {
+      std::span<const ValueId> column;
+      std::span<const ValueId> general_column;
+      std::vector<ValueId> values;  // those that some node has
+    };
+    std::vector<BoundTopology> topologies;
+    for (const Topology& topology : state->topologies) {
+      BoundTopology& bound = topologies.emplace_back();
+      bound.column = cycle.table.LabelColumn(topology.key);
+      bound.general_column = cycle.table.LabelColumn(GeneralKey(topology.key));
+      for (const std::string& value : topology.values) {
+        if (const auto id = cycle.table.FindValue(value)) bound.values.push_back(*id);
+      }
+    }
+    std::array<std::span<const ValueId>, kTopologyKeys.size()> columns;
+    for (std::size_t i = 0; i < columns.size(); ++i) columns[i] = cycle.table.LabelColumn(kTopologyKeys[i]);
+
+    const auto matches = [](const BoundTopology& topology, NodeIndex row) {
+      const ValueId value = topology.column[row] != 0 ? topology.column[row] : topology.general_column[row];
+      return std::find(topology.values.begin(), topology.values.end(), value) != topology.values.end();
+    };
+    CachedRefusal refusal(statuses, Code::kUnschedulableAndUnresolvable, kReason);
+    for (const NodeIndex row : rows) {
+      if (verdicts[row] != kVerdictOk) continue;
+      if (std::none_of(columns.begin(), columns.end(), [row](const auto& column) { return column[row] != 0; }))
+        continue;
+      if (!std::all_of(topologies.begin(), topologies.end(), [&](const auto& t) { return matches(t, row); })) {
+        verdicts[row] = refusal.Get();
+      }
     }
   }
-  return Status::Success();
-}
 
-void VolumeZone::FilterRows(const framework::Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> rows,
-                            std::span<framework::VerdictId> verdicts, framework::StatusTable& statuses) const {
-  const auto* state = cycle.state.Read<State>(kPreFilterKey);
-  if (state == nullptr) return FastFilter::FilterRows(cycle, pod, rows, verdicts, statuses);
+  std::vector<ClusterEventWithHint> EventsToRegister() const override {
+    using namespace framework::action;
+    using enum EventResource;
+    return {{{kStorageClass, kAdd}, AfterClassChange},
+            OnNode(kAdd | kUpdateNodeLabel),
+            {{kPersistentVolumeClaim, kAdd | kUpdate}, AfterClaimChange},
+            {{kPersistentVolume, kAdd | kUpdate}, AfterVolumeChange}};
+  }
 
-  struct BoundTopology {
-    std::span<const ValueId> column;
-    std::span<const ValueId> general_column;
-    std::vector<ValueId> values;  // those that some node has
+ private:
+  // A label of a volume. A node must have one of its values under the key.
+  struct Topology {
+    std::string_view key;
+    std::vector<std::string> values;  // sorted, distinct
+    bool operator==(const Topology&) const = default;
   };
-  std::vector<BoundTopology> topologies;
-  for (const Topology& topology : state->topologies) {
-    BoundTopology& bound = topologies.emplace_back();
-    bound.column = cycle.table.LabelColumn(topology.key);
-    bound.general_column = cycle.table.LabelColumn(GeneralKey(topology.key));
-    for (const std::string& value : topology.values) {
-      if (const auto id = cycle.table.FindValue(value)) bound.values.push_back(*id);
-    }
-  }
-  std::array<std::span<const ValueId>, kTopologyKeys.size()> columns;
-  for (std::size_t i = 0; i < columns.size(); ++i) columns[i] = cycle.table.LabelColumn(kTopologyKeys[i]);
-
-  const auto matches = [](const BoundTopology& topology, NodeIndex row) {
-    const ValueId value = topology.column[row] != 0 ? topology.column[row] : topology.general_column[row];
-    return std::find(topology.values.begin(), topology.values.end(), value) != topology.values.end();
+  struct State final : StateData {
+    std::vector<Topology> topologies;  // of all volumes, in the pod's order
   };
-  CachedRefusal refusal(statuses, framework::Code::kUnschedulableAndUnresolvable, kReason);
-  for (const NodeIndex row : rows) {
-    if (verdicts[row] != framework::kVerdictOk) continue;
-    if (std::none_of(columns.begin(), columns.end(), [row](const auto& column) { return column[row] != 0; })) continue;
-    if (!std::all_of(topologies.begin(), topologies.end(), [&](const auto& t) { return matches(t, row); })) {
-      verdicts[row] = refusal.Get();
+
+  static std::vector<Topology> TopologiesOf(const PersistentVolume& volume) {
+    std::vector<Topology> topologies;
+    for (const std::string_view key : kTopologyKeys) {
+      const std::string* value = volume.metadata.labels.Find(key);
+      if (value == nullptr) continue;
+      if (auto zones = SplitZones(*value)) topologies.push_back({key, std::move(*zones)});
     }
+    return topologies;
   }
-}
 
-QueueingHint VolumeZone::AfterVolumeChange(const PodInfo&, const EventObjects& event) {
-  const auto* before = event.Old<PersistentVolume>();
-  const auto* after = event.New<PersistentVolume>();
-  if (before == nullptr || after == nullptr) return QueueingHint::kQueue;
-  return QueueIf(TopologiesOf(*before) != TopologiesOf(*after));
-}
+  static QueueingHint AfterVolumeChange(const PodInfo&, const EventObjects& event) {
+    const auto* before = event.Old<PersistentVolume>();
+    const auto* after = event.New<PersistentVolume>();
+    if (before == nullptr || after == nullptr) return QueueingHint::kQueue;
+    return QueueIf(TopologiesOf(*before) != TopologiesOf(*after));
+  }
 
-std::vector<framework::ClusterEventWithHint> VolumeZone::EventsToRegister() const {
-  using namespace framework::action;
-  using enum framework::EventResource;
-  return {{{kStorageClass, kAdd}, AfterClassChange},
-          OnNode(kAdd | kUpdateNodeLabel),
-          {{kPersistentVolumeClaim, kAdd | kUpdate}, AfterClaimChange},
-          {{kPersistentVolume, kAdd | kUpdate}, AfterVolumeChange}};
-}
+  Status FindTopologies(const PodInfo& pod, std::vector<Topology>& topologies) const {
+    for (const api::Volume& volume : pod.spec().volumes) {
+      if (volume.source.kind != api::VolumeKind::kPersistentVolumeClaim) continue;
+      if (volume.source.id.empty()) return Unresolvable("PersistentVolumeClaim had no name");
+      const auto* claim = objects_.Of<PersistentVolumeClaim>().Find(pod.namespace_name(), volume.source.id);
+      if (claim == nullptr) return NotFound("persistentvolumeclaim", volume.source.id);
+      if (claim->volume_name.empty()) {
+        if (Status status = CheckUnbound(*claim, objects_); !status.IsSuccess()) return status;
+        continue;
+      }
+      const auto* bound = objects_.Of<PersistentVolume>().Find(claim->volume_name);
+      if (bound == nullptr) return NotFound("persistentvolume", claim->volume_name);
+      for (Topology& topology : TopologiesOf(*bound)) topologies.push_back(std::move(topology));
+    }
+    return {};
+  }
+
+  const Objects& objects_;
+};
+
+}  // namespace
+
+std::unique_ptr<framework::Plugin> CreateVolumeZone(Handle& handle) { return std::make_unique<VolumeZone>(handle); }
 
 }  // namespace berth::plugins

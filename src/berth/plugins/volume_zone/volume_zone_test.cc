@@ -57,7 +57,7 @@ class VolumeZoneTest : public ::testing::Test {
   }
 
   testing::FakeHandle handle_;
-  VolumeZone plugin_{handle_};
+  TestedPlugin plugin_ = CreateVolumeZone(handle_);
 };
 
 TEST_F(VolumeZoneTest, PreFilters) {
@@ -195,7 +195,7 @@ TEST_F(VolumeZoneTest, ColumnEqualsPlain) {
     if (round % 4 != 0 && plugin_.PreFilter(cycle, *pod).status.IsSkip()) continue;
     framework::StatusTable plain_statuses, column_statuses;
     std::vector<framework::VerdictId> plain(8), column(8);
-    plugin_.FastFilter::FilterRows(cycle, *pod, cycle.nodes.rows(), plain, plain_statuses);
+    plugin_.As<framework::FastFilter>().FastFilter::FilterRows(cycle, *pod, cycle.nodes.rows(), plain, plain_statuses);
     plugin_.FilterRows(cycle, *pod, cycle.nodes.rows(), column, column_statuses);
     ASSERT_EQ(plain, column) << "round " << round;
     for (const auto verdict : plain) (verdict == framework::kVerdictOk ? passed : refused) += 1;

@@ -11,6 +11,8 @@
 
 #include "berth/base/random.h"
 #include "berth/plugins/helper/test_cluster.h"
+#include "berth/plugins/zone_balance/zone_pools.h"
+#include "berth/testing/fake_handle.h"
 
 namespace berth::plugins {
 namespace {
@@ -53,11 +55,16 @@ TEST(ZoneBalanceArgs, AreReadAndChecked) {
   for (const char* bad : {R"({"weights":7})", R"({"zones":[]})", "7"}) EXPECT_NE(read(bad), "free") << bad;
 }
 
+TestedPlugin Balance(const ZoneBalanceArgs& args) {
+  testing::FakeHandle handle;
+  return CreateZoneBalance(args, handle);
+}
+
 class ZoneBalanceTest : public ::testing::Test {
  protected:
   // The raw scores of the nodes, in the order of their names, when all but `infeasible` are feasible; "-" for one that
   // comes after all others.
-  std::string Scores(const ZoneBalance& plugin, const testing::PodBuilder& pod,
+  std::string Scores(const TestedPlugin& plugin, const testing::PodBuilder& pod,
                      const std::vector<std::string>& infeasible = {}) {
     const auto info = pod.Info();
     cluster_.Forget();
@@ -94,7 +101,7 @@ class ZoneBalanceTest : public ::testing::Test {
 };
 
 TEST_F(ZoneBalanceTest, TheZoneWithTheFewestPodsOfTheOwnerIsDue) {
-  const ZoneBalance plugin({});
+  const TestedPlugin plugin = Balance({});
   for (const char* zone : {"a", "b", "c"}) cluster_.Add(In(zone, zone));
   EXPECT_EQ(Scores(plugin, Web("p")), "a:0 b:0 c:0");
   Run(Web("w"), "a");
@@ -103,14 +110,13 @@ TEST_F(ZoneBalanceTest, TheZoneWithTheFewestPodsOfTheOwnerIsDue) {
   Run(Web("w").Label("version", "2"), "a");
   EXPECT_EQ(Scores(plugin, Web("p")), "a:2 b:1 c:0");
   // Of another owner, who takes no room to speak of.
-  EXPECT_EQ(Scores(ZoneBalance({Weights::kEqual}), MakePod("p").Controller("apps/v1", "ReplicaSet", "db")),
-            "a:0 b:0 c:0");
+  EXPECT_EQ(Scores(Balance({Weights::kEqual}), MakePod("p").Controller("apps/v1", "ReplicaSet", "db")), "a:0 b:0 c:0");
   Run(MakePod("x").Controller("apps/v1", "ReplicaSet", "db"), "c");
-  EXPECT_EQ(Scores(ZoneBalance({Weights::kEqual}), Web("p")), "a:2 b:1 c:0");
+  EXPECT_EQ(Scores(Balance({Weights::kEqual}), Web("p")), "a:2 b:1 c:0");
 }
 
 TEST_F(ZoneBalanceTest, PodsWithoutAnOwnerBelongTogetherByNamespaceAndLabels) {
-  const ZoneBalance plugin({Weights::kEqual});
+  const TestedPlugin plugin = Balance({Weights::kEqual});
   for (const char* zone : {"a", "b"}) cluster_.Add(In(zone, zone));
   Run(MakePod("x").Label("app", "web"), "a");
   EXPECT_EQ(Scores(plugin, MakePod("p").Label("app", "web")), "a:1 b:0");
@@ -119,7 +125,7 @@ TEST_F(ZoneBalanceTest, PodsWithoutAnOwnerBelongTogetherByNamespaceAndLabels) {
 }
 
 TEST_F(ZoneBalanceTest, OldAndNewLabelsNameTheSameZones) {
-  const ZoneBalance plugin({Weights::kEqual});
+  const TestedPlugin plugin = Balance({Weights::kEqual});
   cluster_.Add(In("a", "a1"));
   cluster_.Add(MakeNode("a2").Label(kOldZone, "a"));
   cluster_.Add(MakeNode("b").Label(kOldZone, "b"));
@@ -130,7 +136,7 @@ TEST_F(ZoneBalanceTest, OldAndNewLabelsNameTheSameZones) {
 }
 
 TEST_F(ZoneBalanceTest, NodesWithoutAZoneComeLast) {
-  const ZoneBalance plugin({Weights::kEqual});
+  const TestedPlugin plugin = Balance({Weights::kEqual});
   cluster_.Add(MakeNode("none"));
   EXPECT_EQ(Scores(plugin, Web("p")), "skip") << "all nodes are alike";
   cluster_.Add(In("a", "a"));
@@ -140,7 +146,7 @@ TEST_F(ZoneBalanceTest, NodesWithoutAZoneComeLast) {
 }
 
 TEST_F(ZoneBalanceTest, OnlyZonesWhereThePodCanGoCount) {
-  const ZoneBalance plugin({Weights::kEqual});
+  const TestedPlugin plugin = Balance({Weights::kEqual});
   for (const char* zone : {"a", "b", "c"}) cluster_.Add(In(zone, zone));
   Run(Web("w"), "a");
   Run(Web("w"), "b");
@@ -150,7 +156,7 @@ TEST_F(ZoneBalanceTest, OnlyZonesWhereThePodCanGoCount) {
 }
 
 TEST_F(ZoneBalanceTest, ZonesAreWeighedByWhatIsFree) {
-  const ZoneBalance plugin({});
+  const TestedPlugin plugin = Balance({});
   const auto node = [](const char* zone, const char* name, const char* cpu, const char* memory) {
     return In(zone, name).Allocatable("cpu", cpu).Allocatable("memory", memory);
   };
@@ -165,11 +171,11 @@ TEST_F(ZoneBalanceTest, ZonesAreWeighedByWhatIsFree) {
     Run(pod, is_a ? "a" : "b");
   }
   EXPECT_EQ(std::count(order.begin(), order.end(), 'a'), 9) << order;
-  EXPECT_EQ(Scores(ZoneBalance({Weights::kEqual}), pod), "a:1 b:0");
+  EXPECT_EQ(Scores(Balance({Weights::kEqual}), pod), "a:1 b:0");
 }
 
 TEST_F(ZoneBalanceTest, TheScarcerResourceDecides) {
-  const ZoneBalance plugin({});
+  const TestedPlugin plugin = Balance({});
   cluster_.Add(In("a", "a").Allocatable("cpu", "100").Allocatable("memory", "4Gi"));
   cluster_.Add(In("b", "b").Allocatable("cpu", "10").Allocatable("memory", "40Gi"));
   EXPECT_EQ(Scores(plugin, MakePod("p").Request("cpu", "1").Request("memory", "1Gi")), "a:1 b:0");
@@ -177,7 +183,7 @@ TEST_F(ZoneBalanceTest, TheScarcerResourceDecides) {
 }
 
 TEST_F(ZoneBalanceTest, OnlyFeasibleNodesGiveAZoneWeight) {
-  const ZoneBalance plugin({});
+  const TestedPlugin plugin = Balance({});
   for (const char* name : {"a1", "a2", "a3"}) cluster_.Add(In("a", name));
   for (const char* name : {"b1", "b2"}) cluster_.Add(In("b", name));
   EXPECT_EQ(Scores(plugin, Web("p")), "a1:0 a2:0 a3:0 b1:1 b2:1");
@@ -189,7 +195,7 @@ TEST_F(ZoneBalanceTest, OnlyFeasibleNodesGiveAZoneWeight) {
 }
 
 TEST_F(ZoneBalanceTest, AbsurdAmountsDoNotOverflow) {
-  const ZoneBalance plugin({});
+  const TestedPlugin plugin = Balance({});
   cluster_.Add(In("a", "a").Allocatable("cpu", "1000000000000000").Allocatable("memory", "8E"));
   cluster_.Add(In("b", "b").Allocatable("cpu", "0").Allocatable("memory", "0"));
   cluster_.Add(In("c", "c").WithoutAllocatable());
@@ -199,7 +205,7 @@ TEST_F(ZoneBalanceTest, AbsurdAmountsDoNotOverflow) {
 }
 
 TEST_F(ZoneBalanceTest, WithoutPreScoreThereIsNoScore) {
-  const ZoneBalance plugin({});
+  const TestedPlugin plugin = Balance({});
   cluster_.Add(In("a", "a"));
   framework::Status status;
   plugin.Score(cluster_.cycle(), *Web("p").Info(), 0, cluster_.Node("a"), status);

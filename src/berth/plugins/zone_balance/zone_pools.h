@@ -48,7 +48,7 @@ class ZonePools {
   std::uint64_t numbering() const { return numbering_; }
   // Zones have numbers below zone_count(); not all need have nodes.
   std::size_t zone_count() const { return zone_of_name_.size() + 1; }
-  // As of the last Sync(); kNoPool for a row without a node.
+  // The row's pool as of the last Sync(); kNoPool for a row without a node.
   PoolId pool_of(framework::NodeIndex row) const { return row < rows_.size() ? rows_[row].pool : kNoPool; }
   const std::vector<Pool>& pools() const { return pools_; }
   // How many zones have nodes, those without a zone being one more.

@@ -17,8 +17,6 @@ namespace {
 
 constexpr std::size_t kShownMax = 100;
 
-std::string Dashed(std::string_view name) { return "--" + std::string(name); }
-
 bool IsDigitOf(char c, int base) {
   const int digit = c >= '0' && c <= '9'   ? c - '0'
                     : c >= 'a' && c <= 'f' ? c - 'a' + 10
@@ -144,6 +142,27 @@ std::optional<std::vector<std::string>> ParseCommaSeparated(std::string_view tex
   }
 }
 
+Flag& Flag::OneOf(const std::vector<std::string>& values) {
+  const std::string all = '{' + Joined(values, ",") + '}';
+  type += ':' + all;
+  return Check([values, all](const std::string& value) {
+    return std::ranges::find(values, value) != values.end() ? "" : value + " not in " + all;
+  });
+}
+
+Flag& Flag::Range(std::uint64_t least, std::uint64_t most) {
+  const std::string from = std::to_string(least);
+  const std::string to = std::to_string(most);
+  type += ':' + type + " in [" + from + " - " + to + ']';
+  return Check([=](const std::string& value) {
+    char* end = nullptr;
+    const std::uint64_t number = std::strtoull(value.c_str(), &end, 0);
+    const bool is_number = !value.empty() && *end == '\0';
+    return is_number && number >= least && number <= most ? ""
+                                                          : "Value " + value + " not in range " + from + " to " + to;
+  });
+}
+
 void FlagSet::BeginGroup(std::string_view title) { groups_.push_back({std::string(title), {}}); }
 
 Flag& FlagSet::Add(std::string_view name, std::string_view type, std::string_view usage, Flag::Parse parse) {
@@ -227,60 +246,69 @@ Flag& FlagSet::Add(std::string_view name, std::vector<std::string>& target, std:
   return flag;
 }
 
-void FlagSet::Hint(std::string_view name, std::string_view hint) {
+Flag& FlagSet::At(std::string_view name) {
   Flag* const flag = Find(name);
   BERTH_CHECK(flag != nullptr, name);
-  flag->hint = hint;
+  return *flag;
+}
+
+std::vector<const Flag*> FlagSet::flags() const {
+  std::vector<const Flag*> all;
+  for (const Group& group : groups_) {
+    for (const Flag& flag : group.flags) all.push_back(&flag);
+  }
+  return all;
+}
+
+std::vector<Flag*> FlagSet::Each() {
+  std::vector<Flag*> all;
+  for (Group& group : groups_) {
+    for (Flag& flag : group.flags) all.push_back(&flag);
+  }
+  return all;
 }
 
 Flag* FlagSet::Find(std::string_view name) {
-  for (Group& group : groups_) {
-    for (Flag& flag : group.flags) {
-      if (flag.name == name) return &flag;
-    }
+  for (Flag* flag : Each()) {
+    if (flag->name == name && !flag->is_argument) return flag;
   }
   return nullptr;
 }
 
 Flag* FlagSet::Find(char letter) {
-  for (Group& group : groups_) {
-    for (Flag& flag : group.flags) {
-      if (flag.letter == letter) return &flag;
-    }
+  for (Flag* flag : Each()) {
+    if (flag->letter == letter) return flag;
   }
   return nullptr;
 }
 
 bool FlagSet::IsGiven(std::string_view name) const {
-  for (const Group& group : groups_) {
-    for (const Flag& flag : group.flags) {
-      if (flag.name == name) return flag.is_given;
-    }
-  }
-  return false;
+  const std::vector<const Flag*> all = flags();
+  return std::ranges::any_of(all, [name](const Flag* flag) { return flag->name == name && flag->is_given; });
 }
 
 Expected<void> FlagSet::Give(Flag& flag, std::string_view value) {
   if (const std::string wrong = flag.parse(value); !wrong.empty())
-    return InvalidError(Dashed(flag.name) + ": " + Quoted(value) + ' ' + wrong);
+    return InvalidError(flag.Shown() + ": " + Quoted(value) + ' ' + wrong);
   flag.is_given = true;
   flag.given_text = value;
   return {};
 }
 
-Error FlagSet::Unknown(std::string_view typed) const {
-  std::vector<std::string> dashed;
-  for (const Group& group : groups_) {
-    for (const Flag& flag : group.flags) dashed.push_back(Dashed(flag.name));
+std::string FlagSet::Nearest(std::string_view typed) const {
+  std::vector<std::string> shown;
+  for (const Flag* flag : flags()) {
+    if (!flag->is_argument) shown.push_back(flag->Shown());
   }
-  const std::vector<std::string_view> known(dashed.begin(), dashed.end());
+  const std::vector<std::string_view> known(shown.begin(), shown.end());
   const std::string_view nearest = SimilarName(typed, known);
-  std::string text = "unknown flag " + std::string(typed.substr(0, kShownMax));
-  if (!nearest.empty()) text += "; the nearest is " + std::string(nearest);
-  return InvalidError(std::move(text));
+  return nearest.empty() ? "" : "; the nearest is " + std::string(nearest);
 }
 
 Expected<std::vector<std::string>> FlagSet::Parse(std::span<const std::string> arguments) {
+  const auto unknown = [this](const std::string& typed) {
+    return InvalidError("unknown flag " + typed.substr(0, kShownMax) + Nearest(typed));
+  };
   std::vector<std::string> words;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string_view argument = arguments[i];
@@ -302,20 +330,20 @@ Expected<std::vector<std::string>> FlagSet::Parse(std::span<const std::string> a
       if (name.empty() || name[0] == '-') return InvalidError(Quoted(argument) + " is no flag: should be --name=value");
       std::replace(name.begin(), name.end(), '_', '-');
       Flag* const flag = Find(name);
-      if (flag == nullptr) return Unknown("--" + name);
+      if (flag == nullptr) return unknown("--" + name);
       std::optional<std::string_view> value;
       if (equals != std::string_view::npos) {
         value = argument.substr(equals + 1);
       } else {
         value = flag->value_alone.empty() ? next() : std::optional<std::string_view>(flag->value_alone);
       }
-      if (!value) return InvalidError(Dashed(name) + " needs a value: " + flag->type);
+      if (!value) return InvalidError(flag->Shown() + " needs a value: " + flag->type);
       BERTH_RETURN_IF_ERROR(Give(*flag, *value));
       continue;
     }
     for (std::string_view letters = argument.substr(1); !letters.empty();) {
       Flag* const flag = Find(letters[0]);
-      if (flag == nullptr) return Unknown("-" + std::string(letters.substr(0, 1)));
+      if (flag == nullptr) return unknown("-" + std::string(letters.substr(0, 1)));
       letters.remove_prefix(1);
       std::optional<std::string_view> value;
       if (letters.size() > 1 && letters[0] == '=') {
@@ -329,7 +357,7 @@ Expected<std::vector<std::string>> FlagSet::Parse(std::span<const std::string> a
       } else {
         value = next();
       }
-      if (!value) return InvalidError(Dashed(flag->name) + " needs a value: " + flag->type);
+      if (!value) return InvalidError(flag->Shown() + " needs a value: " + flag->type);
       BERTH_RETURN_IF_ERROR(Give(*flag, *value));
     }
   }
@@ -344,7 +372,7 @@ std::string FlagSet::Help(std::size_t columns) const {
     std::size_t width = 0;
     const auto name_of = [](const Flag& flag) {
       std::string text = flag.letter == 0 ? "      " : std::string("  -") + flag.letter + ", ";
-      text += Dashed(flag.name);
+      text += flag.Shown();
       if (!flag.type.empty()) text += ' ' + flag.type;
       return text;
     };

@@ -137,7 +137,7 @@ void ApiWriter::EvictPod(const PodTarget& pod, std::optional<std::int64_t> grace
 }
 
 void ApiWriter::DoBlind(net::Request request, int tries, Done done) {
-  // Protobuf is the smaller answer.
+  // Nobody reads the answer, and in protobuf it is smaller.
   if (rest_.options().takes_protobuf) request.headers.push_back({"Accept", std::string(kEitherType)});
   rest_.Do(std::move(request), {.timeout = options_.timeout, .tries = tries}, DropBody(std::move(done)));
 }

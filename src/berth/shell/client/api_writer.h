@@ -33,7 +33,7 @@ struct ObjectTarget {
 enum class PatchFormat : std::uint8_t { kMerge, kStrategicMerge, kJson };
 
 struct ApiWriterOptions {
-  Duration timeout = std::chrono::seconds(30);  // of each try
+  Duration timeout = std::chrono::seconds(30);  // the limit of each try
   // Tries of a request that certainly had no effect (refused connection, 429), but for bindings, statuses and
   // evictions: these are tried once, since whoever asks for them has a queue of its own.
   int tries = 4;
@@ -66,9 +66,9 @@ class ApiWriter {
   // The pod's JSON as the server has it; kNotFound when it is gone.
   void GetPod(const std::string& namespace_name, const std::string& name, ReadDone done);
 
-  // The same for objects of any kind; the answer's body comes back. Preconditions of a patch are in its body.
+  // These write and read objects of any kind, and return the answer's body. Preconditions of a patch are in its body.
   void Patch(const ObjectTarget& target, PatchFormat format, std::string body, ReadDone done);
-  // In target.namespace_name; target.name is not used.
+  // Creates an object in target.namespace_name; target.name is not used.
   void Create(const ObjectTarget& target, std::string body, ReadDone done);
   // With `uid` as precondition unless it is empty.
   void Delete(const ObjectTarget& target, const std::string& uid, ReadDone done);

@@ -65,7 +65,7 @@ TEST_F(ApiWriterTest, SaysWhetherTheBindingMayHaveHappened) {
   }
 }
 
-// Who asks for them has them in a line of its own, and must know that they are not under way.
+// The caller has a queue of its own for them, and must know that they are not under way.
 TEST_F(ApiWriterTest, EvictsOnceWithTheUidAsPrecondition) {
   writer.EvictPod({"default", "web-1", "uid-1"}, 30, Keep());
   const auto call = transport.Next();
@@ -219,7 +219,7 @@ class ProtobufWriterTest : public ::testing::Test {
 
 TEST_F(ProtobufWriterTest, SendsBindingsAndDeletions) {
   const std::string binding = api::EncodeBinding({"default", "web-1", "uid-1", "n1"});
-  for (int i = 0; i < 2; ++i) {  // before and after it is known that the server takes it
+  for (int i = 0; i < 2; ++i) {  // before and after the client knows that the server takes protobuf
     writer.Bind({"default", "web-1", "uid-1"}, "n1", Keep());
     const auto call = transport.Next();
     EXPECT_EQ(call->request.target, "/api/v1/namespaces/default/pods/web-1/binding");

@@ -24,7 +24,7 @@ using Bio = std::unique_ptr<BIO, Free<BIO_free_all>>;
 using Certificate = std::unique_ptr<X509, Free<X509_free>>;
 using Key = std::unique_ptr<EVP_PKEY, Free<EVP_PKEY_free>>;
 
-// Instead of asking on the terminal, which is what OpenSSL would do.
+// OpenSSL would ask for the password on the terminal.
 int NoPassword(char*, int, int, void*) { return -1; }
 
 Bio View(std::string_view text) { return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size()))); }

@@ -41,7 +41,7 @@ class TokenFileCredentials final : public Credentials {
 
   bool Invalidate(std::string_view authorization) override {
     const std::lock_guard lock(mutex_);
-    if (authorization != "Bearer " + token_) return true;  // It has changed since.
+    if (authorization != "Bearer " + token_) return true;  // The token has changed since the request was sent.
     Read();
     return authorization != "Bearer " + token_;
   }
@@ -52,7 +52,7 @@ class TokenFileCredentials final : public Credentials {
     if (!read_next_ || clock_.Now() >= *read_next_) {
       if (auto error = Read()) {
         if (token_.empty()) {
-          // The file's "not found" would be taken for an object's.
+          // Callers would take kNotFound for an object that does not exist.
           error->code = ErrorCode::kUnavailable;
           return *error;
         }
@@ -102,7 +102,7 @@ class CertificateCredentials final : public Credentials {
   const std::shared_ptr<Credentials> headers_;
 };
 
-// Outlives its ExecCredentials where these end on the plugin's own thread.
+// Outlives its ExecCredentials if these are destroyed on the plugin's own thread.
 struct ExecState {
   ExecState(ExecPlugin p, const Clock& c) : plugin(std::move(p)), clock(c), first_time_limit(plugin.time_limit) {}
 
@@ -166,7 +166,7 @@ struct ExecState {
     lock.lock();
   }
 
-  ExecPlugin plugin;  // of the plugin's thread, once that runs
+  ExecPlugin plugin;  // used by the plugin's thread alone, once that runs
   const Clock& clock;
   const Duration first_time_limit;
   std::mutex mutex;

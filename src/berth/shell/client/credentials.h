@@ -40,7 +40,7 @@ class Credentials {
   }
 };
 
-// Nothing to show, as with `kubectl proxy`.
+// No credentials, as `kubectl proxy` needs none.
 std::shared_ptr<Credentials> MakeNoCredentials();
 
 // Always the same header value: "Bearer ..." or "Basic ...".
@@ -69,8 +69,8 @@ struct ExecPlugin {
   enum class Interactive : std::uint8_t { kNever, kIfAvailable, kAlways } interactive = Interactive::kIfAvailable;
   bool provide_cluster_info = false;
   codec::json::value cluster_info;  // spec.cluster of the ExecCredential
-  // Of one run; the child is killed then. Half as much again for the next run, so that a slow plugin ends some time and
-  // one that hung twice has cost less than 30 s.
+  // The limit of one run, after which the child is killed. The next run gets half as much again, so that a slow plugin
+  // ends at some time, and a plugin that hung twice has cost less than 30 s.
   Duration time_limit = std::chrono::seconds(8);
   Duration time_limit_max = std::chrono::seconds(60);
   std::size_t output_bytes_max = std::size_t{1} << 20;

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <thread>
+#include <utility>
 
 #include "berth/base/time.h"
 #include "berth/shell/net/io_context.h"
@@ -23,13 +24,14 @@ class EventLoop {
   virtual std::function<void()> PostAfter(Duration delay, std::function<void()> work) = 0;
   // True when the caller runs on the loop's thread.
   virtual bool IsCurrent() const = 0;
-  // As Clock's.
+  // These are as in Clock.
   virtual Time Now() const = 0;
   virtual Time WallNow() const = 0;
-  // The time of day when Now() was `time`, by what the wall clock says today: for times that are written into objects.
+  // The time of day at which Now() was `time`, for times that are written into objects. A later step of the wall clock
+  // counts.
   Time WallAt(Time time) const { return WallNow() - (Now() - time); }
 
-  // At once on the loop's thread, else posted.
+  // Runs `work` at once on the loop's thread; on another thread it posts it.
   void Dispatch(std::function<void()> work) {
     if (IsCurrent()) {
       work();
@@ -42,7 +44,10 @@ class EventLoop {
 // Over an IoContext that has one thread. Both arguments must outlive it.
 class IoEventLoop final : public EventLoop {
  public:
-  IoEventLoop(net::IoContext& io, const Clock& clock);
+  IoEventLoop(net::IoContext& io, const Clock& clock)
+      : io_(io), clock_(clock), thread_(std::make_shared<std::atomic<std::thread::id>>()) {
+    io_.Post([thread = thread_] { thread->store(std::this_thread::get_id()); });
+  }
 
   void Post(std::function<void()> work) override { io_.Post(std::move(work)); }
   std::function<void()> PostAfter(Duration delay, std::function<void()> work) override {

@@ -2,47 +2,152 @@
 #include "berth/shell/client/event_recorder.h"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
-#include <charconv>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <functional>
 #include <mutex>
 #include <utility>
-#include <vector>
 
 #include "berth/api/decode_protobuf_frame.h"
+#include "berth/api/encode_protobuf.h"
+#include "berth/base/backoff.h"
 #include "berth/base/log.h"
+#include "berth/base/random.h"
+#include "berth/base/utf8.h"
 #include "berth/codec/json.h"
-#include "berth/shell/client/event_body.h"
-#include "berth/shell/client/event_outage.h"
-#include "berth/shell/client/event_room.h"
-#include "berth/shell/client/event_series.h"
+#include "berth/shell/client/event_backlog.h"
 #include "berth/shell/client/request_lanes.h"
 
 namespace berth::client {
 namespace {
 
 using codec::json::object;
+using QueuedEventPtr = std::shared_ptr<QueuedEvent>;
 
 constexpr std::string_view kPrefix = "/apis/events.k8s.io/v1";
 constexpr std::string_view kEitherType = "application/vnd.kubernetes.protobuf, application/json";
-constexpr std::size_t kNameBytesMax = 253;  // what the API server accepts
+constexpr std::size_t kInstanceBytesMax = 128;  // what the API server accepts
 constexpr int kForbiddenTriesMax = 6;
+constexpr int kSentBackInRowMax = 3;
 constexpr std::size_t kGatheredMax = 64;
 constexpr Duration kTimeout = std::chrono::seconds(10);
 constexpr int kLogLinesPerMinute = 10;
 
-std::string Hex(std::uint64_t number) {
-  std::array<char, 16> digits;
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number, 16).ptr;
-  return {digits.data(), end};
+object ToJson(const ObjectReference& reference) {
+  object json;
+  const auto set = [&json](std::string_view key, const std::string& text) {
+    if (!text.empty()) json[key] = text;
+  };
+  set("kind", reference.kind);
+  set("namespace", reference.namespace_name);
+  set("name", reference.name);
+  set("uid", reference.uid);
+  set("apiVersion", reference.api_version);
+  set("resourceVersion", reference.resource_version);
+  return json;
 }
 
-// Where the event is stored.
-std::string_view NamespaceOf(const Event& event) {
-  return event.regarding.namespace_name.empty() ? std::string_view("default") : event.regarding.namespace_name;
+api::ObjectReferenceFields ToFields(const ObjectReference& reference) {
+  return {reference.api_version, reference.kind, reference.namespace_name,
+          reference.name,        reference.uid,  reference.resource_version};
+}
+
+// An events.k8s.io/v1 Event, in protobuf or in JSON.
+std::string EventBody(const QueuedEvent& item, std::string_view hostname, Time made_at) {
+  const Event& event = item.event;
+  const std::string whole = event.scheduler_name + '-' + std::string(hostname);
+  const std::string_view instance = CutUtf8(whole, kInstanceBytesMax);
+  const std::string_view type = event.is_warning ? "Warning" : "Normal";
+  if (item.was_protobuf) {
+    api::EventFields fields;
+    fields.namespace_name = item.namespace_name;
+    fields.name = item.name;
+    fields.event_time = made_at;
+    fields.reporting_controller = event.scheduler_name;
+    fields.reporting_instance = instance;
+    fields.action = event.action;
+    fields.reason = event.reason;
+    fields.regarding = ToFields(event.regarding);
+    if (event.related) fields.related = ToFields(*event.related);
+    fields.note = event.note;
+    fields.type = type;
+    return api::EncodeEvent(fields);
+  }
+  object body{{"apiVersion", "events.k8s.io/v1"},
+              {"kind", "Event"},
+              {"metadata", object{{"namespace", item.namespace_name}, {"name", item.name}}},
+              {"eventTime", FormatRfc3339Micro(made_at)},
+              {"reportingController", event.scheduler_name},
+              {"reportingInstance", instance},
+              {"action", event.action},
+              {"reason", event.reason},
+              {"regarding", ToJson(event.regarding)},
+              {"note", event.note},
+              {"type", type}};
+  if (event.related) body["related"] = ToJson(*event.related);
+  return codec::WriteJson(body);
+}
+
+net::Request RequestFor(const QueuedEvent& item, const EventLoop& loop, std::string_view hostname) {
+  net::Request request;
+  if (item.is_patch) {
+    request.method = "PATCH";
+    request.target = ObjectPath(kPrefix, item.namespace_name, "events", item.name);
+    request.headers.push_back({"Content-Type", "application/strategic-merge-patch+json"});
+    const object series{{"count", item.count}, {"lastObservedTime", FormatRfc3339Micro(loop.WallAt(item.observed_at))}};
+    request.body = codec::WriteJson(object{{"series", series}});
+  } else {
+    request.method = "POST";
+    request.target = ObjectPath(kPrefix, item.namespace_name, "events");
+    if (item.was_protobuf) request.headers.push_back({"Content-Type", std::string(api::kProtobufMediaType)});
+    request.body = EventBody(item, hostname, loop.WallAt(item.made_at));
+  }
+  return request;
+}
+
+// What becomes of an event whose request has ended.
+enum class Next : std::uint8_t {
+  kSent,
+  kGivenUp,
+  kAtOnce,      // nothing is wrong with the event: it is sent again as soon as its lane lets it
+  kServerAway,  // nothing is wrong with the event, so it keeps its place; all wait
+  kLater,       // something is wrong with it, or with its namespace, or with the server now and then: others go on
+};
+
+// After no answer, or none that can be read.
+Next AfterFailure(const Error& error) {
+  switch (error.code) {
+    case ErrorCode::kUnavailable:
+    case ErrorCode::kTooManyRequests:
+    case ErrorCode::kUnauthorized: return Next::kServerAway;
+    // A webhook that hangs is one namespace's, most likely. Where it is not, each namespace waits by itself.
+    case ErrorCode::kTimeout: return Next::kAtOnce;
+    default: return Next::kGivenUp;
+  }
+}
+
+// Counts failures in `item`, and says in `error` what was wrong.
+Next AfterAnswer(QueuedEvent& item, const net::Response& response, int tries_max, Error& error) {
+  const int status = response.status;
+  if (status >= 200 && status < 300) return Next::kSent;
+  // The server takes no protobuf.
+  if (status == 415 && std::exchange(item.was_protobuf, false)) return Next::kAtOnce;
+  const net::Request sent{item.is_patch ? "PATCH" : "POST", ObjectPath(kPrefix, item.namespace_name, "events"), {}, {}};
+  error = ErrorFromResponse(sent, response);
+  // The earlier try, whose answer was lost, had been stored.
+  if (!item.is_patch && error.code == ErrorCode::kAlreadyExists) return Next::kSent;
+  // A denial by admission is about this namespace's events, whatever its code says.
+  const bool is_denied = error.code == ErrorCode::kDeniedByAdmission;
+  if (!is_denied && (status == 429 || status == 503 || status == 401)) return Next::kServerAway;
+  // An API server that has just started refuses what it has not read the rules for yet.
+  const bool is_terminating = error.message.find("is being terminated") != std::string::npos;
+  if (status == 403 && !is_terminating && ++item.failures < kForbiddenTriesMax) return Next::kLater;
+  if (status >= 500 || is_denied || error.code == ErrorCode::kConflict) {
+    if (++item.failures < tries_max) return Next::kLater;
+  }
+  return Next::kGivenUp;
 }
 
 }  // namespace
@@ -58,46 +163,35 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
                                                                          .backoff_max = options_.backoff_max,
                                                                          .seed = options_.seed,
                                                                          .pace = options_.pace})),
-        outage_(options_.backoff_min, options_.backoff_max, options_.seed),
         sends_protobuf_(rest.options().sends_protobuf),
-        room_(options_.queue_max, options_.queue_bytes_max) {}
+        backlog_(options_),
+        random_(options_.seed) {}
 
   void Record(Event event) {
     const SeriesKey key = KeyOf(event);
     const std::lock_guard lock(mutex_);
     if (is_stopped_) return;
-    ++stats_.recorded;
-    const Time now = loop_.Now();
-    if (Series* known = series_.Find(key)) {
-      if (now - known->observed_at < options_.series_idle) return Repeat(*known, key, now);
-      EndSeries(*known);
-      series_.Erase(key);
-    }
-    if (room_.IsFullFor(NamespaceOf(event))) {
-      ++stats_.dropped;
-      LogOften("Events are dropped: too many wait for the API server", event.regarding.name, "");
-      return;
-    }
-    Create(event, key, now);
+    const bool is_taken = backlog_.Record(event, key, loop_.Now(), loop_.WallNow());
+    if (!is_taken) LogOften("Events are dropped: too many wait for the API server", event.regarding.name, "");
+    if (backlog_.has_series() && !cancel_sweep_) ArmSweep();
+    Gather();
   }
 
   std::size_t Flush(Duration timeout) {
     std::unique_lock lock(mutex_);
-    if (Queued() > 0) PostPump();
-    is_idle_.wait_for(lock, timeout, [this] { return is_stopped_ || Queued() == 0; });
-    return Queued();
+    if (backlog_.count() > 0) PostPump();
+    is_idle_.wait_for(lock, timeout, [this] { return is_stopped_ || backlog_.count() == 0; });
+    return backlog_.count();
   }
 
   void Restrain(bool is_restrained) {
     const std::lock_guard lock(mutex_);
-    if (std::exchange(is_restrained_, is_restrained) != is_restrained && Queued() > 0) PostPump();
+    if (std::exchange(is_restrained_, is_restrained) != is_restrained && backlog_.count() > 0) PostPump();
   }
 
   EventRecorderStats Stats() const {
     const std::lock_guard lock(mutex_);
-    EventRecorderStats stats = stats_;
-    stats.queued = Queued();
-    return stats;
+    return backlog_.Stats();
   }
 
   void Stop() {
@@ -110,7 +204,7 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
       cancel_gather = std::move(cancel_gather_);
       cancel_pause = std::move(cancel_pause_);
       cancel_sweep = std::move(cancel_sweep_);
-      inbox_.clear();
+      (void)backlog_.TakeNew();
     }
     is_idle_.notify_all();
     if (cancel_pause) cancel_pause();
@@ -119,135 +213,33 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
   }
 
  private:
-  using Series = EventSeries::Series;
-
-  struct Item {
-    bool is_patch = false;
-    std::string namespace_name;
-    std::string name;
-    Event event;     // of a creation
-    Time made_at{};  // of a creation
-    bool was_protobuf = false;
-    SeriesKey key;
-    std::uint64_t series_id = 0;
-    std::int64_t count = 0;  // of a patch
-    Time observed_at{};      // of a patch
-    int answers = 0;         // that were failures
-
-    // About what it holds.
-    std::size_t Bytes() const {
-      std::size_t bytes = sizeof(Item) + namespace_name.size() + name.size() + event.note.size() + event.reason.size();
-      // Names are in the event and in the key.
-      for (const std::string* text : {&event.regarding.name, &event.regarding.uid, &event.regarding.namespace_name,
-                                      &event.regarding.resource_version})
-        bytes += 2 * text->size();
-      return bytes;
-    }
-  };
-  using ItemPtr = std::shared_ptr<Item>;
+  // ---- with mutex_ held
 
   int InFlightLimit() const {
-    if (outage_.is_paused() || is_stopped_) return 0;
+    if (is_paused_ || is_stopped_) return 0;
     // After a failure one event goes first, to see whether the server is back.
-    if (outage_.is_probing()) return 1;
+    if (is_probing_) return 1;
     // What fills up or lags behind has to be sent, whatever else there is to do.
-    const bool is_behind = Queued() > options_.queue_max / 4 || lag_ > options_.lag_max;
+    const bool is_behind = backlog_.count() > options_.queue_max / 4 || lag_ > options_.lag_max;
     return is_restrained_ && !is_behind ? std::min(options_.in_flight_restrained_max, options_.in_flight_max)
                                         : options_.in_flight_max;
   }
 
-  std::size_t Queued() const { return room_.count(); }
-
-  // ---- recording; mutex_ is held
-
-  void Repeat(Series& series, const SeriesKey& key, Time now) {
-    ++series.count;
-    series.observed_at = now;
-    // The first repetition makes it a series, at once; later ones are told with the next refresh. While the event
-    // itself is still on its way, its creation tells.
-    if (series.count_sent == 1 && series.is_created && !room_.IsFullFor(series.namespace_name)) {
-      Patch(series, key);
-    } else {
-      ++stats_.counted;
-    }
-  }
-
-  void Create(Event& event, const SeriesKey& key, Time now) {
-    Item item;
-    item.key = key;
-    item.series_id = series_.NewId();
-    item.namespace_name = NamespaceOf(event);
-    item.name = UniqueName(event.regarding);
-    item.made_at = now;
-    item.event = std::move(event);
-    item.event.note = CutNote(std::move(item.event.note));
-    Remember(item, now);
-    Push(std::move(item));
-  }
-
-  // Two events of one object within a nanosecond of the clock still differ.
-  std::string UniqueName(const ObjectReference& regarding) {
-    const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(loop_.WallNow().time_since_epoch()).count();
-    name_ns_ = std::max(name_ns_ + 1, static_cast<std::uint64_t>(std::max<std::int64_t>(ns, 0)));
-    const std::string suffix = '.' + Hex(name_ns_);
-    const bool is_too_long = regarding.name.size() + suffix.size() > kNameBytesMax;
-    return (is_too_long ? regarding.uid : regarding.name) + suffix;
-  }
-
-  void Remember(const Item& item, Time now) {
-    while (series_.size() >= options_.series_max) {
-      auto oldest = series_.PopOldest();
-      if (!oldest) break;
-      EndSeries(*oldest);
-    }
-    if (options_.series_max == 0) return;
-    Series series;
-    series.id = item.series_id;
-    series.namespace_name = item.namespace_name;
-    series.name = item.name;
-    series.observed_at = now;
-    series.sent_at = now;
-    series_.Add(item.key, std::move(series));
-    if (!cancel_sweep_) ArmSweep();
-  }
-
-  void Patch(Series& series, const SeriesKey& key) {
-    Item item;
-    item.is_patch = true;
-    item.key = key;
-    item.series_id = series.id;
-    item.namespace_name = series.namespace_name;
-    item.name = series.name;
-    item.count = series.count;
-    item.observed_at = series.observed_at;
-    series.count_sent = series.count;
-    series.sent_at = loop_.Now();
-    Push(std::move(item));
-  }
-
-  // Tells the final count, if it is news.
-  void EndSeries(Series& series) {
-    const bool is_news = series.is_created && series.count > series.count_sent;
-    if (is_news && !room_.IsFullFor(series.namespace_name)) Patch(series, {});
-  }
-
-  void Push(Item item) {
-    room_.Take(item.namespace_name, item.Bytes());
-    inbox_.push_back(std::make_shared<Item>(std::move(item)));
-    if (Queued() > inbox_.size() || options_.gather == Duration{0}) return PostPump();
-    if (inbox_.size() >= kGatheredMax) return PostPump();
+  // Sends what is new, at once if something is under way anyway.
+  void Gather() {
+    const std::size_t count = backlog_.new_count();
+    if (count == 0) return;
+    if (backlog_.count() > count || options_.gather == Duration{0} || count >= kGatheredMax) return PostPump();
     if (std::exchange(is_gathering_, true)) return;
     cancel_gather_ = loop_.PostAfter(options_.gather, [weak = weak_from_this()] {
-      if (const auto self = weak.lock()) self->EndGathering();
+      const auto self = weak.lock();
+      if (!self) return;
+      {
+        const std::lock_guard lock(self->mutex_);
+        self->is_gathering_ = false;
+      }
+      self->Pump();
     });
-  }
-
-  void EndGathering() {
-    {
-      const std::lock_guard lock(mutex_);
-      is_gathering_ = false;
-    }
-    Pump();
   }
 
   void PostPump() {
@@ -271,46 +263,72 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
       log_lines_ = 0;
     }
     if (++log_lines_ > kLogLinesPerMinute) return;
+    const EventRecorderStats stats = backlog_.Stats();
     log::Warning("client", what,
-                 {{"event", name}, {"reason", why}, {"dropped", stats_.dropped}, {"refused", stats_.refused}});
+                 {{"event", name}, {"reason", why}, {"dropped", stats.dropped}, {"refused", stats.refused}});
   }
 
-  // ---- sending, on the loop's thread
+  // How long an event waits after this many failures: not shorter than the server asks for.
+  Duration DelayAfter(int failures, const Error& error) {
+    const Duration wait = WithJitter(Doubled(options_.backoff_min, options_.backoff_max, failures), random_);
+    return std::max(wait, std::min<Duration>(std::chrono::milliseconds(error.retry_after_ms), kRetryAfterMax));
+  }
+
+  void SendLater(const QueuedEventPtr& item, const Error& error) {
+    (void)loop_.PostAfter(DelayAfter(std::max(0, item->failures - 1), error), [weak = weak_from_this(), item] {
+      if (const auto self = weak.lock()) self->Enqueue(item, false);
+    });
+  }
+
+  // The server is away: nothing is sent for a while, then one event.
+  void Pause(const Error& error) {
+    is_probing_ = true;
+    if (std::exchange(is_paused_, true)) return;
+    const Duration delay = DelayAfter(pauses_++, error);
+    const bool is_logged =
+        error.code == ErrorCode::kUnauthorized ? rest_.RecordRefusedCredential().has_value() : pauses_ == 1;
+    if (is_logged) {
+      log::Warning("client", "Events wait: " + error.message,
+                   {{"queued", backlog_.count()}, {"retry_in", FormatGoDuration(delay)}});
+    }
+    cancel_pause_ = loop_.PostAfter(delay, [weak = weak_from_this()] {
+      const auto self = weak.lock();
+      if (!self) return;
+      {
+        const std::lock_guard lock(self->mutex_);
+        self->is_paused_ = false;
+      }
+      self->Pump();
+    });
+  }
+
+  // ---- on the loop's thread, without mutex_
 
   void Sweep() {
     const std::lock_guard lock(mutex_);
     if (is_stopped_) return;
     cancel_sweep_ = {};
-    const Time now = loop_.Now();
-    series_.Sweep([&](const SeriesKey& key, Series& series) {
-      if (now - series.observed_at >= options_.series_idle) {
-        EndSeries(series);
-        return false;
-      }
-      const bool is_due =
-          series.is_created && series.count > series.count_sent && now - series.sent_at >= options_.series_refresh;
-      if (is_due && !room_.IsFullFor(series.namespace_name)) Patch(series, key);
-      return true;
-    });
-    if (series_.size() > 0) ArmSweep();
+    backlog_.Sweep(loop_.Now());
+    Gather();
+    if (backlog_.has_series()) ArmSweep();
   }
 
   // The lanes' requests are sent while mutex_ is free.
   void Pump() {
-    std::deque<ItemPtr> taken;
+    std::deque<QueuedEventPtr> taken;
     int limit = 0;
     {
       const std::lock_guard lock(mutex_);
       is_pump_posted_ = false;
-      taken.swap(inbox_);
+      taken = backlog_.TakeNew();
       limit = InFlightLimit();
     }
     lanes_->SetInFlightMax(0);
-    for (const ItemPtr& item : taken) Enqueue(item, false);
+    for (const QueuedEventPtr& item : taken) Enqueue(item, false);
     lanes_->SetInFlightMax(limit);
   }
 
-  void Enqueue(const ItemPtr& item, bool is_first) {
+  void Enqueue(const QueuedEventPtr& item, bool is_first) {
     const auto start = [weak = weak_from_this(), item](RequestLanes::Ended ended) {
       const auto self = weak.lock();
       return self && self->Send(item, std::move(ended));
@@ -322,29 +340,14 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
     }
   }
 
-  bool Send(const ItemPtr& item, RequestLanes::Ended ended) {
+  bool Send(const QueuedEventPtr& item, RequestLanes::Ended ended) {
     {
       const std::lock_guard lock(mutex_);
       if (is_stopped_) return false;
       if (!item->is_patch) lag_ = loop_.Now() - item->made_at;
     }
-    net::Request request;
-    if (item->is_patch) {
-      request.method = "PATCH";
-      request.target = ObjectPath(kPrefix, item->namespace_name, "events", item->name);
-      request.headers.push_back({"Content-Type", "application/strategic-merge-patch+json"});
-      const object series{{"count", item->count},
-                          {"lastObservedTime", FormatRfc3339Micro(loop_.WallAt(item->observed_at))}};
-      request.body = codec::WriteJson(object{{"series", series}});
-    } else {
-      request.method = "POST";
-      request.target = ObjectPath(kPrefix, item->namespace_name, "events");
-      item->was_protobuf = sends_protobuf_;
-      if (item->was_protobuf) request.headers.push_back({"Content-Type", std::string(api::kProtobufMediaType)});
-      const Time made_at = loop_.WallAt(item->made_at);
-      request.body =
-          EventBody(item->event, {item->namespace_name, item->name, options_.hostname, made_at}, item->was_protobuf);
-    }
+    item->was_protobuf = !item->is_patch && sends_protobuf_;
+    net::Request request = RequestFor(*item, loop_, options_.hostname);
     // Nobody reads the answer; protobuf is the smaller one.
     if (rest_.options().takes_protobuf) request.headers.push_back({"Accept", std::string(kEitherType)});
     rest_.Do(std::move(request), {.timeout = kTimeout, .tries = 1, .any_status = true},
@@ -357,115 +360,41 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
     return true;
   }
 
-  // What becomes of an event whose request has ended.
-  enum class Next : std::uint8_t {
-    kDone,
-    kAtOnce,      // as soon as its lane lets it: nothing is wrong with it
-    kServerAway,  // nothing is wrong with this event, so it keeps its place; all wait
-    kLater,       // something is wrong with it, or with its namespace, or with the server now and then: others go on
-  };
-
-  void OnAnswer(const ItemPtr& item, const Expected<net::Response>& result) {
-    Next next = Next::kDone;
+  void OnAnswer(const QueuedEventPtr& item, const Expected<net::Response>& result) {
+    Next next = Next::kSent;
     {
       const std::lock_guard lock(mutex_);
       if (is_stopped_) return;
       Error error;
-      next = result.ok() ? AfterAnswer(*item, *result, error) : AfterFailure(*item, result.error(), error);
-      if (next == Next::kServerAway && !outage_.RecordSentBack()) next = Next::kLater;
-      if (next == Next::kDone) room_.GiveBack(item->namespace_name, item->Bytes());
-      if (next == Next::kServerAway) Pause(error);
-      if (next == Next::kLater) SendLater(item, error);
-      if (Queued() == 0) is_idle_.notify_all();
+      if (result.ok()) {
+        const bool was_protobuf = item->was_protobuf;
+        next = AfterAnswer(*item, *result, options_.tries_max, error);
+        if (was_protobuf && !item->was_protobuf) sends_protobuf_ = false;
+      } else {
+        error = result.error();
+        next = AfterFailure(error);
+      }
+      // A server that sends an event back now and then is not away: only that event waits.
+      if (next == Next::kServerAway && ++sent_back_in_row_ < kSentBackInRowMax && !is_probing_) next = Next::kLater;
+      switch (next) {
+        case Next::kSent:
+          sent_back_in_row_ = pauses_ = 0;
+          is_probing_ = false;
+          backlog_.RecordSent(*item, loop_.Now());
+          break;
+        case Next::kGivenUp:
+          backlog_.GiveUp(*item);
+          LogOften("An event is given up", item->namespace_name + '/' + item->name, error.message);
+          break;
+        case Next::kServerAway: Pause(error); break;
+        case Next::kLater: SendLater(item, error); break;
+        case Next::kAtOnce: break;
+      }
+      if (backlog_.count() == 0) is_idle_.notify_all();
       PostPump();
     }
     if (next == Next::kServerAway) lanes_->SetInFlightMax(0);
     if (next == Next::kServerAway || next == Next::kAtOnce) Enqueue(item, true);
-  }
-
-  // No answer, or none that can be read.
-  Next AfterFailure(const Item& item, const Error& failure, Error& error) {
-    error = failure;
-    switch (failure.code) {
-      case ErrorCode::kUnavailable:
-      case ErrorCode::kTooManyRequests:
-      case ErrorCode::kUnauthorized: return Next::kServerAway;
-      // A webhook that hangs is one namespace's, most likely. Where it is not, each namespace waits by itself.
-      case ErrorCode::kTimeout: return Next::kAtOnce;
-      default: break;
-    }
-    Refuse(item, error);
-    return Next::kDone;
-  }
-
-  Next AfterAnswer(Item& item, const net::Response& response, Error& error) {
-    const int status = response.status;
-    if (status >= 200 && status < 300) return Succeed(item);
-    if (status == 415 && std::exchange(item.was_protobuf, false)) {
-      sends_protobuf_ = false;
-      return Next::kAtOnce;
-    }
-    const net::Request sent{
-        item.is_patch ? "PATCH" : "POST", ObjectPath(kPrefix, item.namespace_name, "events"), {}, {}};
-    error = ErrorFromResponse(sent, response);
-    // The earlier try, whose answer was lost, had been stored.
-    if (!item.is_patch && error.code == ErrorCode::kAlreadyExists) return Succeed(item);
-    // A denial by admission is about this namespace's events, whatever its code says.
-    const bool is_denied = error.code == ErrorCode::kDeniedByAdmission;
-    if (!is_denied && (status == 429 || status == 503 || status == 401)) return Next::kServerAway;
-    // An API server that has just started refuses what it has not read the rules for yet.
-    const bool is_terminating = error.message.find("is being terminated") != std::string::npos;
-    if (status == 403 && !is_terminating && ++item.answers < kForbiddenTriesMax) return Next::kLater;
-    if (status >= 500 || is_denied || error.code == ErrorCode::kConflict) {
-      if (++item.answers < options_.tries_max) return Next::kLater;
-    }
-    Refuse(item, error);
-    return Next::kDone;
-  }
-
-  Next Succeed(const Item& item) {
-    ++stats_.sent;
-    outage_.RecordTaken();
-    if (item.is_patch) return Next::kDone;
-    Series* series = series_.Find(item.key, item.series_id);
-    if (series == nullptr) return Next::kDone;
-    series->is_created = true;
-    if (series->count > 1 && !room_.IsFullFor(item.namespace_name)) Patch(*series, item.key);
-    return Next::kDone;
-  }
-
-  void SendLater(const ItemPtr& item, const Error& error) {
-    (void)loop_.PostAfter(outage_.DelayAfter(std::max(0, item->answers - 1), error), [weak = weak_from_this(), item] {
-      if (const auto self = weak.lock()) self->Enqueue(item, false);
-    });
-  }
-
-  // The server is away: nothing is sent for a while, then one event.
-  void Pause(const Error& error) {
-    const auto delay = outage_.Pause(error);
-    if (!delay) return;
-    const bool is_told =
-        error.code == ErrorCode::kUnauthorized ? rest_.RecordRefusedCredential().has_value() : outage_.pauses() == 1;
-    if (is_told) {
-      log::Warning("client", "Events wait: " + error.message,
-                   {{"queued", Queued()}, {"retry_in", FormatGoDuration(*delay)}});
-    }
-    cancel_pause_ = loop_.PostAfter(*delay, [weak = weak_from_this()] {
-      const auto self = weak.lock();
-      if (!self) return;
-      {
-        const std::lock_guard lock(self->mutex_);
-        self->outage_.EndPause();
-      }
-      self->Pump();
-    });
-  }
-
-  void Refuse(const Item& item, const Error& error) {
-    ++stats_.refused;
-    LogOften("An event is given up", item.namespace_name + '/' + item.name, error.message);
-    // A repetition shall make a new one.
-    if (series_.Find(item.key, item.series_id) != nullptr) series_.Erase(item.key);
   }
 
   RestClient& rest_;
@@ -475,25 +404,26 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
 
   mutable std::mutex mutex_;  // guards all below
   std::condition_variable is_idle_;
-  EventOutage outage_;
   bool is_stopped_ = false;
   std::atomic<bool> sends_protobuf_;  // until the server has refused it
-  std::deque<ItemPtr> inbox_;         // of those that are queued: not in the lanes yet
-  EventRoom room_;                    // of those that wait, are in flight or to be tried again
+  EventBacklog backlog_;
   bool is_restrained_ = false;
   Duration lag_{0};  // how old the last event was when it was sent
   bool is_pump_posted_ = false;
-  std::function<void()> cancel_pause_;
   bool is_gathering_ = false;
   std::function<void()> cancel_gather_;
-
-  EventSeries series_;
-  std::uint64_t name_ns_ = 0;
   std::function<void()> cancel_sweep_;
+
+  // Whether the API server is away or overloaded, and for how long all wait then.
+  Random random_;
+  int sent_back_in_row_ = 0;  // events, with which nothing was wrong
+  bool is_paused_ = false;
+  bool is_probing_ = false;  // the first event after a pause shows whether the server is back
+  int pauses_ = 0;           // in a row, the one at hand included
+  std::function<void()> cancel_pause_;
 
   Time log_minute_{};
   int log_lines_ = 0;
-  EventRecorderStats stats_;
 };
 
 EventRecorder::EventRecorder(RestClient& rest, EventRecorderOptions options)

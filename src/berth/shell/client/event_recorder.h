@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0
-// EventRecorder: events.k8s.io/v1 Events about what the scheduler did, sent behind its back: recording never waits, and
-// nothing that schedules waits for an event. Give it a RestClient of its own, so that bindings need not wait for its
-// rate limit, over a Transport that takes `in_flight_max` requests more than others need. Thread-safe.
+// SPDX-License-Identifier: Apache-2.0 EventRecorder: sends events.k8s.io/v1 Events about what the scheduler did, in the
+// background: recording never waits, and nothing that schedules waits for an event. Give it a RestClient of its own, so
+// that bindings need not wait for its rate limit, over a Transport that takes `in_flight_max` requests more than others
+// need. Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -38,18 +38,19 @@ struct Event {
 
 struct EventRecorderOptions {
   std::string hostname;  // reportingInstance is "<scheduler_name>-<hostname>"
-  // Events waiting; further ones are dropped and counted. A namespace alone gets seven eighths (event_room.h).
+  // Bounds of the events that wait: further ones are dropped and counted. A namespace alone gets seven eighths
+  // (event_room.h).
   std::size_t queue_max = 100'000;
-  std::size_t queue_bytes_max = std::size_t{64} << 20;  // the same
-  Duration gather = Duration{0};  // how long the first event waits for others, when none is under way
+  std::size_t queue_bytes_max = std::size_t{64} << 20;
+  Duration gather = Duration{0};                        // how long an event waits for others, when none is in flight
   int in_flight_max = 8;
-  int in_flight_restrained_max = 2;  // while restrained, unless a quarter of the queue is full or events lag
+  int in_flight_restrained_max = 2;  // after Restrain(true), unless a quarter of the queue is full or events lag
   Duration lag_max = std::chrono::seconds(3);
-  std::size_t series_max = 20'000;  // events that a repetition would be counted on; beyond it the oldest is forgotten
+  std::size_t series_max = 20'000;  // series that are open at once; beyond it the oldest is ended
   int tries_max = 12;               // answers (429 and 503 not counted) after which an event is given up
   Duration backoff_min = std::chrono::milliseconds(500);
   Duration backoff_max = std::chrono::seconds(10);
-  Duration series_idle = std::chrono::minutes(6);      // a series is over after that
+  Duration series_idle = std::chrono::minutes(6);      // a series ends after this time without a repetition
   Duration series_refresh = std::chrono::minutes(30);  // between writes of a series' count
   std::uint64_t seed = 1;
   std::shared_ptr<ServerPace> pace = nullptr;  // see RequestLanesOptions
@@ -77,7 +78,7 @@ class EventRecorder {
   // While the API server is away events stay queued; one whose outcome is unknown is created again under the same name.
   void Record(Event event);
 
-  // While something more urgent is under way: fewer events at once. Any thread; Flush() goes on at the same pace.
+  // Sends fewer events at once while something more urgent is under way. Any thread. It holds for Flush() as well.
   void Restrain(bool is_restrained);
 
   // Waits until nothing is queued or `timeout` has passed, and returns how many events are left. Not on the loop's

@@ -42,7 +42,7 @@ class EventRecorderTest : public ::testing::Test {
     recorder->Record(std::move(event));
     loop.Run();
   }
-  // Answers what waits, and what follows from it.
+  // Answers all waiting requests, and those that follow from the answers.
   std::vector<std::string> AnswerAll(int status = 201) {
     std::vector<std::string> targets;
     while (transport.Waiting() > 0) {
@@ -174,7 +174,7 @@ TEST_F(EventRecorderTest, CountsRepetitions) {
   created->Answer(201, "{}");
   loop.Run();
 
-  // The first repetition is told at once; the note is not part of what makes two events equal.
+  // The first repetition is written at once. The note does not matter for whether two events are equal.
   Event again = Scheduled("web-1");
   again.note = "other words";
   loop.Advance(seconds(1));
@@ -188,7 +188,7 @@ TEST_F(EventRecorderTest, CountsRepetitions) {
   patch->Answer(200, "{}");
   loop.Run();
 
-  // Further ones only raise the count, until it is over, or half an hour has passed.
+  // Further repetitions only raise the count, until the series ends or half an hour has passed.
   for (int i = 0; i < 10; ++i) {
     loop.Advance(minutes(3));
     Record(again);
@@ -208,7 +208,7 @@ TEST_F(EventRecorderTest, CountsRepetitions) {
   patch->Answer(200, "{}");
   loop.Run();
 
-  // Forgotten: the next one is new, and no timer runs for nothing once the last minute's latency has been told.
+  // The series is forgotten, so the next event is new. No timer runs once the last minute's latency has been reported.
   loop.Advance(minutes(2));
   EXPECT_EQ(loop.TimerCount(), 0U);
   Record(again);
@@ -283,7 +283,7 @@ TEST_F(EventRecorderTest, KeepsEverythingWhileTheServerIsAway) {
     for (int i = 0; i < 20; ++i) Record(Scheduled("web-" + std::to_string(i)));
     while (transport.Waiting() > 0) c.fail(*transport.Next());
     loop.Run();
-    // Then one at a time feels its way, never more often than the back-off says, for as long as it takes.
+    // After that one event at a time is tried, never more often than the back-off allows.
     for (int i = 0; i < 30; ++i) {
       EXPECT_EQ(transport.Waiting(), 0U);
       loop.Advance(seconds(10));
@@ -306,7 +306,7 @@ TEST_F(EventRecorderTest, KeepsEverythingWhileTheServerIsAway) {
   }
 }
 
-// One namespace's webhook is not the server, whatever the code that it chooses.
+// A webhook of one namespace must not count as the server, whatever status code it chooses.
 TEST_F(EventRecorderTest, ADenialHoldsUpNoOtherEvent) {
   for (const int status : {401, 429, 503}) {
     SCOPED_TRACE(status);
@@ -385,14 +385,14 @@ TEST_F(EventRecorderTest, GivesUpWhatTheServerWillNotHave) {
     EXPECT_EQ(AnswerAll(status).size(), 1U);
     EXPECT_EQ(recorder->Stats().refused, 1U);
     EXPECT_EQ(recorder->Stats().queued, 0U);
-    // It is not counted on: its repetition is a new event.
+    // Its repetition is a new event.
     Record(Scheduled("web-1"));
     EXPECT_THAT(AnswerAll(), ElementsAre(HasSubstr("POST")));
   }
 }
 
-// kube-apiserver that has just started forbids what it has not read the rules for yet; a namespace that is going away
-// forbids for good.
+// A kube-apiserver that has just started forbids what it has not read the rules for yet. A namespace that is being
+// deleted forbids for good.
 TEST_F(EventRecorderTest, TriesWhatIsForbiddenAFewTimes) {
   struct Case {
     const char* name;

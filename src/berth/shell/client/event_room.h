@@ -1,8 +1,8 @@
-// SPDX-License-Identifier: Apache-2.0
-// EventRoom: how many events wait, and their bytes, in all and by namespace, and whether another may. Shares follow
-// dynamic thresholds (Choudhury and Hahne): a namespace may hold kShareOfFree times what is free. Alone it gets
-// kShareOfFree / (kShareOfFree + 1) of all, and however many hold all they may, others find room: a webhook that hangs
-// costs its own namespace events, and no other. Not thread-safe: the recorder guards it.
+// SPDX-License-Identifier: Apache-2.0 EventRoom: bounds the events that wait, by number and by bytes, in all and for
+// each namespace. Shares follow dynamic thresholds (Choudhury and Hahne): a namespace may hold kShareOfFree times what
+// is free. A namespace alone gets kShareOfFree / (kShareOfFree + 1) of all, and there is always room for another
+// namespace: a webhook that hangs costs its own namespace events, and no other. Not thread-safe: the recorder guards
+// it.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@ class EventRoom {
     ++held.count;
     held.bytes += bytes;
   }
-  // As it was taken.
+  // With the arguments of the earlier Take().
   void GiveBack(std::string_view namespace_name, std::size_t bytes) {
     --all_.count;
     all_.bytes -= bytes;
@@ -54,7 +54,7 @@ class EventRoom {
 
   const Held max_;
   Held all_;
-  StringHashMap<Held> held_;  // by namespace; those that hold something
+  StringHashMap<Held> held_;  // by namespace; only namespaces that hold something
 };
 
 }  // namespace berth::client

@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// EventSeries: the events that were recorded lately, so that a repetition is counted on the first one instead of being
-// sent. An LRU by time of creation. Not thread-safe: the recorder guards it.
+// SPDX-License-Identifier: Apache-2.0 EventSeries: the events that were recorded lately, so that a repetition is
+// counted on the first one instead of being sent. The oldest one goes first. Not thread-safe: the recorder guards it.
 #pragma once
 
 #include <cstddef>
@@ -35,24 +34,24 @@ SeriesKey KeyOf(const Event& event);
 class EventSeries {
  public:
   struct Series {
-    std::uint64_t id = 0;  // never used twice, as keys are
+    std::uint64_t id = 0;  // unique, while a key may come again
     std::string namespace_name;
     std::string name;
     std::int64_t count = 1;
-    std::int64_t count_sent = 1;  // as the API server knows it, or will when the queue is through
+    std::int64_t count_sent = 1;  // as the API server has it, or will have it when the queue is empty
     Time observed_at{};
     Time sent_at{};
     bool is_created = false;
   };
 
-  // Null when there is none. With an id: of this very series, and not of a later one with the same key.
+  // Null when there is none. With an id it finds this very series, and not a later one with the same key.
   Series* Find(const SeriesKey& key);
   Series* Find(const SeriesKey& key, std::uint64_t id);
   void Add(const SeriesKey& key, Series series);
   void Erase(const SeriesKey& key) { series_.erase(key); }
-  // Takes out the oldest.
+  // Removes the oldest series and returns it.
   std::optional<Series> PopOldest();
-  // Shows each, oldest first; those for which `keeps` says no are erased.
+  // Calls `keeps` with each series, the oldest first, and erases those for which it returns false.
   void Sweep(const std::function<bool(const SeriesKey& key, Series& series)>& keeps);
 
   std::size_t size() const { return series_.size(); }
@@ -60,7 +59,8 @@ class EventSeries {
 
  private:
   absl::flat_hash_map<SeriesKey, Series> series_;
-  std::deque<std::pair<SeriesKey, std::uint64_t>> order_;  // with the ids; oldest first; erased ones are skipped
+  // Keys with ids, the oldest first; erased series may still be in it.
+  std::deque<std::pair<SeriesKey, std::uint64_t>> order_;
   std::uint64_t id_next_ = 1;
 };
 

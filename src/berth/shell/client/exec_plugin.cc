@@ -88,7 +88,7 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
   return pointers;
 }
 
-// Takes what is there. False when the writer's end is closed.
+// Reads what the pipe holds now. False when the writer's end is closed.
 bool Drain(int fd, std::string& text, std::size_t bytes_max) {
   std::array<char, 4096> chunk;
   for (;;) {
@@ -168,12 +168,12 @@ Expected<std::string> RunExecPlugin(const ExecPlugin& plugin, const std::atomic<
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, out.writer.get(), STDOUT_FILENO);
-  // With a terminal the plugin's questions must be seen; without one its complaint belongs in our error.
+  // With a terminal the user must see the plugin's questions. Without one its error output becomes a part of our error.
   if (!is_interactive) {
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, err.writer.get(), STDERR_FILENO);
   }
-  // Whatever a library has left open: a child that stays must not keep a port of ours.
+  // Closes what libraries have left open: a child that does not end must not keep one of our ports.
   posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
@@ -183,7 +183,8 @@ Expected<std::string> RunExecPlugin(const ExecPlugin& plugin, const std::atomic<
   sigfillset(&all);
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setsigdefault(&attributes, &all);
-  // A group of its own lets us end its children too; from a terminal's background it could not read its answers.
+  // In a process group of its own we can end its children, too. An interactive plugin stays in our group: a background
+  // group could not read from the terminal.
   const short flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
   posix_spawnattr_setflags(&attributes, is_interactive ? flags : static_cast<short>(flags | POSIX_SPAWN_SETPGROUP));
   posix_spawnattr_setpgroup(&attributes, 0);
@@ -229,10 +230,11 @@ Expected<std::string> RunExecPlugin(const ExecPlugin& plugin, const std::atomic<
         ::poll(nullptr, 0, 1);
       }
     } else {
-      // Nothing more to read, and it has ended: a process that it left behind may hold the pipe open for ever.
+      // The plugin has ended and there is nothing more to read. A process that it left behind may hold the pipe open
+      // for ever.
       if (had_ended) break;
     }
-    // However much it writes meanwhile.
+    // The limit holds even while the plugin keeps writing.
     if (clock.Now() >= until) {
       return fail("gave no answer within " + FormatGoDuration(plugin.time_limit) + " and was ended" +
                   LastWords(complaint));

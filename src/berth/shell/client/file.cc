@@ -7,8 +7,9 @@
 
 #include <array>
 #include <cerrno>
-#include <string_view>
 #include <system_error>
+
+#include "berth/base/text.h"
 
 namespace berth::client {
 
@@ -16,10 +17,10 @@ Expected<std::string> ReadSmallFile(const std::string& path, std::size_t bytes_m
   const auto fail = [&path](int number) {
     const ErrorCode code = number == ENOENT ? ErrorCode::kNotFound : ErrorCode::kInvalid;
     std::string text = std::generic_category().message(number);
-    if (!text.empty() && text[0] >= 'A' && text[0] <= 'Z') text[0] = static_cast<char>(text[0] - 'A' + 'a');
+    if (!text.empty()) text[0] = LowerCase(text[0]);
     return Error{code, path + ": " + text};
   };
-  // A pipe without a writer must not hold us up.
+  // Opening a pipe without a writer would block.
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return fail(errno);
   std::string text;
@@ -47,11 +48,9 @@ Expected<std::string> ReadSmallFile(const std::string& path, std::size_t bytes_m
 }
 
 Expected<std::string> ReadTokenFile(const std::string& path) {
-  constexpr std::string_view kSpace = " \t\r\n";
   BERTH_ASSIGN_OR_RETURN(const std::string text, ReadSmallFile(path, std::size_t{64} << 10));
-  const std::size_t begin = text.find_first_not_of(kSpace);
-  if (begin == std::string::npos) return InvalidError(path + ": holds no token");
-  std::string token = text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
+  std::string token(Trim(text, " \t\r\n"));
+  if (token.empty()) return InvalidError(path + ": holds no token");
   if (token.find_first_of("\r\n") != std::string::npos) return InvalidError(path + ": a token is one line");
   return token;
 }

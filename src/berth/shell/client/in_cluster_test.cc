@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// The way of a pod to its API server: the service account's files, TLS with the roots they hold, their token in each
-// request, and what a rotated token changes.
+// SPDX-License-Identifier: Apache-2.0 How a pod reaches its API server: the service account's files, TLS with the roots
+// in them, the token in each request, and what a rotated token changes.
 #include <filesystem>
 #include <future>
 #include <map>
@@ -47,7 +46,7 @@ class ServiceAccount {
   int versions_ = 0;
 };
 
-// Answers over TLS, and only who shows the token that it accepts now.
+// A server over TLS that answers only requests with the token that it accepts now.
 class Server {
  public:
   explicit Server(const net::Certificate& ca) {
@@ -201,7 +200,7 @@ TEST_F(InClusterTest, TakesUpARotatedTokenAtOnceWhenTheOldOneIsRefused) {
   EXPECT_THAT(server.Shown(), ElementsAre("Bearer one", "Bearer one", "Bearer two", "Bearer two", "Bearer three"));
 }
 
-// Nothing new in the file: the refusal is the answer.
+// The file has no new token, so the refusal is the answer.
 TEST_F(InClusterTest, ARefusedTokenWithoutASuccessorIsRefused) {
   account.Mount("one", ca.pem());
   const auto config = Config();

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Informer<T>: a Reflector whose objects have a type.
 //
-// The handler sees each object's life as add, updates, delete, without gaps in the end and without doubles: a version
-// that is known already is not told again; after lost history the differences between the new list and the store are
-// told. An object that was replaced by one of the same name (another uid) is a delete and an add. An object that does
-// not decode is set aside alone: its last good version, if there is one, stays until a version decodes or the object is
-// gone.
+// The handler sees each object's life as add, updates and delete. Versions that are known already are not reported
+// again. After lost history it gets the differences between the new list and the store. An object that was replaced by
+// one of the same name (with another uid) is a delete and an add. An object that does not decode does not disturb
+// others: its last good version, if there is one, stays until a version decodes or the object is gone.
 #pragma once
 
 #include <functional>
@@ -28,7 +27,7 @@ class Informer {
     std::function<Expected<Ptr>(std::string_view message)> decode_protobuf;  // optional
   };
 
-  // All optional, on the loop's thread.
+  // All callbacks are optional and come on the loop's thread.
   struct Handler {
     std::function<void(Ptr object)> on_add;
     std::function<void(Ptr before, Ptr object)> on_update;

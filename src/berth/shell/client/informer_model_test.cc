@@ -167,8 +167,8 @@ class ModelServer {
   FakeTransport::FakeStream* open_ = nullptr;
 };
 
-// Safety and liveness under random trouble: what the handler was told adds up to what the server has, with each
-// object's life in order, in whatever form it came.
+// Safety and liveness under random trouble: the handler's calls add up to the server's objects, and each object's calls
+// come in order, in every wire format.
 TEST(InformerModelTest, AddsUpToTheServersState) {
   FakeLoop loop;
   FakeTransport transport;

@@ -227,7 +227,7 @@ TEST_F(InformerTest, GoesOnFromTheLastVersionWhenTheWatchEnds) {
   EXPECT_EQ(informer->Stats().lists, 1U);
 }
 
-// Whatever ends a watch without losing history: we wait, and then go on from where we were.
+// Each of these ends a watch without losing history: the informer waits, and then goes on from its last version.
 TEST_F(InformerTest, WatchesAgainAfterAFailure) {
   struct Case {
     const char* name;
@@ -519,7 +519,7 @@ TEST_F(InformerTest, AMissingRightIsSaidOnceAndItsEndToo) {
   EXPECT_THAT(log, HasSubstr("cannot list them"));
   EXPECT_EQ(failures.size(), 10U) << "the handler hears of all";
 
-  // Said again after a while.
+  // It is logged again after a while.
   ::testing::internal::CaptureStderr();
   for (int i = 0; i < 11; ++i) {
     AnswerList(forbidden, 403);
@@ -588,7 +588,7 @@ TEST_F(InformerTest, AKindThatIsNotServedIsEmptyUntilItIs) {
   loop.Advance(seconds(120));
   AnswerList(List("5", {Object("a", "1")}));
   EXPECT_THAT(Take(), ElementsAre("add a x"));
-  // It vanishes: what is known stays, and that it is missing is said again.
+  // The resource vanishes: its objects stay, and that it is missing is logged again.
   Stream().Open();
   Bytes(Line("ERROR", kGone));
   AnswerList(not_served, 404);
@@ -609,7 +609,7 @@ TEST_F(InformerTest, AKindThatMustBeThereIsWaitedFor) {
   EXPECT_TRUE(informer->HasSynced());
 }
 
-// Or a proxy that does not know the API server for a moment would make the kind count as synced and empty.
+// Otherwise a proxy that does not know the API server for a moment would make the kind count as synced and empty.
 TEST_F(InformerTest, AKindIsMissingOnlyWhereTheApiServerSaysSo) {
   MakeInformer({.may_be_missing = true});
   Start();
@@ -665,7 +665,7 @@ TEST_F(InformerTest, SetsAsideWhatDoesNotDecode) {
   Bytes(Line("MODIFIED", Object("c", "21", "good")));
   EXPECT_THAT(Take(), ElementsAre("update c x>good"));
   EXPECT_EQ(informer->Stats().set_aside, 0U);
-  // Gone while set aside: the good version is what the consumer knew.
+  // The object is deleted while it is set aside: the handler gets the last good version.
   Bytes(Line("MODIFIED", Object("c", "22", "broken")) + Line("DELETED", Object("c", "23", "broken")));
   EXPECT_THAT(Take(), ElementsAre("delete c good"));
   EXPECT_EQ(informer->Stats().set_aside, 0U);

@@ -166,7 +166,7 @@ TEST_F(InformerWireTest, AStreamedListDoesNotGoBackInTime) {
     EXPECT_THAT(Take(), IsEmpty()) << "a is bound, and c is there";
     EXPECT_THAT(failures.back(), HasSubstr("the list is of resourceVersion 9, but 11 has been seen"));
     loop.Advance(seconds(30));
-    // What a kube-apiserver says that is asked for more than it knows.
+    // The answer of a kube-apiserver that is asked for a newer state than it has.
     Stream().Head(504, R"({"kind":"Status","message":"Too large resource version: 11, current: 9","code":504})");
     Stream().End();
     EXPECT_THAT(failures.back(), HasSubstr("Too large resource version"));
@@ -180,7 +180,7 @@ TEST_F(InformerWireTest, AStreamedListDoesNotGoBackInTime) {
   }
 }
 
-// What a new leader asks for: its own version is old, and a replica that lags would be content with it.
+// A new leader must not ask for its own version, which is old: a replica that lags could answer with it.
 TEST_F(InformerWireTest, ARefreshAsksForTheLatestStateUntilItHasIt) {
   Make({.streams_list = true});
   const Form form{.streams_list = true};
@@ -312,7 +312,7 @@ TEST_F(InformerWireTest, TakesJsonWhereTheServerHasNoProtobuf) {
   EXPECT_THAT(Take(), ElementsAre("add a x", "add b x", "synced"));
   EXPECT_EQ(Accept(), "application/json");
 
-  // The same for a watch, whose next event may be in either form.
+  // A watch, too, whose next event may come in either form.
   Make({.is_protobuf = true, .streams_list = true});
   Stream().Open("application/json");
   const Form json;
@@ -327,7 +327,7 @@ TEST_F(InformerWireTest, APageOfJsonWithoutEndIsGivenUp) {
   for (int i = 0; i < 3 && Stream().IsLive(); ++i) Bytes(page.substr(0, 3000));
   EXPECT_FALSE(Stream().IsLive());
   EXPECT_THAT(failures, ElementsAre(HasSubstr("a page of the list is longer than 5000 bytes")));
-  // The same where JSON is asked for: of the transport.
+  // With JSON the transport checks it.
   Make({});
   EXPECT_EQ(transport.Next()->options.body_bytes_max, std::size_t{64} << 20);
 }

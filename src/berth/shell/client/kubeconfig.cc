@@ -24,7 +24,7 @@ using codec::json::value;
 constexpr Duration kExpiryWarning = std::chrono::hours(24 * 7);
 constexpr std::size_t kShownNamesMax = 10;
 
-// What others say about the text may have its control characters in it; an error is one line.
+// An error is one line, and messages about the text may quote its control characters.
 std::string OneLine(std::string text) {
   std::replace_if(text.begin(), text.end(), [](char c) { return c >= 0 && c < ' '; }, ' ');
   return text;
@@ -43,7 +43,7 @@ class Section {
     return InvalidError(Place(key) + ' ' + std::string(what));
   }
 
-  // Absent and null are the same, as for Go.
+  // A null member counts as absent, as in Go.
   const value* Find(std::string_view key) const {
     const value* found = fields_ == nullptr ? nullptr : fields_->if_contains(key);
     return found == nullptr || found->is_null() ? nullptr : found;
@@ -56,7 +56,7 @@ class Section {
     if (!found->is_string()) return Fail(key, "should be a string; put quotes around it if it is one");
     return std::string(found->as_string());
   }
-  // For what becomes part of a header or a URL.
+  // A string without control characters, since it becomes part of a header or a URL.
   Expected<std::string> Line(std::string_view key) const {
     BERTH_ASSIGN_OR_RETURN(std::string text, String(key));
     const auto is_control = [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; };
@@ -132,6 +132,37 @@ Expected<Section> FindNamed(const Section& file, std::string_view list_key, std:
   return match->Object(content_key);
 }
 
+// The content of KEY-data, or of the file that KEY names.
+struct Blob {
+  std::string pem;
+  std::string path;   // empty for inline data
+  std::string place;  // for errors
+};
+
+Error Unreadable(const std::string& place, const Error& error) {
+  return InvalidError(place + " cannot be read: " + error.message);
+}
+
+Expected<Blob> ReadBlob(const Section& section, const std::string& key) {
+  Blob blob;
+  BERTH_ASSIGN_OR_RETURN(const std::string path, section.String(key));
+  BERTH_ASSIGN_OR_RETURN(const std::string data, section.String(key + "-data"));
+  if (!path.empty() && !data.empty()) return section.Fail(key, "and " + key + "-data are both set; remove one of them");
+  if (!data.empty()) {
+    auto decoded = DecodeBase64(data);
+    if (!decoded.ok()) return section.Fail(key + "-data", "should be base64: " + decoded.error().message);
+    blob = {std::move(decoded).value(), "", section.Place(key + "-data")};
+    if (blob.pem.empty()) return section.Fail(key + "-data", "is empty");
+  } else if (!path.empty()) {
+    blob = {"", path, section.Place(key) + ' ' + path};
+    auto read = ReadSmallFile(blob.path);
+    if (!read.ok()) return Unreadable(section.Place(key), read.error());
+    blob.pem = std::move(read).value();
+    if (blob.pem.empty()) return InvalidError(blob.place + " is empty");
+  }
+  return blob;
+}
+
 class Loader {
  public:
   Loader(const KubeconfigOptions& options, const Clock& clock) : options_(options), clock_(clock) {}
@@ -185,7 +216,7 @@ class Loader {
       BERTH_RETURN_IF_ERROR(LoadUser(user, cluster));
     }
     if (config_.credentials && config_.server.starts_with("http://")) {
-      // As client-go: anybody on the way could read them.
+      // Anybody on the way could read them. client-go leaves them out as well.
       config_.credentials = nullptr;
       config_.when_refused =
           "no credentials are sent to " + config_.server + ", which is not encrypted; use an https:// server";
@@ -200,7 +231,7 @@ class Loader {
     if (!proxy_url_.empty()) {
       auto proxy = net::ParseProxy(proxy_url_);
       if (!proxy.ok()) return InvalidError(cluster.Place("proxy-url") + ": " + proxy.error().message);
-      // To Go's transport it is the same, but client-go refuses it in a kubeconfig.
+      // Go's transport treats socks5h as socks5, but client-go refuses it in a kubeconfig.
       if (proxy->shown.starts_with("socks5h:")) {
         return cluster.Fail("proxy-url", "is " + Quoted(proxy->shown) + "; it should begin with socks5://");
       }
@@ -259,7 +290,7 @@ class Loader {
     when_refused = user_ + " has no credential; give it a token, a client certificate or an exec plugin";
     if (!token_file.empty()) {
       if (token.empty()) {
-        // Now rather than with the first request, where the error would be far from its cause.
+        // The file is read now, since an error with the first request would be far from its cause.
         if (const auto read = ReadTokenFile(token_file); !read.ok())
           return Unreadable(user.Place("tokenFile"), read.error());
       }
@@ -277,7 +308,7 @@ class Loader {
     BERTH_ASSIGN_OR_RETURN(const Section exec, user.Object("exec"));
     if (exec.exists()) {
       BERTH_ASSIGN_OR_RETURN(ExecPlugin plugin, LoadExec(exec, cluster));
-      // A token or password that was given has the last word, as with client-go.
+      // A token or password takes precedence over the plugin, as in client-go.
       if (!headers) {
         when_refused = "what credential plugin " + plugin.command + " gives for " + user_ +
                        " is not accepted; log in again with it";
@@ -414,42 +445,11 @@ class Loader {
     return value(std::move(info));
   }
 
-  // The content of KEY-data, or of the file that KEY names.
-  struct Blob {
-    std::string pem;
-    std::string path;   // empty for inline data
-    std::string place;  // for errors
-  };
-  Expected<Blob> ReadBlob(const Section& section, const std::string& key) const {
-    Blob blob;
-    BERTH_ASSIGN_OR_RETURN(const std::string path, section.String(key));
-    BERTH_ASSIGN_OR_RETURN(const std::string data, section.String(key + "-data"));
-    if (!path.empty() && !data.empty())
-      return section.Fail(key, "and " + key + "-data are both set; remove one of them");
-    if (!data.empty()) {
-      auto decoded = DecodeBase64(data);
-      if (!decoded.ok()) return section.Fail(key + "-data", "should be base64: " + decoded.error().message);
-      blob = {std::move(decoded).value(), "", section.Place(key + "-data")};
-      if (blob.pem.empty()) return section.Fail(key + "-data", "is empty");
-    } else if (!path.empty()) {
-      blob = {"", path, section.Place(key) + ' ' + path};
-      auto read = ReadSmallFile(blob.path);
-      if (!read.ok()) return Unreadable(section.Place(key), read.error());
-      blob.pem = std::move(read).value();
-      if (blob.pem.empty()) return InvalidError(blob.place + " is empty");
-    }
-    return blob;
-  }
-
-  static Error Unreadable(const std::string& place, const Error& error) {
-    return InvalidError(place + " cannot be read: " + error.message);
-  }
-
   const KubeconfigOptions& options_;
   const Clock& clock_;
   ClientConfig config_;
   std::string user_;       // for messages: "user "jane" (kubeconfig /home/jane/.kube/config)"
-  std::string proxy_url_;  // with its password
+  std::string proxy_url_;  // as in the file, with its password
 };
 
 }  // namespace
@@ -503,7 +503,7 @@ Expected<ClientConfig> InClusterConfig(const std::function<std::string(std::stri
   config.when_refused = "the token of the pod's service account (" + folder +
                         "token) is not accepted: it has expired, or the service account was deleted; the file is read "
                         "again, a new pod gets a new one";
-  // As client-go: without the cluster's own roots the system's are tried.
+  // Without the cluster's own roots those of the system are used, as in client-go.
   if (auto ca = ReadSmallFile(folder + "ca.crt"); ca.ok() && ReadCertificate(*ca).ok()) {
     config.ca_pem = std::move(ca).value();
     config.ca_path = folder + "ca.crt";

@@ -21,7 +21,7 @@ namespace berth::client {
 // Where a pod finds what its service account is: "token", "ca.crt", "namespace".
 inline constexpr std::string_view kServiceAccountFolder = "/var/run/secrets/kubernetes.io/serviceaccount/";
 
-// Bytes of a kubeconfig; more is no kubeconfig.
+// A longer file is refused: it is no kubeconfig.
 inline constexpr std::size_t kKubeconfigBytesMax = std::size_t{4} << 20;
 
 struct ClientConfig {
@@ -32,7 +32,7 @@ struct ClientConfig {
   std::string ca_path;  // where ca_pem was read, empty for inline data
   bool insecure_skip_tls_verify = false;
   std::string tls_server_name;
-  std::optional<net::Proxy> proxy;  // the kubeconfig's; the environment's is for whoever composes (net::ProxyFor)
+  std::optional<net::Proxy> proxy;  // the kubeconfig's; the caller adds the environment's (net::ProxyFor)
   std::shared_ptr<Credentials> credentials;
   // Whose the credential is, and what to do when the API server answers 401: "the token of user "jane" (kubeconfig
   // /home/jane/.kube/config) is wrong or has expired; put a new one there and start again".
@@ -42,7 +42,7 @@ struct ClientConfig {
 };
 
 struct KubeconfigOptions {
-  std::string path;     // or several, "a:b", as KUBECONFIG has them; empty: `master` must say where the server is
+  std::string path;     // one file, or several as in KUBECONFIG, "a:b"; empty: `master` must be set
   std::string context;  // empty: the file's current-context
   std::string master;   // replaces the cluster's server
 };
@@ -51,7 +51,7 @@ struct KubeconfigOptions {
 // client certificate that has expired is an error now and not a refusal later. `clock` must outlive the credentials.
 Expected<ClientConfig> LoadKubeconfig(const KubeconfigOptions& options, const Clock& clock);
 
-// The same from text; `path` names it in errors, and relative paths start from its folder.
+// Reads the kubeconfig `text`. options.path names it in errors, and relative paths start from its folder.
 Expected<ClientConfig> ParseKubeconfig(std::string_view text, const KubeconfigOptions& options, const Clock& clock);
 
 // The service account of the pod that we run in. `env` gives environment variables (empty when unset); `root` comes

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/shell/client/kubeconfig_list.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <set>
 #include <system_error>
 #include <utility>
 
+#include "berth/base/text.h"
 #include "berth/codec/yaml.h"
 #include "berth/shell/client/file.h"
 #include "berth/shell/client/kubeconfig.h"
@@ -25,7 +25,7 @@ object* ObjectIn(object& fields, std::string_view key) {
 void MakeWhole(object& fields, std::string_view key, const std::filesystem::path& folder) {
   value* const found = fields.if_contains(key);
   if (found == nullptr || !found->is_string() || found->as_string().empty()) return;
-  *found = (folder / std::string(found->as_string())).string();  // an absolute one stays what it is
+  *found = (folder / std::string(found->as_string())).string();  // this leaves an absolute path unchanged
 }
 
 void MakePathsWhole(object& entry, const std::filesystem::path& folder) {
@@ -35,12 +35,13 @@ void MakePathsWhole(object& entry, const std::filesystem::path& folder) {
   for (const std::string_view key : {"client-certificate", "client-key", "tokenFile"}) MakeWhole(*user, key, folder);
   object* const exec = ObjectIn(*user, "exec");
   const value* const command = exec == nullptr ? nullptr : exec->if_contains("command");
-  // Without a slash it is looked up in $PATH.
+  // A command without a slash is looked up in $PATH.
   if (command != nullptr && command->is_string() && command->as_string().find('/') != std::string_view::npos)
     MakeWhole(*exec, "command", folder);
 }
 
-// What has no name, or is no list, is kept: whoever reads it says what is wrong with it.
+// Appends the entries of a list whose names are new. Invalid entries are kept, so that reading them later reports the
+// error.
 void TakeEntries(std::string_view key, object& from, object& to) {
   value* const found = from.if_contains(key);
   if (found == nullptr || found->is_null()) return;
@@ -66,8 +67,8 @@ void TakeEntries(std::string_view key, object& from, object& to) {
 }  // namespace
 
 Expected<object> ReadKubeconfigFields(std::string_view text, const std::string& path) {
-  // As client-go: an empty file is an empty configuration.
-  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return object();
+  // An empty file is an empty configuration, as in client-go.
+  if (Trim(text, " \t\r\n").empty()) return object();
   auto document = codec::ParseYaml(text, {.bytes_max = kKubeconfigBytesMax});
   if (!document.ok()) return Error{document.error().code, "kubeconfig " + path + ": " + document.error().message};
   if (document->is_null()) return object();
@@ -85,13 +86,11 @@ Expected<object> ReadKubeconfigFields(std::string_view text, const std::string& 
 }
 
 std::vector<std::string> SplitKubeconfigPaths(const std::string& paths) {
-  std::error_code ignored;  // then it is not there
+  std::error_code ignored;  // on an error the file counts as absent
   if (paths.find(':') == std::string::npos || std::filesystem::exists(paths, ignored)) return {paths};
   std::vector<std::string> split;
-  for (std::size_t begin = 0; begin <= paths.size();) {
-    const std::size_t end = std::min(paths.find(':', begin), paths.size());
-    if (end > begin) split.push_back(paths.substr(begin, end - begin));
-    begin = end + 1;
+  for (const std::string_view path : Split(paths, ':')) {
+    if (!path.empty()) split.emplace_back(path);
   }
   return split;
 }

@@ -11,15 +11,16 @@
 
 namespace berth::client {
 
-// The fields of one file's text; an empty one has none. Relative paths in it start from the folder of `path` and are
-// whole in what is returned; `path` is for errors too.
+// The fields of one file's text. Relative paths in the text start from the folder of `path`; the result has them
+// resolved. Errors name `path`.
 Expected<codec::json::object> ReadKubeconfigFields(std::string_view text, const std::string& path);
 
-// The paths of a list; of a file with a colon in its name, that file. Empty entries count for nothing.
+// Splits a list of paths at its colons and leaves out empty entries. A file whose name has a colon is returned as it
+// is.
 std::vector<std::string> SplitKubeconfigPaths(const std::string& paths);
 
-// As client-go: the first file that has a cluster, a context, a user or a current-context has the last word on it, and
-// a file that does not exist is left out.
+// Merges files as client-go does: the first file with a cluster, context or user of a name, or with a current-context,
+// wins. A file that does not exist is left out.
 Expected<codec::json::object> MergeKubeconfigs(const std::vector<std::string>& paths);
 
 }  // namespace berth::client

@@ -270,14 +270,14 @@ TEST_F(KubeconfigTest, ReadsProxyUrls) {
     const auto config = Load(Config(kServer + ", proxy-url: \"" + c.url + '"', ""));
     ASSERT_TRUE(config.ok()) << c.url << ": " << config.error().message;
     EXPECT_EQ(config->proxy ? config->proxy->shown : "", c.want) << c.url;
-    // As client-go: --master says where the server is, and nothing of the way.
+    // As in client-go, --master replaces the server's address only.
     const auto with_master = Load(Config("proxy-url: \"" + c.url + '"', ""), {.master = "http://127.0.0.1:8001"});
     ASSERT_TRUE(with_master.ok()) << c.url << ": " << with_master.error().message;
     EXPECT_EQ(with_master->proxy ? with_master->proxy->shown : "", c.want) << c.url;
   }
 }
 
-// As kubectl has the variable KUBECONFIG.
+// A list of files, as in kubectl's variable KUBECONFIG.
 TEST_F(KubeconfigTest, ReadsSeveralFilesAsOne) {
   const std::string first = folder.Write("first/config", R"(
 current-context: both
@@ -391,20 +391,20 @@ TEST_F(KubeconfigTest, ReadsTokenFilesAgain) {
   EXPECT_EQ(AuthorizationOf(config), "Bearer first");
   clock.Advance(seconds(1));
   EXPECT_EQ(AuthorizationOf(config), "Bearer second");
-  // While it cannot be read the last token stays.
+  // While the file cannot be read the last token stays.
   folder.Write("token", "");
   clock.Advance(seconds(60));
   EXPECT_EQ(AuthorizationOf(config), "Bearer second");
-  // After a refusal it is read at once.
+  // After a refusal the file is read at once.
   folder.Write("token", "third");
   EXPECT_TRUE(config->credentials->Invalidate("Bearer second"));
   EXPECT_EQ(AuthorizationOf(config), "Bearer third");
   EXPECT_FALSE(config->credentials->Invalidate("Bearer third")) << "nothing newer is there";
   EXPECT_TRUE(config->credentials->Invalidate("Bearer second")) << "there is a newer one already";
-  // `token` is what we begin with, when the file is not there yet.
+  // `token` is the first token if the file does not exist yet.
   const auto both = Load(Config(kServer, "token: t, tokenFile: none"));
   EXPECT_EQ(AuthorizationOf(both), "Bearer t");
-  // A file that has gone is no object that is gone.
+  // A missing file must not look like a missing object.
   const auto gone = Load(Config(kServer, "tokenFile: token"));
   std::filesystem::remove(folder.Path("token"));
   gone->credentials->Get([](const Expected<std::string>& authorization) {
@@ -456,7 +456,7 @@ TEST_F(ExecTest, GivesTheTokenUntilItExpires) {
 }
 
 TEST_F(ExecTest, InheritsNothingButItsOwnPipes) {
-  // As a library may leave one open, without close-on-exec.
+  // Stands for a descriptor that a library has left open without close-on-exec.
   const int left_open = ::socket(AF_INET, SOCK_STREAM, 0);
   ASSERT_GE(left_open, 0);
   const auto config = WithPlugin("ls -l /proc/self/fd > \"$(dirname \"$0\")/fds\"\n" + Print(R"("token":"tok")"));

@@ -31,7 +31,7 @@ std::int64_t WholeSeconds(Duration duration) {
   return std::chrono::duration_cast<std::chrono::seconds>(duration).count();
 }
 
-// A core/v1 Event, as client-go's legacy recorder writes it: kube-scheduler uses that one for its lease.
+// A core/v1 Event as client-go's legacy recorder writes it, which kube-scheduler uses for its lease.
 std::string EventJson(const LeaderElectorOptions& options, const Lease& lease, std::string_view what, Time wall) {
   char suffix[24];
   std::snprintf(suffix, sizeof(suffix), "%llx",
@@ -122,7 +122,7 @@ LeaseRecord LeaderElector::NewRecord() const {
 void LeaderElector::Send(Step step, net::Request request, Answer answer) {
   step_ = step;
   sent_at_ = Now();
-  // As client-go's: one request that hangs leaves time for another.
+  // The timeout is that of client-go: after one request that hangs there is time for another.
   Duration timeout = std::max<Duration>(std::chrono::seconds(1), options_.renew_deadline / 2);
   if (state_ == State::kLeading) timeout = std::clamp(Deadline() - sent_at_, Duration(1000), timeout);
   rest_.Do(std::move(request), {.timeout = timeout, .tries = 1, .body_bytes_max = kLeaseBytesMax},
@@ -148,7 +148,7 @@ void LeaderElector::OnGot(Expected<net::Response> answer) {
   LeaseRecord record = lease_->record();
   const std::string& holder = record.holder_identity;
   if (state_ == State::kLeading && !IsOurs(record)) {
-    // Emptied by hand, it is still ours to take, as long as nobody has had it in between.
+    // Somebody may have emptied the record by hand. It can be taken again as long as nobody else has held it since.
     const bool is_untouched = holder.empty() && record.lease_transitions == observed_.lease_transitions;
     if (!is_untouched) return Lose(holder.empty() ? "another has held it" : holder + " holds it");
   }
@@ -174,7 +174,7 @@ void LeaderElector::OnGot(Expected<net::Response> answer) {
 }
 
 void LeaderElector::OnMissing() {
-  // Somebody has deleted it, and not its holder: that one goes on until it notices.
+  // The Lease was deleted while another process held it. That process goes on until it notices.
   const bool may_be_held = !observed_.holder_identity.empty() && !IsOurs(observed_) && Now() < ObservedEnd();
   if (may_be_held) return Pause(std::min(options_.retry_period, ObservedEnd() - Now()));
   lease_.emplace(options_.namespace_name, options_.name);
@@ -183,7 +183,7 @@ void LeaderElector::OnMissing() {
 
 void LeaderElector::OnStored(Expected<net::Response> answer) {
   if (!answer.ok()) {
-    // Somebody has changed the Lease, or the answer was lost: what it says now decides.
+    // Somebody has changed the Lease, or the answer was lost. Its present content decides what follows.
     if (step_ == Step::kRenewing) return Get();
     return Fail(answer.error());
   }
@@ -199,7 +199,7 @@ void LeaderElector::OnStored(Expected<net::Response> answer) {
 
 void LeaderElector::OnRenewed(const LeaseRecord& record) {
   if (state_ == State::kLeading && Now() >= held_until_) return Lose("the fence had closed before it was renewed");
-  // What others go by, and no longer than was asked for.
+  // Other candidates go by the stored duration. It counts here only up to the duration that was asked for.
   const Duration duration =
       std::chrono::seconds(std::min(record.lease_duration_seconds, WholeSeconds(options_.lease_duration)));
   const Time until = sent_at_ + duration - duration / kMarginDivisor;
@@ -236,9 +236,10 @@ void LeaderElector::Lose(const std::string& why) {
 }
 
 void LeaderElector::Fail(const Error& error) {
-  // A refused credential is said with the others that it keeps from working.
-  const bool is_told = error.code == ErrorCode::kUnauthorized ? rest_.RecordRefusedCredential().has_value() : MayLog();
-  if (is_told) {
+  // All clients that use a refused credential share one log line about it.
+  const bool is_logged =
+      error.code == ErrorCode::kUnauthorized ? rest_.RecordRefusedCredential().has_value() : MayLog();
+  if (is_logged) {
     log::Warning("client",
                  is_leader_ ? "The leader election lease could not be renewed"
                             : "The leader election lease could not be acquired",
@@ -329,10 +330,10 @@ void LeaderElector::BeginRelease() {
 
 void LeaderElector::GiveBack() { Send(Step::kGetting, RequestFor(options_, "GET"), &LeaderElector::OnGivingBack); }
 
-// The answers to the read and to the write of a release.
+// Handles the answers to the read and to the write of a release.
 void LeaderElector::OnGivingBack(Expected<net::Response> answer) {
   if (step_ == Step::kUpdating) {
-    // A renewal that was under way may have come in between.
+    // On a conflict a renewal that was under way may have changed the Lease: the release reads it again.
     const bool is_changed = !answer.ok() && answer.error().code == ErrorCode::kConflict;
     return is_changed ? GiveBack() : EndRelease();
   }
@@ -358,7 +359,7 @@ void LeaderElector::EndRelease() {
   std::exchange(on_released_, nullptr)(true);
 }
 
-// Once, whatever comes of it: it is for people to read.
+// The event is sent once, since only people read it.
 void LeaderElector::RecordEvent(std::string_view what, std::function<void()> done) {
   net::Request request;
   request.method = "POST";

@@ -161,7 +161,7 @@ class LeaderElector final {
   State state_ = State::kIdle;
   Step step_ = Step::kPausing;
   std::uint64_t request_ = 0;   // number of the latest request; answers to earlier ones are dropped
-  std::optional<Lease> lease_;  // as read or stored last
+  std::optional<Lease> lease_;  // as it was last read or stored
   LeaseRecord observed_;
   Time observed_at_{};
   Time sent_at_{};      // the request under way

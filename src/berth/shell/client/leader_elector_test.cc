@@ -32,7 +32,7 @@ class LeaseServer {
   object& lease() { return *lease_; }
   object& spec() { return lease_->at("spec").as_object(); }
   std::string holder() { return spec().at("holderIdentity").as_string().c_str(); }
-  // What a person does with kubectl.
+  // Edits the Lease as a person does with kubectl.
   void Edit(std::string_view key, value to) {
     spec()[key] = std::move(to);
     Store(*lease_);
@@ -176,23 +176,23 @@ TEST_F(LeaderElectorTest, KeepsWhatOthersWrote) {
   EXPECT_TRUE(a.Leads());
   EXPECT_EQ(server.lease().at("metadata").at("labels").at("team"), "x");
   EXPECT_EQ(server.spec().at("strategy"), "OldestEmulationVersion");
-  EXPECT_EQ(a.elector->slow_path_count(), 1U);  // The first write met another version.
+  EXPECT_EQ(a.elector->slow_path_count(), 1U);  // the first write met a conflict
 }
 
 TEST_F(LeaderElectorTest, StandsByWhileAnotherHoldsItAndTakesOverByItsOwnClock) {
   MakeHeld("kube-scheduler_1");
-  // The holder's clock is hours off either way: that says nothing.
+  // The holder's clock is wrong by hours, which does not matter.
   server.Edit("renewTime", value(FormatRfc3339Micro(loop.WallNow() - hours(5))));
   const Time begin = loop.Now();
   Candidate a(loop, server, "a");
   EXPECT_FALSE(a.Leads());
   loop.Advance(seconds(5));
-  server.Edit("renewTime", value(FormatRfc3339Micro(loop.WallNow() + hours(5))));  // It lives.
+  server.Edit("renewTime", value(FormatRfc3339Micro(loop.WallNow() + hours(5))));  // the holder is alive
   loop.Advance(seconds(14));
   EXPECT_FALSE(a.elector->IsLeader());
   loop.Advance(seconds(4));
   ASSERT_TRUE(a.Leads());
-  // Not before a lease after the renewal, and within one and a retry period.
+  // It leads no earlier than a lease duration after the renewal, and no later than a retry period after that.
   EXPECT_GE(a.started_at.front(), begin + seconds(5 + 15));
   EXPECT_LE(a.started_at.front(), begin + seconds(5 + 15 + 2));
   EXPECT_EQ(server.spec().at("leaseTransitions"), 5);

@@ -14,7 +14,7 @@ Error WrongField(std::string_view path, std::string_view want) {
   return InvalidError("Lease: " + std::string(path) + " should be " + std::string(want));
 }
 
-// Null counts as absent, as in Go.
+// A null member counts as absent, as in Go.
 const value* Find(const object& from, std::string_view key) {
   const value* const member = from.if_contains(key);
   return member == nullptr || member->is_null() ? nullptr : member;
@@ -57,7 +57,7 @@ Expected<Lease> Lease::Parse(std::string_view json) {
   if (metadata == nullptr || !metadata->is_object()) return WrongField("metadata", "an object");
   BERTH_RETURN_IF_ERROR(ReadText(metadata->as_object(), "metadata", "uid", lease.uid_));
   BERTH_RETURN_IF_ERROR(ReadText(metadata->as_object(), "metadata", "resourceVersion", lease.resource_version_));
-  // Without it a write would not notice another one.
+  // A write without a resourceVersion would overwrite concurrent changes.
   if (lease.resource_version_.empty()) return WrongField("metadata.resourceVersion", "a text that is not empty");
   const value* const spec = Find(lease.object_, "spec");
   if (spec == nullptr) return lease;

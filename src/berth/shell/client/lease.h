@@ -29,7 +29,7 @@ struct LeaseRecord {
 
 class Lease {
  public:
-  // A Lease that does not exist on the server yet.
+  // Makes a Lease that does not exist on the server yet.
   Lease(const std::string& namespace_name, const std::string& name);
   // kInvalid, with the field's name, if a field that leader election uses has another type than in the API. Absent
   // fields become empty or zero, as upstream.

@@ -29,7 +29,7 @@ HistogramFamily& AddHistogram(MetricRegistry& registry, const char* name, const 
 }  // namespace
 
 struct MeteredTransport::Meter {
-  // Of one method.
+  // The metrics of one HTTP method.
   struct Cells {
     HistogramCell* duration = nullptr;
     HistogramCell* request_bytes = nullptr;
@@ -69,7 +69,7 @@ struct MeteredTransport::Meter {
 
   static std::string CodeOf(int status) { return status == 0 ? "<error>" : std::to_string(status); }
 
-  // 0: there was no answer.
+  // `status` is 0 if there was no answer.
   void CountAnswer(const std::string& method, Cells& cells, int status) {
     const std::lock_guard lock(mutex);
     CounterCell*& cell = cells.by_status[status];
@@ -88,7 +88,7 @@ struct MeteredTransport::Meter {
   CounterFamily& requests;
   CounterFamily& retries;
   HistogramFamily& rate_limit_waits;
-  std::mutex mutex;  // guards the map and what it says so of; held for a look-up
+  std::mutex mutex;  // guards by_method and by_status
   std::map<std::string, Cells> by_method;
 };
 
@@ -120,11 +120,11 @@ void MeteredTransport::Send(net::Request request, net::SendOptions options, Done
                    });
 }
 
-// A watch is one request, and has no duration.
+// A watch is counted as one request, without a duration.
 std::unique_ptr<net::StreamHandle> MeteredTransport::Stream(net::Request request, net::StreamOptions options,
                                                             net::StreamCallbacks callbacks) {
   Meter::Cells& cells = meter_->Of(request.method);
-  const auto has_head = std::make_shared<bool>(false);  // its callbacks come one after the other
+  const auto has_head = std::make_shared<bool>(false);  // no lock: callbacks of a stream come one after the other
   net::StreamCallbacks metered = callbacks;
   metered.on_head = [meter = meter_, &cells, method = request.method, has_head,
                      on_head = std::move(callbacks.on_head)](const net::Response& head) {

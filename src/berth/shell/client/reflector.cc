@@ -12,8 +12,8 @@
 
 namespace berth::client {
 
-// Decides whether a list, a watch or a wait comes next. Thread-safe as Reflector says; all that is private runs on the
-// loop's thread, with the lock of the phases held.
+// Decides whether a list, a watch or a wait comes next. Private methods run on the loop's thread, with the lock of the
+// phases held.
 class Reflector::Impl final : public std::enable_shared_from_this<Impl>,
                               private ReflectorList::Owner,
                               private ReflectorWatch::Owner {
@@ -72,7 +72,7 @@ class Reflector::Impl final : public std::enable_shared_from_this<Impl>,
 
   void StartList();
   bool FinishList();
-  bool TellSynced(std::uint64_t phase);
+  bool ReportSynced(std::uint64_t phase);
   void MissList(const Error& error);
   void FailList(const Error& error);
   void ListAfter(Duration delay) {
@@ -84,7 +84,7 @@ class Reflector::Impl final : public std::enable_shared_from_this<Impl>,
   ReflectorWatch watch_{shared_, *this};
   bool streams_list_;  // until the server shows that it does not
   bool is_synced_ = false;
-  std::function<void()> on_fresh_;  // to be called when the list that has been asked for is whole
+  std::function<void()> on_fresh_;  // of a Refresh() whose list is not complete yet
   bool is_missing_ = false;         // the last list found that the server does not serve the resource
   int list_failures_ = 0;
   std::optional<Time> relisted_at_;
@@ -92,7 +92,7 @@ class Reflector::Impl final : public std::enable_shared_from_this<Impl>,
 };
 
 void Reflector::Impl::StartList() {
-  // A replica that lags has what was seen long ago: it would answer a refresh at once.
+  // For a refresh only the latest state will do: a replica that lags could answer with what was seen before.
   using enum ReflectorWatch::Consistency;
   if (streams_list_) return watch_.StartInitial(on_fresh_ ? kLatest : kNotOlderThanSeen);
   list_.Start();
@@ -109,17 +109,17 @@ bool Reflector::Impl::FinishList() {
     log::Info("client", "The API server serves this kind now", {{"resource", shared_.options.name}});
   }
   shared_.reader = codec::JsonReader();  // Pages need megabytes, watch events do not.
-  return TellSynced(phase);
+  return ReportSynced(phase);
 }
 
 // False when the handler has stopped us.
-bool Reflector::Impl::TellSynced(std::uint64_t phase) {
+bool Reflector::Impl::ReportSynced(std::uint64_t phase) {
   if (!std::exchange(is_synced_, true) && shared_.handler.on_synced) shared_.handler.on_synced();
   if (shared_.phases.Is(phase) && on_fresh_) std::exchange(on_fresh_, nullptr)();
   return shared_.phases.Is(phase);
 }
 
-// The server does not know the resource. What was known before stays, as after any other failure.
+// The server does not know the resource. The store keeps its objects, as after any other failure.
 void Reflector::Impl::MissList(const Error& error) {
   const std::uint64_t phase = shared_.phases.current();
   const Duration delay =
@@ -133,7 +133,7 @@ void Reflector::Impl::MissList(const Error& error) {
     if (shared_.handler.on_failure) shared_.handler.on_failure(error);
     if (!shared_.phases.Is(phase)) return;
   }
-  if (!TellSynced(phase)) return;
+  if (!ReportSynced(phase)) return;
   ListAfter(delay);
 }
 
@@ -145,10 +145,10 @@ void Reflector::Impl::FailList(const Error& error) {
   ListAfter(delay);
 }
 
-// The API server does not stream the list, now or ever.
+// The API server does not stream the list this time or, with `for_good`, at all.
 void Reflector::Impl::OnInitialEventsRefused(const std::string& why, bool for_good) {
   if (for_good) streams_list_ = false;
-  // A right that is missing for both is said of the list, and of the watch when it comes.
+  // A missing right is not logged here: the list that follows reports it if it is refused as well.
   if (for_good) {
     log::Info("client", "Listing in pages: the API server did not stream the list",
               {{"resource", shared_.options.name}, {"reason", why}});
@@ -156,7 +156,8 @@ void Reflector::Impl::OnInitialEventsRefused(const std::string& why, bool for_go
   list_.Start();
 }
 
-// History is lost. The first time the list follows at once, since until then we are blind.
+// The watch has lost its history. The first time a list follows without delay, since nothing is known of changes until
+// then.
 void Reflector::Impl::OnHistoryLost(const Error& error) {
   const bool is_repeated = relisted_at_ && shared_.loop.Now() - *relisted_at_ < 2 * shared_.options.backoff_max;
   if (!is_repeated) relist_failures_ = 0;

@@ -45,22 +45,22 @@ struct ReflectorOptions {
   std::string label_selector;
   std::string field_selector;
   int page_size = 500;
-  int streamed_page_size = 5000;  // of lists that are decoded while they arrive: each page is a connection
+  int streamed_page_size = 5000;  // of lists that are decoded while they arrive; each page needs a connection
   bool streams_list = false;      // try WatchList first
-  Duration streamed_list_silence = std::chrono::seconds(30);  // such a list that brings nothing for so long is given up
-  // False: only what is needed to tell changes from repetitions is kept of an object. Find() gives null then, on_update
-  // gets no `before` and on_delete is not called: on_gone is.
+  Duration streamed_list_silence = std::chrono::seconds(30);  // a streamed list is given up after this silence
+  // False: the store keeps only versions, to tell changes from repetitions. Find() then returns null, on_update gets no
+  // `before`, and on_gone is called in place of on_delete.
   bool keeps_objects = true;
   Duration backoff_min =
       std::chrono::milliseconds(800);               // doubles up to the maximum; each wait is 1 to 2 times as long
   Duration backoff_max = std::chrono::seconds(30);  // jitter included
-  // The server ends a watch after a random time in between.
+  // The server ends a watch after a random time between these two.
   Duration watch_min = std::chrono::minutes(5);
   Duration watch_max = std::chrono::minutes(10);
   std::size_t line_bytes_max = std::size_t{16} << 20;  // of a watch event; a longer one makes us list again
   std::size_t list_bytes_max = std::size_t{1} << 30;   // of one page, or of the whole list where pages are refused
   std::uint64_t seed = 1;                              // of the jitter
-  // A server that does not serve the resource has no objects of it, instead of being one that fails.
+  // A server that does not serve the resource counts as one that has no such objects, and not as one that fails.
   bool may_be_missing = false;
   Duration missing_retry = std::chrono::minutes(1);  // each wait is 1 to 2 times as long
 };
@@ -72,11 +72,11 @@ struct ReflectorStats {
   std::uint64_t watches = 0;         // opened
   std::uint64_t events = 0;          // that changed the store
   std::uint64_t bookmarks = 0;
-  std::uint64_t failures = 0;  // lists and watches that ended otherwise than as planned
+  std::uint64_t failures = 0;  // lists and watches that failed
   std::uint64_t decode_failures = 0;
   std::size_t objects = 0;
   std::size_t set_aside = 0;  // objects whose newest version does not decode
-  // Of the latest list or watch; nullopt since a list was whole or a watch was opened.
+  // Why the latest list or watch failed; nullopt after a complete list or an opened watch.
   std::optional<Error> failure;
 };
 
@@ -87,21 +87,21 @@ class Reflector {
     std::function<Expected<ObjectPtr>(const simdjson::dom::element& object)> json;
     std::function<Expected<ObjectPtr>(std::string_view message)> protobuf;  // without its envelope; null: JSON only
   };
-  // Of an object that has gone.
+  // Names an object that was deleted.
   struct Identity {
     std::string_view namespace_name;
     std::string_view name;
     std::string_view uid;
   };
 
-  // All on the loop's thread, in order.
+  // Called on the loop's thread, in order.
   struct Handler {
     std::function<void(const ObjectPtr& object)> on_add;
     std::function<void(const ObjectPtr& before, const ObjectPtr& object)> on_update;
     std::function<void(const ObjectPtr& last_known)> on_delete;
-    std::function<void(const Identity& gone)> on_gone;  // the same, for who needs no object; before on_delete
+    std::function<void(const Identity& gone)> on_gone;  // as on_delete and before it, without the object
     std::function<void()> on_synced;  // once, after the first whole list, or when the kind turns out to be missing
-    std::function<void(const Error&)> on_failure;  // a list or watch failed and will be tried again; also logged
+    std::function<void(const Error&)> on_failure;  // a list or watch failed and will be tried again; it was logged
   };
 
   // `rest` must outlive it.
@@ -112,9 +112,9 @@ class Reflector {
 
   // Any thread. Start once.
   void Start();
-  // After Start(): lists again at once, a list that is under way included, and calls `on_fresh` once, on the loop's
-  // thread, when the handler has been told all that has changed by a moment after this call. Any thread; a second call
-  // replaces an `on_fresh` that is still to be called.
+  // Lists again at once, even if a list is under way, and calls `on_fresh` once, on the loop's thread, when the handler
+  // has seen all changes before this call. Any thread, after Start(). A second call replaces an `on_fresh` that is
+  // still to be called.
   void Refresh(std::function<void()> on_fresh);
   // No handler is called after it returns; it waits for one under way unless called from it.
   void Stop();

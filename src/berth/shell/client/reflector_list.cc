@@ -10,14 +10,14 @@
 namespace berth::client {
 namespace {
 
-// Pages of one list. At 500 objects each this is far beyond what etcd holds; a server that hands out continue tokens
-// for ever is broken.
+// The most pages of one list, which is far beyond what etcd holds at 500 objects a page. It ends the list of a broken
+// server that hands out continue tokens for ever.
 constexpr int kPagesMax = 100'000;
 // A list in JSON is collected before it is read. A page of 500 objects has some MiB; a list that has to come in one
 // piece may have hundreds.
 constexpr std::size_t kPageBytesMax = std::size_t{64} << 20;
 constexpr std::size_t kWholeBytesMax = std::size_t{512} << 20;
-constexpr int kPageTries = 4;  // of a page after the first, whose continue token is worth keeping
+constexpr int kPageTries = 4;  // of each page after the first, so that the pages before it need not be read again
 constexpr Duration kPageTimeout = std::chrono::seconds(60);
 
 constexpr std::string_view kProtobufListTypes = "application/vnd.kubernetes.protobuf, application/json";
@@ -52,7 +52,8 @@ void ReflectorList::RequestPage() {
                   shared_.phases.InPhase([this](Expected<net::Response> page) { OnPage(std::move(page)); }));
 }
 
-// A page in protobuf, decoded while it arrives. A server that has no protobuf answers with JSON, which is collected.
+// Asks for a page in protobuf, which is decoded while it arrives. A server without protobuf answers in JSON, which is
+// collected.
 void ReflectorList::StreamPage(net::Request request) {
   shared_.phases.Begin();
   const std::uint64_t phase = shared_.phases.current();
@@ -70,9 +71,9 @@ void ReflectorList::StreamPage(net::Request request) {
   shared_.phases.KeepStream(phase, std::move(stream));
 }
 
-// One object of a list in protobuf. An error ends the reading.
+// Takes one object of a list in protobuf. An error ends the reading.
 Expected<void> ReflectorList::TakeItem(std::string_view item, std::uint64_t phase) {
-  // The version comes before the first item.
+  // The list's version comes before its first item.
   if (const std::string& version = list_reader_->resource_version(); !is_checked_ && !version.empty()) {
     is_checked_ = true;
     BERTH_RETURN_IF_ERROR(shared_.CheckListVersion(version));
@@ -132,7 +133,7 @@ void ReflectorList::FailPage(const Error& error) {
   const bool is_passing = error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kTimeout ||
                           error.code == ErrorCode::kTooManyRequests || error.code == ErrorCode::kUnauthorized;
   if (!is_passing || continue_.empty() || ++page_failures_ >= kPageTries) return OnPage(error);
-  // The pages before it are worth keeping; what this one has told already will be found known.
+  // Only this page is asked for again. The store recognises objects that it has from the first try.
   shared_.phases.After(shared_.Backoff(page_failures_ - 1, error), [this] { RequestPage(); });
 }
 
@@ -165,7 +166,7 @@ void ReflectorList::NextPage(bool is_last) {
   owner_.OnListWhole(version_);
 }
 
-// Takes in the objects of a page. True: it was the last one.
+// Takes the objects of a page. True: it was the last page.
 Expected<bool> ReflectorList::TakePage(const std::string& body, std::uint64_t phase) {
   auto page = shared_.reader.Parse(body);
   if (!page.ok()) return TakePageInSlices(body, phase, page.error());
@@ -178,7 +179,7 @@ Expected<bool> ReflectorList::TakePage(const std::string& body, std::uint64_t ph
   }
   BERTH_RETURN_IF_ERROR(shared_.CheckListVersion(version));
   if (items->is_array()) {
-    // Not in the loop's head: value() of a temporary refers into it.
+    // A variable of its own, since value() of a temporary refers into the temporary.
     const simdjson::dom::array objects = items->get_array().value();
     for (const simdjson::dom::element item : objects) {
       shared_.store.Upsert({ReadJsonMeta(item), &item, {}}, ReflectorStore::Source::kList);
@@ -190,8 +191,8 @@ Expected<bool> ReflectorList::TakePage(const std::string& body, std::uint64_t ph
   return continue_.empty();
 }
 
-// The same where the page as a whole cannot be read: an object that is nested too deep, or holds what is no JSON, is
-// set aside, and the others are taken. `problem` is what the whole page has.
+// Takes a page that cannot be parsed as a whole, object by object: one that is nested too deep or is no JSON is set
+// aside. `problem` is the error of the whole page.
 Expected<bool> ReflectorList::TakePageInSlices(const std::string& body, std::uint64_t phase, const Error& problem) {
   const auto metadata = codec::FindSlice(body, "metadata");
   const auto list = codec::FindSlice(body, "items");

@@ -37,7 +37,7 @@ void ReflectorPhases::KeepStream(std::uint64_t phase, std::unique_ptr<net::Strea
 }
 
 void ReflectorPhases::Stop() {
-  // Let go of outside the lock: closing a stream may wait for the loop.
+  // Destroyed outside the lock, since closing a stream may wait for the loop.
   std::unique_ptr<net::StreamHandle> stream;
   std::function<void()> cancel_timer;
   {

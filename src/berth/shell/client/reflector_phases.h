@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
-// ReflectorPhases: what a reflector does now, a list, a watch or a wait, with the stream or the timer of it. One phase
-// ends when the next begins, and callbacks of an earlier phase then do nothing. Holds the reflector's lock.
+// SPDX-License-Identifier: Apache-2.0 ReflectorPhases: the present phase of a reflector, which is a list, a watch or a
+// wait, with its stream or timer. A phase ends when the next begins; callbacks of earlier phases do nothing. Holds the
+// reflector's lock.
 //
 // Any thread may call Stop() and mutex(). All else runs on the loop's thread, with the lock held.
 #pragma once
@@ -31,7 +31,7 @@ class ReflectorPhases {
   std::uint64_t current() const { return phase_; }
   bool Is(std::uint64_t phase) const { return !is_stopped_ && phase_ == phase; }
 
-  // Ends the phase there was, with its stream, and begins another. Returns its number.
+  // Ends the present phase and its stream, and begins another. Returns the number of the new one.
   std::uint64_t Begin();
   // Any thread: calls `work` on the loop's thread, unless stopped.
   void Post(std::function<void()> work);
@@ -41,7 +41,7 @@ class ReflectorPhases {
   void ArmTimer(Duration delay, std::function<void()> work);
   // Keeps the stream of a phase until it ends. It may have ended already, and another phase begun.
   void KeepStream(std::uint64_t phase, std::unique_ptr<net::StreamHandle> stream);
-  // Ends the last phase; no callback runs after it returns. Waits for one under way unless called from it.
+  // Ends the last phase. No callback runs after it returns: it waits for a running one, unless that one calls it.
   void Stop();
 
   // Wraps a callback of the phase that is beginning.
@@ -57,8 +57,8 @@ class ReflectorPhases {
   }
 
  private:
-  // Streams that `work` has ended go when the lock is free again: closing one takes the stream's own lock, which is
-  // held where its callbacks come to take this one.
+  // Streams that `work` has ended are destroyed after the lock is released. Closing a stream takes the stream's own
+  // lock, and a callback that holds that lock may be waiting for this one.
   template <typename F>
   void WithLock(F work) {
     std::vector<std::unique_ptr<net::StreamHandle>> ended;

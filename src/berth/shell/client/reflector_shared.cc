@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kShownLineMax = 80;
 
-// 0 when it is no number: servers other than kube-apiserver may have others.
+// 0 if the version is no number: servers other than kube-apiserver may use anything.
 std::uint64_t VersionNumber(std::string_view version) {
   std::uint64_t number = 0;
   const auto [end, problem] = std::from_chars(version.data(), version.data() + version.size(), number);
@@ -69,7 +69,7 @@ void ReflectorShared::Report(const Error& error, Duration delay) {
     if (handler.on_failure) handler.on_failure(error);
     return;
   }
-  // Without an answer it is the same for every kind of object, and said once.
+  // An API server without an answer affects all kinds of objects alike, and is logged once.
   const bool is_away = error.code == ErrorCode::kUnavailable && status < 300;
   const std::string lead = is_away ? "The API server is away, all watches go on when it is back: " : "";
   if (!is_away || rest.BeginOutage()) {
@@ -78,9 +78,9 @@ void ReflectorShared::Report(const Error& error, Duration delay) {
   if (handler.on_failure) handler.on_failure(error);
 }
 
-// The same for every try until somebody grants the right, and so not said at every try.
+// Every try fails until somebody grants the right, so the log line comes ever more seldom.
 void ReflectorShared::ReportForbidden(const Error& error) {
-  const auto times = forbidden.Note(loop.Now());
+  const auto times = forbidden.Record(loop.Now());
   if (!times) return;
   log::Warning("client", "The API server does not let us list and watch this kind: grant the verbs list and watch",
                {{"resource", options.name},
@@ -90,7 +90,7 @@ void ReflectorShared::ReportForbidden(const Error& error) {
                 {"retry_in", "at most " + FormatGoDuration(options.backoff_max)}});
 }
 
-// The same for all kinds of object, and so said by one of them.
+// A refused credential affects all kinds of objects alike, and is logged by one of them.
 void ReflectorShared::ReportRefusedCredential(const Error& error) {
   const auto times = rest.RecordRefusedCredential();
   if (!times) return;
@@ -119,7 +119,8 @@ api::ProtobufMeta ReflectorShared::ReadUnreadable(std::string_view object) {
   if (!metadata) return {};
   const auto read = reader.Parse(*metadata);
   if (read.ok()) return ReadJsonMetadata(*read);
-  // Its metadata is what cannot be read: managedFields are as deep as the object. What names it is plain text.
+  // The metadata cannot be parsed either, since managedFields are as deep as the object. The names in it are plain
+  // text.
   api::ProtobufMeta meta;
   const auto members = codec::SliceObject(*metadata);
   if (!members) return meta;

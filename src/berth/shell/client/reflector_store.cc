@@ -35,7 +35,7 @@ Expected<ReflectorStore::ObjectPtr> ReflectorStore::Decode(const Arrival& object
   return decoders_.protobuf(object.protobuf);
 }
 
-// The object's key, in key_; false when it has no name.
+// Writes the object's key into key_. False when the object has no name.
 bool ReflectorStore::ReadKey(const api::ProtobufMeta& meta) {
   if (meta.name.empty()) return false;
   key_.assign(meta.namespace_name);
@@ -55,7 +55,7 @@ void ReflectorStore::Upsert(const Arrival& object, Source source) {
   const auto known = entries_.find(std::string_view(key_));
   const bool is_known = known != entries_.end();
   if (is_known) known->round = round_;
-  // A list is the truth, whatever its numbers: after a restore of etcd they are smaller. A watch may repeat itself.
+  // A list counts whatever its versions are: after a restore of etcd they are smaller. A watch may repeat events.
   if (is_known && (source == Source::kList ? version == known->version : version.IsNotAfter(known->version))) {
     return;
   }
@@ -67,7 +67,7 @@ void ReflectorStore::Upsert(const Arrival& object, Source source) {
     const std::string key = key_;
     const bool is_new = KeepAside(key, version);
     if (is_new) LogSetAside(key, decoded.ok() ? "it decodes to nothing" : decoded.error().message);
-    // The one that we know is another object and has gone, whatever the new one is.
+    // The object in the store has another uid, so it was deleted, even if the new one does not decode.
     if (is_replaced) Forget(key);
     return;
   }
@@ -78,7 +78,7 @@ void ReflectorStore::Upsert(const Arrival& object, Source source) {
     Forget(key);
     if (is_stopped_) return;
     key_ = key;
-    --counts_.events;  // the two are one
+    --counts_.events;  // the deletion and the addition count as one
   }
   ++counts_.events;
   if (!is_known || is_replaced) return Add(meta, version, current);
@@ -96,7 +96,7 @@ void ReflectorStore::Remove(const Arrival& object) {
   if (!ReadKey(object.meta)) return;
   const ObjectVersion version(object.meta.resource_version);
   const auto known = entries_.find(std::string_view(key_));
-  // A repeated deletion of an earlier object of that name says nothing about the present one.
+  // The event may repeat the deletion of an earlier object of the same name.
   if (known != entries_.end() && version != known->version && version.IsNotAfter(known->version)) return;
   set_aside_.erase(std::string_view(key_));
   Forget(std::string(key_));
@@ -119,7 +119,7 @@ void ReflectorStore::Forget(std::string_view key) {
 }
 
 bool ReflectorStore::EndRound() {
-  // What the list did not show has gone meanwhile. Sorted, so that the order is the same in every run.
+  // Objects that the list did not have were deleted. They are sorted, so that the order is the same in every run.
   std::vector<std::string> gone;
   for (const Entry& entry : entries_) {
     if (entry.round != round_) gone.emplace_back(entry.identity.key());

@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// ReflectorStore: what a reflector knows of its objects; tells the handler of changes. On the loop's thread, with the
-// lock of ReflectorPhases held.
+// SPDX-License-Identifier: Apache-2.0 ReflectorStore: the objects of a reflector. Reports changes to the handler. On
+// the loop's thread, with the lock of ReflectorPhases held.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +16,7 @@
 
 namespace berth::client {
 
-// A resourceVersion in one word. Numbers, which is what API servers use, can be ordered; of anything else only equality
-// is known.
+// A resourceVersion in one word. API servers use numbers, which can be ordered; other texts can only be equal.
 class ObjectVersion {
  public:
   ObjectVersion() = default;
@@ -33,7 +31,7 @@ class ObjectVersion {
   std::uint64_t value_ = 0;
 };
 
-// An object as it came, in either form, with what is read of it before it is decoded.
+// An object as it came, in JSON or protobuf, with its metadata, which is read before decoding.
 struct Arrival {
   api::ProtobufMeta meta;
   const simdjson::dom::element* json = nullptr;
@@ -51,14 +49,14 @@ class ReflectorStore {
     std::uint64_t decode_failures = 0;
   };
 
-  // All must outlive it; `is_stopped` is set when a handler stops the reflector: no further one is called then.
+  // All must outlive it. Once `is_stopped` is set, which a handler may do, no handler is called.
   ReflectorStore(const ReflectorOptions& options, const Reflector::Decoders& decoders,
                  const Reflector::Handler& handler, const EventLoop& loop, const bool& is_stopped)
       : options_(options), decoders_(decoders), handler_(handler), loop_(loop), is_stopped_(is_stopped) {}
 
-  // A list begins, or goes through once more from its beginning.
+  // A list begins, or begins again.
   void BeginRound() { ++round_; }
-  // It has ended: whatever it did not show is gone. False when a handler has stopped us.
+  // A list has ended: removes the objects that it did not have. False when a handler has stopped the reflector.
   bool EndRound();
 
   void Upsert(const Arrival& object, Source source);
@@ -87,8 +85,8 @@ class ReflectorStore {
     Identity identity;
     // Mutable: the set finds entries by their identity alone.
     mutable ObjectVersion version;
-    mutable std::uint32_t round = 0;  // of the list that saw it last
-    mutable ObjectPtr object;         // null where they are not kept
+    mutable std::uint32_t round = 0;  // the last list that had the object
+    mutable ObjectPtr object;         // null if the reflector does not keep objects
   };
   struct EntryHash {
     using is_transparent = void;

@@ -9,15 +9,15 @@
 namespace berth::client {
 namespace {
 
-// Watches in a row that brought garbage and nothing else, after which the list is the better source.
+// After this many watches in a row that brought nothing but garbage, the reflector lists again.
 constexpr int kGarbledWatchesMax = 3;
 // A watch that ends sooner than this without bringing anything is not opened again at once.
 constexpr Duration kWatchShort = std::chrono::seconds(1);
-// A watch that brought something and lasted so long is opened again nearly at once when it is lost: by all of a
-// server's clients, and therefore not in the same moment.
+// A watch that brought something and lasted this long is opened again after a short random wait, since all clients of a
+// server may lose their watches at the same moment.
 constexpr Duration kWatchLong = std::chrono::seconds(5);
 constexpr Duration kReopenMax = std::chrono::milliseconds(100);
-// Blank lines, and nothing else, for so long are no watch.
+// A watch that brings only blank lines for this long is given up.
 constexpr Duration kBlankMax = std::chrono::seconds(10);
 
 constexpr std::string_view kProtobufWatchTypes = "application/vnd.kubernetes.protobuf;stream=watch, application/json";
@@ -94,7 +94,8 @@ void ReflectorWatch::OnBytes(std::string_view bytes) {
   if (!taken.ok() && shared_.phases.Is(phase)) LoseHistory(taken.error());
 }
 
-// No event, but for the connection a sign of life. Who sends nothing else, and not even bookmarks, is no API server.
+// A blank line is a sign of life of the connection. A peer that sends nothing else, not even bookmarks, is no API
+// server.
 void ReflectorWatch::TakeBlank() {
   if (shared_.loop.Now() - event_at_ < kBlankMax) return;
   Fail(Error{ErrorCode::kUnavailable, "the watch brings blank lines and nothing else"}, false);
@@ -131,8 +132,8 @@ void ReflectorWatch::TakeLine(std::string_view line) {
   TakeEvent(type, {ReadJsonMeta(*object), &*object, {}}, line);
 }
 
-// An event whose object cannot be read: nested too deep, or no JSON. Where the event can be told from its metadata, the
-// object is set aside and the watch goes on.
+// Takes an event whose object is nested too deep or is no JSON. If its type and metadata can be read, the object is set
+// aside and the watch goes on.
 void ReflectorWatch::TakeUnreadable(std::string_view line, const Error& problem) {
   const std::string type(codec::PlainText(codec::FindSlice(line, "type").value_or(std::string_view())));
   const auto object = codec::FindSlice(line, "object");
@@ -156,7 +157,7 @@ void ReflectorWatch::TakeEvent(std::string_view type, const Arrival& object, std
   is_fruitful_ = true;
   event_at_ = shared_.loop.Now();
   if (is_initial_) return TakeInitialEvent(type, object);
-  // First: a handler that stops us must not find the same event again.
+  // The version is updated before a handler runs, which may stop the watch: the event must not come again.
   version_.assign(version);
   shared_.RecordVersion(version);
   failures_ = 0;
@@ -197,8 +198,8 @@ void ReflectorWatch::OnEnd(const Expected<void>& result) {
   }
   const Duration lasted = is_open_ ? shared_.loop.Now() - opened_at_ : Duration::zero();
   if (result.error().code == ErrorCode::kTimeout && lasted > shared_.options.backoff_max) {
-    // Silence on a quiet resource, where the server sends no bookmarks, or the peer has gone without a word. Asking
-    // again tells which.
+    // Nothing came for a while: either nothing changes and the server sends no bookmarks, or the peer has gone without
+    // closing. A new watch shows which.
     log::Info({4, "reflector"}, "client", "Watching again after silence", {{"resource", shared_.options.name}});
     failures_ = 0;
     return Resume();
@@ -217,7 +218,7 @@ void ReflectorWatch::OnEnd(const Expected<void>& result) {
   }
 }
 
-// Watches again from where we are.
+// Watches again from the last version, after a back-off.
 void ReflectorWatch::Fail(const Error& error, bool is_garbled) {
   if (is_initial_) return owner_.OnInitialEventsFailed(error);
   if (is_garbled && ++garbled_watches_ >= kGarbledWatchesMax) return LoseHistory(error);
@@ -229,12 +230,12 @@ void ReflectorWatch::Fail(const Error& error, bool is_garbled) {
   shared_.phases.After(delay, [this] { Resume(); });
 }
 
-// A server that does not know what initial events are might never say that they are over.
+// A server that does not know initial events may never send the bookmark at their end.
 void ReflectorWatch::WaitForSilence() {
   const auto seen = initial_events_;
   shared_.phases.ArmTimer(shared_.options.streamed_list_silence, ([this, seen] {
                             if (!is_initial_) return;
-                            // Without an answer the stream's own time-out ends it.
+                            // While there is no answer the stream's own time-out holds.
                             if (!is_open_ || initial_events_ != seen) return WaitForSilence();
                             owner_.OnInitialEventsRefused(
                                 "it brought nothing for " + FormatGoDuration(shared_.options.streamed_list_silence),
@@ -242,8 +243,8 @@ void ReflectorWatch::WaitForSilence() {
                           }));
 }
 
-// Their versions are in no order, so that none is a place to go on from; what was not told when they are over is
-// gone. Of which state they are is told last: until then, what is known to be newer stays.
+// Initial events come in no order of versions, so that the watch cannot go on from one of them. The bookmark at their
+// end has the version of their state. Objects that have not come by then are removed.
 void ReflectorWatch::TakeInitialEvent(std::string_view type, const Arrival& object) {
   ++initial_events_;
   if (type == "BOOKMARK") {
@@ -266,15 +267,16 @@ void ReflectorWatch::TakeInitialEvent(std::string_view type, const Arrival& obje
   }
 }
 
-// The streamed list has ended before it was whole.
+// The stream has ended before the initial events were complete.
 void ReflectorWatch::OnInitialEnd(const Expected<void>& result) {
   if (result.ok()) return owner_.OnInitialEventsRefused("it ended before it was whole", true);
   const Error& error = result.error();
-  // What a server says that has not come as far as the version it was asked for.
+  // A server answers 504 that has not reached the version it was asked for.
   if (!asked_version_.empty() && shared_.status == 504) shared_.RecordStaleList();
   switch (error.code) {
     case ErrorCode::kInvalid: return owner_.OnInitialEventsRefused(error.message, true);
-    // Whoever may not watch may still list; rules that the server has not read yet pass.
+    // A client without the right to watch may still list. A server that has just started may not have read its rules
+    // yet.
     case ErrorCode::kForbidden: return owner_.OnInitialEventsRefused(error.message, false);
     default: return owner_.OnInitialEventsFailed(error);
   }

@@ -1,7 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
-// ReflectorWatch: the watch of a reflector, from a version on or from the beginning (WatchList: the objects there are
-// come as events first). Puts what it reads into the store, and watches again after whatever passes; its owner decides
-// what follows when the list has to come first.
+// SPDX-License-Identifier: Apache-2.0 ReflectorWatch: the watch of a reflector, from a version on or from the beginning
+// (WatchList: the existing objects come as initial events). Puts what it reads into the store, and watches again after
+// failures that pass. If a list is needed first, its owner decides what follows.
 //
 // On the loop's thread, with the lock of the phases held.
 #pragma once
@@ -19,12 +18,13 @@ class ReflectorWatch {
  public:
   class Owner {
    public:
-    // The objects that there were have come, and the watch goes on.
+    // The initial events are complete, and the watch goes on.
     virtual void OnInitialEventsWhole() = 0;
-    // The watch ended before they had. With `for_good`, the server has shown that it cannot.
+    // The watch ended before the initial events were complete. With `for_good`, the server has shown that it cannot
+    // send them.
     virtual void OnInitialEventsRefused(const std::string& why, bool for_good) = 0;
     virtual void OnInitialEventsFailed(const Error& error) = 0;
-    // The watch cannot go on from where it is.
+    // The watch cannot go on from its version.
     virtual void OnHistoryLost(const Error& error) = 0;
 
    protected:
@@ -40,8 +40,8 @@ class ReflectorWatch {
     version_ = version;
     Resume();
   }
-  // Watches from the beginning: first the objects that there are. kLatest is what is stored now; the other may be what
-  // a lagging replica knows, but nothing older than what was seen before.
+  // Watches from the beginning, with the existing objects first: as they are stored now (kLatest), or as a replica has
+  // them, but no older than what was seen before.
   enum class Consistency : std::uint8_t { kLatest, kNotOlderThanSeen };
   void StartInitial(Consistency consistency);
 
@@ -67,15 +67,15 @@ class ReflectorWatch {
 
   ReflectorShared& shared_;
   Owner& owner_;
-  std::string version_;        // it goes on from here
-  bool is_initial_ = false;    // it is telling what there is
-  std::string asked_version_;  // which that must not be older than; empty: it is the latest
+  std::string version_;        // the watch goes on from here
+  bool is_initial_ = false;    // while initial events come
+  std::string asked_version_;  // initial events must not be older than this; empty: they are the latest state
   std::uint64_t initial_events_ = 0;
   WatchFrames frames_;
   bool is_open_ = false;
-  bool is_fruitful_ = false;  // it brought an event or a bookmark
+  bool is_fruitful_ = false;  // the watch brought an event or a bookmark
   Time opened_at_{};
-  Time event_at_{};          // the last one of the watch at hand, or when that was opened
+  Time event_at_{};          // when the watch brought its last event, or was opened
   int failures_ = 0;         // in a row
   int garbled_watches_ = 0;  // in a row
 };

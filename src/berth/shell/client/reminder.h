@@ -1,40 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reminder: when to say again what repeats, at growing intervals. A value, for one thread.
+// Reminder: when something that repeats is logged again, at growing intervals. A value, for one thread.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <utility>
 
+#include "berth/base/backoff.h"
 #include "berth/base/time.h"
 
 namespace berth::client {
 
 class Reminder {
  public:
-  // It is said at once, then again after `first`, then each time after twice as long as before, at most `most`.
-  Reminder(Duration first, Duration most) : first_(first), most_(most), wait_(first) {}
+  // The first time it is logged at once, then after `first`, and then each time after twice the interval, at most
+  // `most`.
+  Reminder(Duration first, Duration most) : first_(first), most_(most) {}
 
-  // It has happened once more. How often it has happened since End(), if it should be said now.
-  std::optional<std::uint64_t> Note(Time now) {
+  // It has happened once more. Returns how often it has happened since End(), if it should be logged now.
+  std::optional<std::uint64_t> Record(Time now) {
     ++count_;
-    if (said_at_ && now - *said_at_ < wait_) return std::nullopt;
-    wait_ = said_at_ ? std::min(most_, 2 * wait_) : first_;
-    said_at_ = now;
+    if (lines_ > 0 && now - logged_at_ < Doubled(first_, most_, lines_ - 1)) return std::nullopt;
+    ++lines_;
+    logged_at_ = now;
     return count_;
   }
-  // It is over. Whether it had been said.
+  // It is over. Returns whether it was logged.
   bool End() {
     count_ = 0;
-    return std::exchange(said_at_, std::nullopt).has_value();
+    return std::exchange(lines_, 0) > 0;
   }
 
  private:
   Duration first_, most_;
-  Duration wait_;  // from the last time it was said
   std::uint64_t count_ = 0;
-  std::optional<Time> said_at_;
+  int lines_ = 0;
+  Time logged_at_{};
 };
 
 }  // namespace berth::client

@@ -12,7 +12,7 @@
 namespace berth::client {
 namespace {
 
-// Between two looks at late requests, which others' answers may bring about.
+// The time between two calls of JudgeLateOnes(), which answers in other lanes may bring about.
 constexpr Duration kJudgedEvery = std::chrono::milliseconds(100);
 
 std::string InMilliseconds(Duration duration) {
@@ -65,17 +65,17 @@ bool RequestLanes::HasRoom(const Lane& lane) const {
   return lane.window == 0 || lane.in_flight - std::min(lane.late, options_.late_beside_max) < lane.window;
 }
 
-// Gives the lane its place among those that take turns, if it has a request that it may send.
+// Queues the lane for its turn if it has a request that it may send.
 void RequestLanes::List(const std::string& name, Lane& lane) {
   if (lane.is_listed || lane.is_held || lane.waiting.empty() || !HasRoom(lane)) return;
   (lane.window > 0 ? slow_turns_ : turns_).push_back(name);
   lane.is_listed = true;
 }
 
-// A request may be answered, and others added, before it has returned.
+// Starts requests while there is room. An answer may come, and requests be added, before a start returns.
 void RequestLanes::Pump() {
   if (std::exchange(is_pumping_, true)) return;
-  const auto self = shared_from_this();  // what is answered at once may end its owner
+  const auto self = shared_from_this();  // an answer that comes at once may destroy its owner
   for (bool has_started = true; has_started;) {
     has_started = !refused_.empty();
     for (const auto& [refuse, why] : std::exchange(refused_, {})) refuse(why);
@@ -88,14 +88,14 @@ void RequestLanes::Pump() {
   ArmTimer();
 }
 
-// False when nobody is there whose turn it is.
+// Gives the first lane its turn. False when there is none.
 bool RequestLanes::StartOne(std::deque<std::string>& turns) {
   if (turns.empty()) return false;
   const std::string name = std::move(turns.front());
   turns.pop_front();
   Lane& lane = lanes_.find(name)->second;
   lane.is_listed = false;
-  // It may have become slow, or quick again, or lost what it had, while it waited here.
+  // While the lane waited for its turn it may have become slow or quick, or its requests may have gone.
   if (lane.waiting.empty()) return true;
   const bool is_in_place = (lane.window > 0) == (&turns == &slow_turns_);
   if (is_in_place && !lane.is_held && HasRoom(lane)) {
@@ -160,7 +160,7 @@ void RequestLanes::OnEnd(std::uint64_t id, std::optional<RequestEnd> end) {
   Pump();
 }
 
-// Lanes of other objects have other causes, whatever they are called.
+// Lanes of the same name in other RequestLanes have other causes.
 std::uint64_t RequestLanes::CauseOf(const std::string& lane) const {
   return HashText(lane) ^ reinterpret_cast<std::uintptr_t>(this);
 }
@@ -185,7 +185,8 @@ void RequestLanes::Blame(Lane& lane, std::string why) {
   });
 }
 
-// Whether the lanes of late requests are slower than the server is for others: asked again as long as it is not known.
+// Blames lanes with late requests if the server is far sooner for others. It is repeated as long as there are late
+// requests in lanes that are not blamed.
 void RequestLanes::JudgeLateOnes() {
   judged_at_ = loop_.Now();
   std::map<std::string_view, const Flight*> oldest;  // by lane, in a defined order
@@ -206,7 +207,8 @@ void RequestLanes::JudgeLateOnes() {
   }
 }
 
-// Of requests that were under way together only the first says something new.
+// Makes the lane wait for its back-off. Of requests that were under way together only the first one counts as a
+// failure.
 void RequestLanes::Hold(const std::string& name, Lane& lane) {
   BecomeSlow(lane);
   if (std::exchange(lane.is_held, true)) return;
@@ -222,14 +224,14 @@ void RequestLanes::Hold(const std::string& name, Lane& lane) {
   });
 }
 
-// Set for the oldest request that is neither late nor answered, or for another look at the late ones.
+// The timer is for the oldest request that is neither late nor answered, or for judging the late ones again.
 void RequestLanes::ArmTimer() {
   while (!by_age_.empty() && !flights_.contains(by_age_.front().second)) by_age_.pop_front();
   if (by_age_.empty() && late_in_flight_ == 0) {
     if (cancel_timer_) std::exchange(cancel_timer_, nullptr)();
     return;
   }
-  if (cancel_timer_) return;            // It may be an older one's: then it looks again.
+  if (cancel_timer_) return;            // if it was set for an older request it is set again when it fires
   Duration left = options_.late_after;  // until late ones are judged again
   if (!by_age_.empty()) left = by_age_.front().first + options_.late_after - loop_.Now();
   cancel_timer_ = loop_.PostAfter(left, [weak = weak_from_this()] {
@@ -257,7 +259,7 @@ void RequestLanes::MarkLate() {
   Pump();
 }
 
-// A slow lane is remembered, so that it does not begin anew with as many as all others.
+// Forgets a lane that has nothing to do. Slow lanes are remembered, so that they do not start again as quick ones.
 void RequestLanes::DropIdle(const std::string& name) {
   const auto is_idle = [](const Lane& lane) { return lane.in_flight == 0 && lane.waiting.empty() && !lane.is_held; };
   const auto it = lanes_.find(name);

@@ -1,13 +1,12 @@
-// SPDX-License-Identifier: Apache-2.0
-// RequestLanes: requests that wait their turn, in a lane for each cause (a namespace), so that nobody waits for another
-// tenant's webhook. Lanes take turns (round robin); so many requests are under way at once. One that has no answer
-// after a second is taken out of that number, and its lane becomes slow: from then on it sends few at a time, beside
-// the others, and more only as answers come quickly again (slow start, as in TCP), or as late as everybody's. After a
-// request that ended without an answer the lane waits for a while, longer each time. Only the event loop's thread may
-// use it.
+// SPDX-License-Identifier: Apache-2.0 RequestLanes: requests wait in a lane for each cause (a namespace), so that
+// nobody waits for another tenant's webhook. Lanes take turns (round robin), and in_flight_max requests are in flight
+// at once. A request that has no answer after a second does not count any more, and its lane becomes slow. A slow lane
+// sends few requests at a time, beside the others. It sends more as answers come quickly again (slow start, as in TCP),
+// or no later than those of other lanes. After a request that ended without an answer the lane waits for a back-off.
+// Only the event loop's thread may use it.
 //
-// A server that is slow for all is no lane's fault: what waits in a slow lane waits on. A lane is blamed when the
-// server answers others far sooner in the same time (ServerPace). Then what waits in it is refused, where it can be.
+// A lane is blamed when the server answers others far sooner in the same time (ServerPace). Requests that wait in a
+// blamed lane are refused, if they can be. While the server is slow for all they go on waiting.
 #pragma once
 
 #include <cstddef>
@@ -30,33 +29,33 @@
 
 namespace berth::client {
 
-// A request without an answer for so long is late.
+// A request is late after this time without an answer.
 inline constexpr Duration kRequestLateAfter = std::chrono::seconds(1);
 
 struct RequestLanesOptions {
-  int in_flight_max = 16;  // of lanes that are not slow; late ones do not count
+  int in_flight_max = 16;  // of lanes that are not slow, without late requests
   Duration late_after = kRequestLateAfter;
-  // A lane that has been answered since its oldest late request was sent is blamed only if so many are late, the oldest
-  // for so long: they may have been sent while the server was slow for all.
+  // A lane that has got an answer since its oldest late request was sent is blamed only with this many late requests,
+  // and if the oldest has waited this long: they may have been sent while the server was slow for all.
   int blamed_late_min = 8;
   Duration blamed_late_for = std::chrono::seconds(10);
-  int slow_in_flight_max = 32;       // sent by slow lanes; never more than in_flight_max
-  int late_beside_max = 2;           // late ones of a slow lane that do not keep it from sending: lost answers, say
-  int all_in_flight_max = 128;       // late ones and all
-  int quick_answers_wanted = 16;     // in a row, after which a lane is slow no more
-  std::size_t idle_slow_max = 4096;  // slow lanes that are remembered while nothing waits in them
-  // What a lane waits after a request without an answer; doubles with each in a row, half of it is jitter.
+  int slow_in_flight_max = 32;       // of slow lanes; never more than in_flight_max
+  int late_beside_max = 2;           // late requests (lost answers, for example) with which a slow lane still sends
+  int all_in_flight_max = 128;       // of all lanes, with late requests
+  int quick_answers_wanted = 16;     // in a row, after which a lane is not slow any more
+  std::size_t idle_slow_max = 4096;  // slow lanes that are remembered while they are empty
+  // The back-off of a lane after a request without an answer. It doubles with each in a row, and half of it is jitter.
   Duration backoff_min = std::chrono::milliseconds(500);
   Duration backoff_max = std::chrono::seconds(10);
   std::uint64_t seed = 1;
-  // What the server takes for others; null: this object's own lanes alone are compared.
+  // How quick the server is for others; null: only lanes of this object are compared.
   std::shared_ptr<ServerPace> pace = nullptr;
 };
 
-// How a request ended, for its lane.
+// How a request ended.
 enum class RequestEnd : std::uint8_t {
   kAnswered,
-  kNotReached,  // at once, and not by the API server: this says nothing about how fast it is
+  kNotReached,  // failed at once, but not by the API server: this says nothing about its speed
   kNoAnswer,    // in time
 };
 template <typename T>
@@ -72,8 +71,8 @@ class RequestLanes : public std::enable_shared_from_this<RequestLanes> {
   using Ended = std::function<void(RequestEnd end)>;
   // Sends the request, or returns false where there is nothing to send any more.
   using Start = std::function<bool(Ended ended)>;
-  // Called instead of Start: the lane is blamed, and would not get to the request soon. `why` says what was found:
-  // "have had no answer for 1.2s, while ...". Empty: it waits all the same.
+  // Called instead of Start when the lane is blamed. `why` is like "have had no answer for 1.2s, while ...". Without a
+  // function the request goes on waiting.
   using Refuse = std::function<void(const std::string& why)>;
 
   // Always in a shared_ptr. `loop` must outlive it.
@@ -82,18 +81,18 @@ class RequestLanes : public std::enable_shared_from_this<RequestLanes> {
   RequestLanes(const RequestLanes&) = delete;
   RequestLanes& operator=(const RequestLanes&) = delete;
 
-  // Behind what waits in this lane, or before it. May call `start` before it returns.
+  // Adds a request at the end or at the front of the lane. May call `start` before it returns.
   void Add(std::string_view lane, Start start, Refuse refuse = {}) {
     Add(lane, {std::move(start), std::move(refuse)}, false);
   }
   void AddFirst(std::string_view lane, Start start) { Add(lane, {std::move(start), {}}, true); }
-  // 0: no lane sends anything, slow or not.
+  // With 0 no lane sends anything, slow or not.
   void SetInFlightMax(int in_flight_max);
 
   std::size_t waiting() const { return waiting_; }
-  // Without those that have had no answer for long.
+  // Without late requests, and without those of slow lanes.
   int in_flight() const { return in_flight_; }
-  // With late ones and those of slow lanes.
+  // With late requests and those of slow lanes.
   int all_in_flight() const { return static_cast<int>(flights_.size()); }
   bool IsSlow(std::string_view lane) const;
   bool IsBlamed(std::string_view lane) const;
@@ -106,12 +105,12 @@ class RequestLanes : public std::enable_shared_from_this<RequestLanes> {
   struct Lane {
     std::deque<Request> waiting;
     int in_flight = 0;
-    int late = 0;    // of those in flight
+    int late = 0;    // late requests among those in flight
     int window = 0;  // while slow: requests at once; 0: not slow
     int quick_in_row = 0;
     Time answered_at = Time::min();
-    std::string blamed_for;     // while it is blamed: what Refuse is told
-    int failures = 0;           // in a row; of requests that were under way together one counts
+    std::string blamed_for;     // while it is blamed: the argument for Refuse
+    int failures = 0;           // in a row; requests that were in flight together count as one
     bool is_held = false;       // until its back-off has passed
     bool is_listed = false;     // in turns_ or slow_turns_
     bool is_kept_idle = false;  // in idle_slow_
@@ -135,7 +134,7 @@ class RequestLanes : public std::enable_shared_from_this<RequestLanes> {
   void Pump();
   bool StartOne(std::deque<std::string>& turns);
   void StartNext(const std::string& name, Lane& lane);
-  // Without `end` the request was not sent.
+  // `end` is empty if the request was not sent.
   void OnEnd(std::uint64_t id, std::optional<RequestEnd> end);
   void Hold(const std::string& name, Lane& lane);
   void ArmTimer();
@@ -145,12 +144,12 @@ class RequestLanes : public std::enable_shared_from_this<RequestLanes> {
   EventLoop& loop_;
   RequestLanesOptions options_;
   StringHashMap<Lane> lanes_;
-  // Lanes in which something waits that they may send, in their turn.
+  // Lanes that have requests which they may send, in their order.
   std::deque<std::string> turns_;
   std::deque<std::string> slow_turns_;
-  std::deque<std::string> idle_slow_;  // those with nothing to do, which are slow, or were when they came here
+  std::deque<std::string> idle_slow_;  // empty lanes that were slow when they became empty
   absl::flat_hash_map<std::uint64_t, Flight> flights_;
-  std::deque<std::pair<Time, std::uint64_t>> by_age_;  // of flights, those that have ended among them
+  std::deque<std::pair<Time, std::uint64_t>> by_age_;  // of flights_; entries of ended ones may still be in it
   std::uint64_t next_id_ = 1;
   std::size_t waiting_ = 0;
   int in_flight_ = 0;
@@ -158,8 +157,8 @@ class RequestLanes : public std::enable_shared_from_this<RequestLanes> {
   int late_in_flight_ = 0;
   Time judged_at_ = Time::min();
   bool is_pumping_ = false;
-  std::deque<std::pair<Refuse, std::string>> refused_;  // to be told, and why
-  std::function<void()> cancel_timer_;                  // of the oldest request, or of late ones; empty: it is not set
+  std::deque<std::pair<Refuse, std::string>> refused_;  // calls that are due, with their reasons
+  std::function<void()> cancel_timer_;                  // empty: the timer is not set
   Random random_;
 };
 

@@ -136,7 +136,7 @@ TEST_F(RequestLanesTest, ALateAnswerMakesALaneSlowAnew) {
   EXPECT_EQ(UnderWay("hangs"), 1U);
 }
 
-// A server that is slow for all is no lane's fault.
+// While the server is slow for all, no lane is blamed.
 TEST_F(RequestLanesTest, ASlowLaneSendsMoreWhenAllAreAsLate) {
   Make({.in_flight_max = 16, .slow_in_flight_max = 8, .late_beside_max = 0});
   Add("a", 100);
@@ -201,7 +201,7 @@ TEST_F(RequestLanesTest, ARequestThatIsNotSentTakesNoPlace) {
   EXPECT_EQ(lanes->waiting(), 0U);
 }
 
-// Whoever can do something else meanwhile is told instead of kept.
+// Requests with a Refuse function are refused instead of kept waiting.
 TEST_F(RequestLanesTest, ABlamedLaneRefusesWhatItWouldNotSendSoon) {
   Make({.in_flight_max = 2, .late_beside_max = 0});
   int refused = 0;

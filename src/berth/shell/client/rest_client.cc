@@ -37,7 +37,7 @@ void SetDefaultHeader(net::Request& request, std::string_view name, std::string_
   if (!is_set) request.headers.push_back({std::string(name), std::string(value)});
 }
 
-// Answers may hold anything; an error is one line.
+// An error is one line, while answers may hold anything.
 std::string OneLine(std::string_view text, std::size_t bytes_max) {
   std::string line(text.substr(0, bytes_max));
   std::replace_if(line.begin(), line.end(), [](char c) { return c >= 0 && c < ' '; }, ' ');
@@ -97,7 +97,8 @@ void SetRetryAfter(Error& error, std::int64_t seconds) {
   if (error.retry_after_ms == 0) error.retry_after_ms = RetryAfterMs(std::to_string(seconds));
 }
 
-// What a Status object in the body says, into `error`; returns its reason, or an empty text where it is none.
+// Writes the message and details of a Status in `body` into `error`, and returns its reason. Empty: the body is no
+// Status.
 std::string ReadStatus(const std::string& body, Error& error) {
   if (body.starts_with(api::kProtobufMagic)) {
     const auto envelope = api::UnwrapUnknown(body);
@@ -121,7 +122,7 @@ std::string ReadStatus(const std::string& body, Error& error) {
   return TextOf(status, "reason");
 }
 
-// A denial by admission has any code, and comes after the credentials have been accepted.
+// A denial by admission may have any code. It comes after the credentials have been accepted, so it is not about them.
 bool IsAboutCertificate(const net::Response& answer) {
   Error error;
   ReadStatus(answer.body, error);
@@ -193,16 +194,16 @@ std::string WithQuery(std::string path, const std::vector<std::pair<std::string_
   return path;
 }
 
-// Everything but `is_closed` belongs to the loop's thread. Threads of a transport or of credentials come in through
-// OnLoop, which is also what keeps a late one away from a loop that has gone.
+// Everything but `is_closed` belongs to the loop's thread. Threads of a transport or of credentials use OnLoop(), which
+// also keeps late callbacks away from a loop that does not exist any more.
 struct RestClient::State : std::enable_shared_from_this<RestClient::State> {
   struct Call {
     net::Request request;
     RestOptions options;
     Done done;
     int tries = 0;
-    std::optional<Duration> rate_limit_wait;  // until the first try has told it
-    bool is_refreshed = false;                // after a 401; once a call
+    std::optional<Duration> rate_limit_wait;  // reported with the first try
+    bool is_refreshed = false;                // after a 401; at most once in a call
     std::string authorization;
   };
   using CallPtr = std::shared_ptr<Call>;
@@ -220,7 +221,8 @@ struct RestClient::State : std::enable_shared_from_this<RestClient::State> {
     tokens_at = loop.Now();
   }
 
-  // `work` gets false when the client has gone; then it may be on any thread and must not touch the loop.
+  // Runs `work` on the loop's thread. It gets false if the client has ended: it then runs on any thread and must
+  // not use the loop.
   void OnLoop(std::function<void(bool is_open)> work) {
     {
       const std::lock_guard lock(mutex);
@@ -254,7 +256,7 @@ struct RestClient::State : std::enable_shared_from_this<RestClient::State> {
     return true;
   }
 
-  // How long the rate limit makes the next request wait. Tokens may go below zero: that is the queue.
+  // How long the rate limit makes the next request wait. A negative number of tokens is the length of the queue.
   Duration TakeToken() {
     if (options.qps <= 0) return Duration::zero();
     const double seconds = std::max(0.0, std::chrono::duration<double>(loop.Now() - tokens_at).count());
@@ -298,7 +300,8 @@ struct RestClient::State : std::enable_shared_from_this<RestClient::State> {
   }
 
   void SendTo(const CallPtr& call, const std::string& authorization) {
-    // Asked again by the transport; here it saves the queues a write that nobody wants any more.
+    // The transport checks the fence again. Checking it here keeps writes out of the queues that may not be sent any
+    // more.
     const net::WriteFence* const fence = call->request.fence.get();
     if (fence != nullptr && !fence->IsOpen()) return Finish(call, net::FencedError("", false));
     call->authorization = authorization;
@@ -311,7 +314,7 @@ struct RestClient::State : std::enable_shared_from_this<RestClient::State> {
     net::Request request = call->request;
     if (!authorization.empty()) request.headers.push_back({"Authorization", authorization});
     transport.Send(std::move(request), send_options, [self = shared_from_this(), call](Expected<net::Response> result) {
-      // std::function wants copies; a list page is too large for one.
+      // std::function copies its captures, and a page of a list is too large for that.
       auto shared = std::make_shared<Expected<net::Response>>(std::move(result));
       self->OnLoop([self, call, shared](bool is_open) {
         if (!is_open) return Finish(call, std::move(*shared));
@@ -324,7 +327,7 @@ struct RestClient::State : std::enable_shared_from_this<RestClient::State> {
     if (std::exchange(is_away, false)) log::Info("client", "The API server answers again");
   }
 
-  // Who may not do something is known all the same.
+  // A 403 shows that the credential was accepted.
   void OnStatus(int status) {
     EndOutage();
     const bool is_known = IsSuccess(status) || status == 403;
@@ -366,7 +369,7 @@ struct RestClient::State : std::enable_shared_from_this<RestClient::State> {
     if (!may_repeat || call->tries >= call->options.tries) return Finish(call, error);
     Duration delay;
     if (error.retry_after_ms > 0) {
-      // Jitter only upwards: the server asked for at least this.
+      // Jitter only makes the wait longer: the server asked for at least this.
       delay = std::min<Duration>(std::chrono::milliseconds(error.retry_after_ms), kRetryAfterMax);
       delay = WithJitterAbove(delay, random);
     } else {
@@ -384,7 +387,7 @@ struct RestClient::State : std::enable_shared_from_this<RestClient::State> {
   std::shared_ptr<Credentials> credentials;
   Random random;
   const RestClientOptions options;
-  const std::shared_ptr<Reminder> refusals;  // on the loop's thread
+  const std::shared_ptr<Reminder> refusals;  // used on the loop's thread
 
   struct Waiting {
     std::function<void()> cancel;
@@ -394,7 +397,7 @@ struct RestClient::State : std::enable_shared_from_this<RestClient::State> {
   std::uint64_t waiting_id_next = 0;
   double tokens = 0;
   Time tokens_at;
-  bool is_away = false;  // somebody has been told so
+  bool is_away = false;  // BeginOutage() has returned true
 
   std::mutex mutex;
   std::atomic<bool> is_closed{false};  // written under mutex
@@ -511,7 +514,8 @@ class RestClient::State::Watch : public std::enable_shared_from_this<Watch> {
     if (callbacks_.on_end) callbacks_.on_end(std::move(result));
   }
 
-  // A transport need not bear that a handle dies inside its own callback, which is where the loop's thread may be now.
+  // A transport need not support that a handle is destroyed inside its own callback, and the loop's thread may be in
+  // one now.
   void Discard(std::unique_ptr<net::StreamHandle> handle) {
     if (!handle) return;
     const std::lock_guard lock(state_->mutex);
@@ -602,7 +606,7 @@ std::unique_ptr<net::StreamHandle> RestClient::Stream(net::Request request, net:
 
 bool RestClient::BeginOutage() { return !std::exchange(state_->is_away, true); }
 std::optional<std::uint64_t> RestClient::RecordRefusedCredential() {
-  return state_->refusals->Note(state_->loop.Now());
+  return state_->refusals->Record(state_->loop.Now());
 }
 EventLoop& RestClient::loop() const { return state_->loop; }
 const RestClientOptions& RestClient::options() const { return state_->options; }

@@ -31,24 +31,24 @@ struct RestClientOptions {
   double qps = 0;                     // requests a second on average, streams not counted; 0: no limit
   int burst = 0;                      // requests at once when qps is set; below 1 counts as 1
   std::size_t waiting_max = 200'000;  // calls waiting for a retry or the rate limit; beyond it: kTooManyRequests
-  // Kubernetes' protobuf for bodies, and asked for in answers, by those callers that can.
+  // Whether callers that can use Kubernetes' protobuf do so in bodies, and ask for it in answers.
   bool sends_protobuf = false;
   bool takes_protobuf = false;
-  // Carried by each write (all but GET and HEAD) that has none of its own; null: none. See net/write_fence.h.
+  // The fence of each write (all but GET and HEAD) that brings none; null: none. See net/write_fence.h.
   std::shared_ptr<const net::WriteFence> fence = nullptr;
-  // Whose the credential is and what to do when the server refuses it, for the message of a 401; empty: the server's
-  // words. See ClientConfig::when_refused.
+  // The message of a 401: whose credential was refused, and what to do; empty: the server's message. See
+  // ClientConfig::when_refused.
   std::string when_refused = {};
-  // Shared by the clients of one loop that show the same credential, so that its refusal is said by one of them; null:
+  // Shared by the clients of one loop that have the same credential, so that only one of them logs its refusal; null:
   // the client's own.
   std::shared_ptr<Reminder> refusals = nullptr;
 };
 
-// How often the refusal of a credential is said: a minute after the first time, then ever later.
+// When the refusal of a credential is logged again: after a minute, then at growing intervals.
 std::shared_ptr<Reminder> MakeRefusals();
 
-// As client-go understands its configuration's contentType and acceptContentTypes: without the second, answers are
-// asked for in the type of the bodies.
+// Reads contentType and acceptContentTypes as client-go does: without the second, answers are asked for in the type of
+// the bodies.
 void SetContentTypes(RestClientOptions& options, std::string_view content_type, std::string_view accept_content_types);
 
 struct RestOptions {
@@ -64,7 +64,7 @@ inline constexpr Duration kRetryAfterMax = std::chrono::seconds(30);
 
 // Callbacks of a watch, on the loop's thread.
 struct RestStreamCallbacks {
-  std::function<void(const net::Response& head)> on_head;  // of whatever status; before the others
+  std::function<void(const net::Response& head)> on_head;  // the first callback, whatever the status is
   std::function<void()> on_open;                           // the server answered 2xx
   std::function<void(std::string_view bytes)> on_bytes;
   std::function<void(Expected<void>)> on_end;  // once; an answer other than 2xx comes as its Error
@@ -94,7 +94,7 @@ class RestClient {
   // called.
   void Do(net::Request request, RestOptions options, Done done);
 
-  // The same for command-line tools; blocks, and so is not for the loop's thread.
+  // Do() for command-line tools. It blocks, so it must not run on the loop's thread.
   Expected<net::Response> DoSync(net::Request request, RestOptions options = {});
 
   // A GET whose answer is read as it comes. Never tried again by itself; after a 401 the credentials are refreshed for
@@ -103,11 +103,11 @@ class RestClient {
   [[nodiscard]] std::unique_ptr<net::StreamHandle> Stream(net::Request request, net::StreamOptions options,
                                                           RestStreamCallbacks callbacks);
 
-  // For those that try again by themselves, when no answer has come: true for the first of them since the server
-  // answered last, so that an outage makes one line of log. On the loop's thread.
+  // For callers that try again by themselves and got no answer: true for the first of them since the server last
+  // answered, so that an outage is logged once. On the loop's thread.
   bool BeginOutage();
-  // For the same callers, when the server refused the credential (kUnauthorized): the count of such calls since it
-  // accepted one, if a line should be written now. On the loop's thread.
+  // For callers that try again by themselves and whose credential was refused (kUnauthorized): the number of such calls
+  // since a credential was accepted, if a line should be logged now. On the loop's thread.
   std::optional<std::uint64_t> RecordRefusedCredential();
 
   EventLoop& loop() const;
@@ -118,8 +118,8 @@ class RestClient {
   std::shared_ptr<State> state_;
 };
 
-// Whether the message is the API server's about an admission webhook that cannot be reached: the other kind of
-// kDeniedByAdmission, which passes when the webhook is back.
+// Whether the API server's message says that an admission webhook cannot be reached. Such a kDeniedByAdmission passes
+// when the webhook is back.
 bool SaysWebhookIsAway(std::string_view message);
 
 // The Error of an answer other than 2xx to `request`. A 404 about objects that is not the API

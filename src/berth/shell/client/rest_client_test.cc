@@ -208,7 +208,7 @@ TEST(ErrorFromResponseTest, ReadsRetryAfter) {
   }
 }
 
-// What is tried again, and what may have happened already and so is not.
+// Which failures are tried again, and which are not since the request may have taken effect.
 TEST_F(RestClientTest, TriesAgainOnlyWhatIsSafe) {
   struct Case {
     const char* name;
@@ -373,7 +373,7 @@ TEST_F(RestClientTest, ARefusedCredentialIsToldByOneOfThoseWhoShareIt) {
   EXPECT_EQ(one.RecordRefusedCredential(), std::nullopt);
   loop.Advance(std::chrono::minutes(1));
   EXPECT_EQ(other.RecordRefusedCredential(), 4U) << "all of them are counted";
-  // A 502 comes from somebody on the way; a 403 knows who we are.
+  // A 502 comes from a proxy. A 403 shows that the credential was accepted.
   for (const int status : {502, 403}) {
     ::testing::internal::CaptureStderr();
     other.Do(Make("GET"), {.tries = 1}, [](const Expected<net::Response>&) {});

@@ -41,8 +41,8 @@ void ServerPace::Ended(std::uint64_t number, bool is_answered) {
   ArmTimer();
 }
 
-// Without those under way that are not quick, a server that is slow now and then would look quick: what was sent a
-// moment ago and has been answered is always quick.
+// Requests that are still under way count as slow ones. Otherwise a server that is slow now and then would look quick,
+// since of the requests of the last moment only quick ones have an answer.
 std::optional<Duration> ServerPace::FarSoonerSince(std::uint64_t cause, Time since) const {
   const Duration quick = (loop_.Now() - since) / kFarSoonerTimes;
   std::vector<Duration> took;
@@ -95,7 +95,7 @@ void ServerPace::EndPart() {
   is_slow_ = is_slow;
   std::ranges::rotate(minute_, minute_.end() - 1);
   minute_.front() = {};
-  // The last part of a minute without answers ends what there is to tell.
+  // After a minute without answers there is nothing left to report.
   if (p99 > Duration{0}) ArmTimer();
 }
 
@@ -103,7 +103,7 @@ Duration ServerPace::P99() const {
   Histogram sum{};
   for (const Histogram& part : minute_) std::ranges::transform(sum, part, sum.begin(), std::plus<>());
   const std::uint64_t count = std::accumulate(sum.begin(), sum.end(), std::uint64_t{0});
-  std::uint64_t above = count / 100;  // so many may be
+  std::uint64_t above = count / 100;  // the number of answers that may be above the 99th percentile
   for (std::size_t bucket = kBuckets; bucket-- > 0;) {
     if (sum[bucket] > above) return UpperBoundOf(bucket);
     above -= sum[bucket];

@@ -1,7 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
-// ServerPace: how long the API server takes to answer writes. Who waits for an answer learns from it whether others are
-// served meanwhile, or the server is slow for all. Says so itself when it is: in one
-// line of log and in a gauge, the 99th percentile of the last minute. Only the event loop's thread may use it.
+// SPDX-License-Identifier: Apache-2.0 ServerPace: how long the API server takes to answer writes. It tells whether
+// others get answers while one request waits, or the server is slow for all. It sets a gauge, the 99th percentile of
+// the last minute, and logs one line when the server is slow. Only the event loop's thread may use it.
 #pragma once
 
 #include <array>
@@ -20,7 +19,7 @@ namespace berth::client {
 
 class ServerPace : public std::enable_shared_from_this<ServerPace> {
  public:
-  // The latest answers that are compared with; and how many have to be quick to say anything.
+  // The number of latest answers that count in a comparison, and how many of them have to be quick.
   static constexpr std::size_t kLatestMax = 256;
   static constexpr std::size_t kQuickWanted = 8;
   // A server whose 99th percentile is above this is called slow.
@@ -35,16 +34,16 @@ class ServerPace : public std::enable_shared_from_this<ServerPace> {
   ServerPace(const ServerPace&) = delete;
   ServerPace& operator=(const ServerPace&) = delete;
 
-  // A write is sent; its number is for Ended(). `cause`: any number that those have in common that may wait for the
-  // same thing.
+  // A write is sent. Returns its number, for Ended(). Writes that may wait for the same thing have the same `cause`,
+  // which is any number.
   std::uint64_t Sent(std::uint64_t cause);
-  // `is_answered`: by the API server, in time.
+  // `is_answered` says that the API server answered in time.
   void Ended(std::uint64_t number, bool is_answered);
 
-  // Where the server is far sooner with most others than with a write of this cause that was sent at `since` and waits
-  // still: what most of them took, at most a fourth of that wait. Counted are writes that were sent since then: those
-  // of other causes, and of the same cause the answered ones. Three fourths of them have to be quick. nullopt: it is
-  // not sooner, or too few were sent to tell.
+  // Compares a write of this cause, which was sent at `since` and has no answer yet, with writes that were sent after
+  // it: those of other causes, and the answered ones of the same cause. If three fourths of them took at most a fourth
+  // of its wait, returns what these took. nullopt: the server is not that much sooner for others, or too few writes
+  // were sent.
   std::optional<Duration> FarSoonerSince(std::uint64_t cause, Time since) const;
 
  private:
@@ -56,7 +55,8 @@ class ServerPace : public std::enable_shared_from_this<ServerPace> {
     Time sent_at;
     Duration took;
   };
-  // A minute is counted in parts, of which the oldest is dropped: each a histogram whose buckets grow by a quarter.
+  // The last minute is kept in parts, and the oldest part is dropped. Each is a histogram whose buckets grow by a
+  // quarter.
   static constexpr Duration kPart = std::chrono::seconds(10);
   static constexpr std::size_t kParts = 6;
   static constexpr std::size_t kBuckets = 64;
@@ -74,7 +74,7 @@ class ServerPace : public std::enable_shared_from_this<ServerPace> {
   std::uint64_t next_number_ = 1;
   std::deque<Answer> latest_;
   std::array<Histogram, kParts> minute_{};  // the newest first
-  bool is_slow_ = false;                    // and has been called so
+  bool is_slow_ = false;                    // and it was logged
   std::function<void()> cancel_timer_;      // empty: nothing is counted
 };
 

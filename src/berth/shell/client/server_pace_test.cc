@@ -16,7 +16,7 @@ using std::chrono::seconds;
 
 class ServerPaceTest : public ::testing::Test {
  protected:
-  // Writes that were sent so long ago are answered now.
+  // Answers now `count` writes that were sent `took` ago.
   void Answer(std::uint64_t cause, Duration took, int count = 1) {
     std::vector<std::uint64_t> numbers;
     const Time now = loop.Now();
@@ -46,7 +46,7 @@ TEST_F(ServerPaceTest, FarSoonerAreMostOthersOfTheSameTime) {
   EXPECT_FALSE(pace->FarSoonerSince(1, since)) << "fewer than three fourths: its own that were answered count";
 }
 
-// What a server that is slow has answered so far is what it answered soonest.
+// A slow server has so far answered only its quickest requests.
 TEST_F(ServerPaceTest, WhatIsStillUnderWayCounts) {
   loop.Advance(seconds(10));
   const Time since = loop.Now();

@@ -64,7 +64,7 @@ Expected<bool> WatchFrames::Complete(std::string_view& bytes) {
   return end != std::string_view::npos;
 }
 
-// An event that comes in pieces is put together once: a look at all of it with each piece would cost the square.
+// An event that comes in pieces is parsed once it is complete: parsing it with each piece would take quadratic time.
 Expected<void> WatchFrames::Feed(std::string_view bytes, const OnEvent& on_event) {
   std::string_view event;
   if (!pending_.empty()) {

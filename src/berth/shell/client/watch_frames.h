@@ -21,27 +21,27 @@ class WatchFrames {
 
   explicit WatchFrames(std::size_t event_bytes_max) : event_bytes_max_(event_bytes_max) {}
 
-  // A stream begins.
+  // To be called when a stream begins.
   void Reset(Format format);
   Format format() const { return format_; }
 
   // Calls `on_event` for each event that the bytes complete. kTooLarge for one over the bound.
   Expected<void> Feed(std::string_view bytes, const OnEvent& on_event);
-  // False within an event.
+  // False while an event is incomplete.
   bool is_between_events() const { return pending_.empty(); }
 
  private:
   Error TooLarge() const;
-  // Of the frame that begins with these four bytes, without them.
+  // The size of the frame that begins with these four bytes, without them.
   Expected<std::size_t> FrameSize(std::string_view bytes) const;
-  // Takes one event off the front of `bytes`; false when none is whole.
+  // Takes one event from the front of `bytes`; false when none is complete.
   Expected<bool> Take(std::string_view& bytes, std::string_view& event) const;
-  // Moves what the event in pending_ lacks from the front of `bytes` to it; whether it is whole then.
+  // Moves bytes from the front of `bytes` to pending_ until the event there is complete. Returns whether it is.
   Expected<bool> Complete(std::string_view& bytes);
 
   const std::size_t event_bytes_max_;
   Format format_ = Format::kLines;
-  std::string pending_;  // the part of an event that has come so far
+  std::string pending_;  // the beginning of an incomplete event
 };
 
 }  // namespace berth::client

@@ -44,7 +44,7 @@ TEST(WatchFramesTest, CutsEventsWhereverTheBytesAreCut) {
   }
 }
 
-// Copied with each of its pieces it would be 128 GB, and take minutes.
+// Copying the event with each of its pieces would copy 128 GB and take minutes.
 TEST(WatchFramesTest, ALargeEventCostsWhatItsBytesCost) {
   const std::string large(std::size_t{16} << 20, 'x');
   for (const Format format : {Format::kLengths, Format::kLines}) {

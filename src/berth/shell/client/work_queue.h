@@ -1,8 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
-// WorkQueue: keys that somebody should look at: each one at most once at a time, a bounded number at once, failures
-// again after a back-off. What controllers are made of: an event adds the key of what it is about, and the handler
-// looks at the newest state. Everything happens on the loop's thread. Its size is that of the set of keys, which is the
-// caller's.
+// SPDX-License-Identifier: Apache-2.0 WorkQueue: the work queue of a controller. An event adds the key of an object,
+// and the handler looks at the newest state. A key is handled once at a time, a bounded number of keys at once, and a
+// failed key again after a back-off. Everything happens on the loop's thread. The caller bounds the set of keys.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +31,7 @@ struct WorkQueueOptions {
 
 class WorkQueue : public std::enable_shared_from_this<WorkQueue> {
  public:
-  // To be called once, on the loop's thread. False: look at the key again after a back-off.
+  // To be called once, on the loop's thread. False: the key is handled again after a back-off.
   using Done = std::function<void(bool succeeded)>;
   using Handler = std::function<void(const std::string& key, Done done)>;
 
@@ -43,10 +41,10 @@ class WorkQueue : public std::enable_shared_from_this<WorkQueue> {
   WorkQueue(const WorkQueue&) = delete;
   WorkQueue& operator=(const WorkQueue&) = delete;
 
-  // Soon; while the key is being handled, once more afterwards. A key that has failed keeps its back-off.
+  // The key is handled soon, or once more if it is being handled now. A key that has failed keeps its back-off.
   void Add(std::string_view key) { AddAfter(key, Duration::zero()); }
 
-  // Not before `delay` has passed, unless it is added for an earlier time.
+  // The key is handled after `delay`, unless it is added for an earlier time.
   void AddAfter(std::string_view key, Duration delay) {
     Item& item = Find(key);
     if (item.is_ready) return;
@@ -66,7 +64,7 @@ class WorkQueue : public std::enable_shared_from_this<WorkQueue> {
     bool is_ready = false;  // in ready_
     bool is_running = false;
     int failures = 0;              // in a row
-    std::optional<Time> again_at;  // asked for while it runs
+    std::optional<Time> again_at;  // AddAfter() during the handling
     std::optional<Time> timer_due;
     std::uint64_t timer_id = 0;  // a timer with another id is out of date
     std::function<void()> cancel_timer;
@@ -112,7 +110,7 @@ class WorkQueue : public std::enable_shared_from_this<WorkQueue> {
     PumpSoon();
   }
 
-  // Posted, so that what one event after the other adds is handled once.
+  // Posted, so that a key that several events add is handled once.
   void PumpSoon() {
     if (is_pump_posted_) return;
     is_pump_posted_ = true;

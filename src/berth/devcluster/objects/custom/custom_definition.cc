@@ -164,7 +164,7 @@ std::optional<NameConflict> FindNameConflict(const json::object& definition, con
     kinds.insert({std::string(names.kind), std::string(names.list_kind)});
   }
   const Names names = NamesOf(Part(spec, "names"));
-  // As upstream: of several conflicts the last one is told.
+  // As upstream, the last of several conflicts is reported.
   std::optional<NameConflict> conflict;
   if (resources.contains(names.plural)) conflict = {"PluralConflict", std::string(names.plural)};
   if (resources.contains(names.singular)) conflict = {"SingularConflict", std::string(names.singular)};

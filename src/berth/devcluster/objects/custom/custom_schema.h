@@ -18,8 +18,8 @@ class RE2;
 
 namespace berth::objects {
 
-// Unknown members that are told, errors that are told of one object, and bytes that defaults may add to it: more and it
-// would be too large to be stored anyway.
+// The most unknown members and errors that are reported of one object, and bytes that defaults may add to it: more and
+// it would be too large to be stored anyway.
 inline constexpr std::size_t kCustomErrorsMax = 50;
 inline constexpr std::size_t kDefaultedBytesMax = std::size_t{4} << 20;
 

@@ -60,7 +60,7 @@ class Identities {
     return "k:" + json::serialize(found);
   }
 
-  // Those of all elements; empty for what has none.
+  // The identities of all elements; empty for an element that has none.
   std::vector<std::string> OfAll(const json::array& list) const {
     std::vector<std::string> all;
     all.reserve(list.size());

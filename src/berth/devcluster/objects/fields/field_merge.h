@@ -13,7 +13,7 @@
 
 namespace berth::objects {
 
-// Errors of one configuration that are told.
+// The most errors that are reported of one configuration.
 inline constexpr std::size_t kFieldErrorsMax = 20;
 
 // What is wrong with an applied configuration, each as `.spec.replicas: expected numeric (int or float), got string`:

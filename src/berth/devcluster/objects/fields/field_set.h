@@ -49,7 +49,7 @@ std::optional<FieldSet> FromFieldsV1(const json::object& fields);
 
 // The paths as messages show them, `.spec.containers[name="web"].image`: the members of a node before what is below it.
 std::vector<std::string> PathsOf(const FieldSet& set);
-// One element of such a path.
+// One element of a path, as PathsOf() shows it.
 std::string ElementText(std::string_view element);
 
 }  // namespace berth::objects

@@ -35,16 +35,16 @@ class FieldType {
   FieldType() = default;  // kAny
   // The type of the kind's objects; kAny for one that no schema describes.
   static FieldType Of(const ResourceType& type);
-  // Of a structural schema, which a CustomResourceDefinition has.
+  // The type that a structural schema of a CustomResourceDefinition describes.
   static FieldType OfStructural(const json::object& schema, bool is_root);
 
   Kind kind() const { return kind_; }
-  // Of a kStruct, kMap or kAny.
+  // The type of a member; this is a kStruct, kMap or kAny.
   FieldType Member(std::string_view name) const;
   bool Declares(std::string_view name) const;
   // Whether members that the schema does not name are an error.
   bool IsClosed() const { return kind_ == Kind::kStruct && !is_open_; }
-  // Of a kKeyedList.
+  // The type of an element, and the keys, of a kKeyedList.
   FieldType Element() const;
   std::vector<ListKey> Keys() const;
   // What values have to be: "string", "numeric", "boolean", "scalar", "list", "map"; empty: anything.

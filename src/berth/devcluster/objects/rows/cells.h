@@ -46,10 +46,10 @@ TableColumn Column(std::string name, std::string type, std::string description, 
 TableColumn NameColumn(int priority = 0);
 TableColumn AgeColumn();
 
-// Of a label selector of pods.
+// The cell of a label selector of pods.
 TableColumn SelectorColumn();
 
-// Of a pod template.
+// The cells of a pod template.
 TableColumn ContainersColumn();
 TableColumn ImagesColumn();
 

@@ -67,7 +67,7 @@ json::array CronJobRow(const json::object& object, std::int64_t now_seconds) {
           Text(SelectorText(job))};
 }
 
-// Of metrics only those of resources are spelled out, the kind that `kubectl autoscale` makes.
+// Only metrics of resources are spelled out, the kind that `kubectl autoscale` makes.
 std::string MetricsText(const json::object& spec) {
   std::string text;
   for (const json::object* metric : ObjectsOf(spec, "metrics")) {

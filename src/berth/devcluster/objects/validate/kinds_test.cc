@@ -351,7 +351,26 @@ TEST(Validation, OfPodUpdates) {
       R"({"containers":[{"name":"c","image":"i"}],"tolerations":[{"key":"a","operator":"Exists","effect":"NoExecute"}]})";
   constexpr const char* kGated =
       R"({"containers":[{"name":"c","image":"i"}],"schedulingGates":[{"name":"g"}],"nodeSelector":{"a":"b"}})";
+  constexpr const char* kBounded = R"({"containers":[{"name":"c","image":"i"}],"activeDeadlineSeconds":5})";
+  constexpr const char* kGatedTerms =
+      R"({"containers":[{"name":"c","image":"i"}],"schedulingGates":[{"name":"g"}],"affinity":{"nodeAffinity":
+          {"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"a","operator":"Exists"}]}]}}}})";
+  const std::string terms = "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms";
   const UpdateCase cases[] = {
+      {"longer deadline", kBounded, "/activeDeadlineSeconds", "9",
+       "spec.activeDeadlineSeconds: Invalid value: 9: must be less than or equal to previous value"},
+      {"shorter deadline", kBounded, "/activeDeadlineSeconds", "4", ""},
+      {"gated, another term", kGatedTerms,
+       "/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms/0/matchExpressions/0/"
+       "key",
+       R"("b")",
+       "spec." + terms +
+           R"([0]: Invalid value: {"matchExpressions":[{"key":"b","operator":"Exists"}]}: only additions are allowed (no mutations or deletions))"},
+      {"gated, more terms", kGatedTerms,
+       "/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms/1",
+       R"({"matchExpressions":[{"key":"c","operator":"Exists"}]})",
+       "spec." + terms +
+           R"(: Invalid value: [{"matchExpressions":[{"key":"a","operator":"Exists"}]},{"matchExpressions":[{"key":"c","operator":"Exists"}]}]: no additions/deletions to non-empty NodeSelectorTerms list are allowed)"},
       {"image", kPlain, "/containers/0/image", R"("j")", ""},
       {"no image", kPlain, "/containers/0/image", R"("")", "spec.containers[0].image: Required value"},
       {"deadline", kPlain, "/activeDeadlineSeconds", "5", ""},

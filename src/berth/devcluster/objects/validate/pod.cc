@@ -1,139 +1,260 @@
 // SPDX-License-Identifier: Apache-2.0
-// Validation of pods and pod templates: the spec, put together from its parts, and the status.
 #include "berth/devcluster/objects/validate/pod.h"
 
-#include <limits>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "berth/api/names.h"
-#include "berth/devcluster/objects/reading.h"
-#include "berth/devcluster/objects/validate/container.h"
-#include "berth/devcluster/objects/validate/pod_update.h"
-#include "berth/devcluster/objects/validate/rules.h"
-#include "berth/devcluster/objects/validate/scheduling.h"
-#include "berth/devcluster/objects/validate/storage.h"
+#include "berth/api/quantity.h"
+#include "berth/base/text.h"
 
 namespace berth::objects::internal {
 namespace {
 
-// Members that a volume's source must have; `said_of` is the path that upstream reports, which is not always the
-// field's.
-struct NeededField {
-  const char* source;
-  const char* member;
-  const char* said_of;
-};
-constexpr NeededField kNeededFields[] = {
-    {"persistentVolumeClaim", "claimName", "persistentVolumeClaim.claimName"},
-    {"secret", "secretName", "secret.secretName"},
-    {"configMap", "name", "configMap.name"},
-    {"hostPath", "path", "hostPath.path"},
-    {"gcePersistentDisk", "pdName", "persistentDisk.pdName"},
-    {"awsElasticBlockStore", "volumeID", "awsElasticBlockStore.volumeID"},
-    {"azureDisk", "diskName", "azureDisk.diskName"},
-    {"azureDisk", "diskURI", "azureDisk.diskURI"},
-    {"iscsi", "targetPortal", "iscsi.targetPortal"},
-    {"iscsi", "iqn", "iscsi.iqn"},
-    {"rbd", "image", "rbd.image"},
-    {"nfs", "server", "nfs.server"},
-    {"nfs", "path", "nfs.path"},
-    {"cinder", "volumeID", "cinder.volumeID"},
-    {"csi", "driver", "csi.driver"},
-};
+constexpr std::string_view kPodRules = R"(
+@core
+AWSElasticBlockStoreVolumeSource volumeID!
+AzureDiskVolumeSource diskName! diskURI!
+CSIVolumeSource driver!
+CinderVolumeSource volumeID!
+ConfigMapVolumeSource name!
+Container name!:label& image@Image terminationMessagePolicy=File|FallbackToLogsOnError livenessProbe*/ readinessProbe*/
+  startupProbe*/ ports/ env/ volumeMounts/ imagePullPolicy=Always|IfNotPresent|Never
+  restartPolicy=Always|Never|OnFailure resources*/
+ContainerExtendedResourceRequest @RequestMapping
+ContainerPort name?@PortName containerPort!(1..65535) hostPort?(1..65535)@HostPort protocol=SCTP|TCP|UDP
+EnvVar name!:env valueFrom*@ValueFrom
+EphemeralVolumeSource volumeClaimTemplate!/
+GCEPersistentDiskVolumeSource pdName!
+HostPathVolumeSource path!
+ISCSIVolumeSource targetPortal! iqn!
+NFSVolumeSource server! path!
+PersistentVolumeClaimTemplate spec/
+PersistentVolumeClaimVolumeSource claimName!
+Pod @PodSpec @PodUpdate status/
+PodCondition type<Type>:qualified
+PodExtendedResourceClaimStatus requestMappings!{at least one request mapping is required}/ resourceClaimName!:subdomain
+PodReadinessGate conditionType:qualified
+PodResourceClaim name!&:label resourceClaimName*:subdomain resourceClaimTemplateName*:subdomain @OneClaim
+PodResourceClaimStatus name@DeclaredClaim& resourceClaimName*:subdomain
+PodSpec volumes/ resourceClaims/ containers!/ initContainers/ resources*/ restartPolicy=Always|OnFailure|Never
+  dnsPolicy=ClusterFirstWithHostNet|ClusterFirst|Default|None nodeSelector@Labels affinity/ readinessGates/
+  topologySpreadConstraints/ schedulingGates/ tolerations/ os.name<os>=linux|windows serviceAccountName?:subdomain
+  nodeName?:subdomain priorityClassName?:subdomain runtimeClassName?:subdomain hostname?:label subdomain?:label
+  preemptionPolicy=PreemptLowerPriority|Never activeDeadlineSeconds*(1..2147483647)
+PodStatus nominatedNodeName?:subdomain conditions/ resourceClaimStatuses/ extendedResourceClaimStatus*/
+Probe @Handlers initialDelaySeconds>=0 timeoutSeconds>=0 periodSeconds>=0 successThreshold>=0 failureThreshold>=0
+RBDVolumeSource image!
+ResourceClaim @ContainerClaim
+ResourceRequirements limits@ContainerAmounts requests@ContainerAmounts @RequestsFitLimits @HugePages claims/
+SecretVolumeSource secretName!
+Volume name!:label& @OneSource persistentVolumeClaim*/ secret*/ configMap*/ hostPath*/
+  gcePersistentDisk<persistentDisk>*/ awsElasticBlockStore*/ azureDisk*/ iscsi*/ rbd*/ nfs*/ cinder*/ csi*/
+  rbd*@Monitors ephemeral*/
+VolumeMount name! name@MountedVolume mountPath!
+)";
 
-void ValidateVolumeSource(const json::object& volume, const std::string& path, Errors& errors) {
-  for (const NeededField& needed : kNeededFields) {
-    const json::object* source = ObjectMember(volume, needed.source);
-    if (source != nullptr && StringMember(*source, needed.member).empty()) {
-      errors.push_back(Required(path + "." + needed.said_of));
+// --- Resources -------------------------------------------------------------------------------------------------------
+
+constexpr std::string_view kNotNegative = "must be greater than or equal to 0";
+
+bool IsHugePages(std::string_view name) { return name.starts_with("hugepages-"); }
+bool IsNative(std::string_view name) {
+  return name.find('/') == std::string_view::npos || name.find("kubernetes.io/") != std::string_view::npos;
+}
+
+std::string AsText(const json::value& value) {
+  return value.is_string() ? std::string(value.get_string()) : json::serialize(value);
+}
+
+std::optional<api::Quantity> Amount(const json::value& value) {
+  auto parsed = api::Quantity::Parse(AsText(value));
+  if (!parsed.ok()) return std::nullopt;
+  return parsed.value();
+}
+
+// Quantities are not negative, and whole where the resource is counted.
+void CheckAmount(const Place& amount, std::string_view name) {
+  const std::optional<api::Quantity> quantity = Amount(amount.value());
+  if (!quantity) return;  // refused before as undecodable
+  const json::value shown(AsText(amount.value()));
+  if (quantity->IsNegative()) amount.Invalid(shown, kNotNegative);
+  const bool is_counted = name == "pods" || !IsNative(name);
+  if (is_counted && quantity->MilliValue() % 1000 != 0) amount.Invalid(shown, "must be an integer");
+}
+
+void CheckAmounts(const Place& amounts) {
+  for (const auto& pair : amounts.object()) CheckAmount(amounts.Entry(pair.key()), pair.key());
+}
+
+// Upstream names an entry of a Node's amounts as if it were a field.
+void CheckNodeAmounts(const Place& amounts) {
+  for (const auto& pair : amounts.object()) CheckAmount(amounts.Field(pair.key()), pair.key());
+}
+
+void CheckContainerAmounts(const Place& amounts) {
+  for (const auto& pair : amounts.object()) {
+    const std::string_view name = pair.key();
+    const Place amount = amounts.Entry(name);
+    const std::vector<std::string> why = api::NotQualifiedName(name);
+    amount.AddInvalid(name, why);
+    if (name.find('/') != std::string_view::npos || api::IsContainerResource(name)) continue;
+    if (why.empty() && name != "pods" && name != "storage" && name != "services") {
+      amount.Invalid(json::value(name), "must be a standard resource type or fully qualified");
     }
+    amount.Invalid(json::value(name), "must be a standard resource for containers");
   }
-  if (const json::object* rbd = ObjectMember(volume, "rbd")) {
-    const json::array* monitors = ArrayMember(*rbd, "monitors");
-    if (monitors == nullptr || monitors->empty()) errors.push_back(Required(path + ".rbd.monitors"));
-  }
-  if (const json::object* ephemeral = ObjectMember(volume, "ephemeral")) {
-    const std::string field = path + ".ephemeral.volumeClaimTemplate";
-    const json::object* claim = ObjectMember(*ephemeral, "volumeClaimTemplate");
-    if (claim == nullptr) {
-      errors.push_back(Required(field));
-    } else {
-      ValidateClaimSpecOfVolume(Part(*claim, "spec"), field + ".spec", errors);
+  CheckAmounts(amounts);
+}
+
+// Requests must have limits that are no lower, and for what cannot be overcommitted equal.
+void CheckRequestsFitLimits(const Place& resources) {
+  const Place requests = resources["requests"];
+  const Place limits = resources["limits"];
+  for (const auto& [name, request] : requests.object()) {
+    const bool may_overcommit = IsNative(name) && !IsHugePages(name);
+    const json::value* limit = FindMember(limits.object(), name);
+    if (limit == nullptr) {
+      if (!may_overcommit) limits.Required("Limit must be set for non overcommitable resources");
+      continue;
+    }
+    const std::optional<api::Quantity> wanted = Amount(request);
+    const std::optional<api::Quantity> most = Amount(*limit);
+    if (!wanted || !most) continue;
+    const std::string bound = std::string(name) + " limit of " + AsText(*limit);
+    const json::value shown(AsText(request));
+    if (!may_overcommit && *wanted != *most) {
+      requests.Invalid(shown, "must be equal to " + bound);
+    } else if (*wanted > *most) {
+      requests.Invalid(shown, "must be less than or equal to " + bound);
     }
   }
 }
 
-void ValidateVolumes(const json::object& spec, const std::string& field, ContainerContext& context, Errors& errors) {
-  ForEachIn(spec, "volumes", field, [&](const json::object& volume, const std::string& path) {
-    ValidateUniqueLabelName(volume, path, context.volumes, errors);
-    bool has_source = false;
-    for (const auto& [member, source] : volume) {
-      if (member == "name" || !source.is_object()) continue;
-      if (has_source) {
-        errors.push_back(Forbidden(path + "." + std::string(member), "may not specify more than 1 volume type"));
-      }
-      has_source = true;
+void CheckHugePages(const Place& resources) {
+  bool has_huge_pages = false;
+  bool has_cpu_or_memory = false;
+  for (const char* member : {"limits", "requests"}) {
+    for (const auto& pair : Part(resources.object(), member)) {
+      has_huge_pages = has_huge_pages || IsHugePages(pair.key());
+      has_cpu_or_memory = has_cpu_or_memory || pair.key() == "cpu" || pair.key() == "memory";
     }
-    ValidateVolumeSource(volume, path, errors);
-  });
+  }
+  if (has_huge_pages && !has_cpu_or_memory) resources.Forbidden("HugePages require cpu or memory");
 }
 
-void ValidateClaims(const json::object& spec, const std::string& field, ContainerContext& context, Errors& errors) {
-  ForEachIn(spec, "resourceClaims", field, [&](const json::object& claim, const std::string& path) {
-    const std::string name(StringMember(claim, "name"));
-    if (name.empty()) {
-      errors.push_back(Required(path + ".name"));
-    } else if (!context.claims.insert(name).second) {
-      errors.push_back(Duplicate(path + ".name", json::value(name)));
-    } else {
-      AddInvalid(errors, path + ".name", name, api::NotDnsLabel(name));
+// --- Containers ------------------------------------------------------------------------------------------------------
+
+bool IsEphemeral(const Place& part) { return part.Above("EphemeralContainer") != nullptr; }
+
+void CheckContainerClaim(const Place& claim) {
+  const std::string name(claim["name"].text());
+  std::set<std::string_view> names;
+  // Ephemeral containers have no resources, and so no claims either.
+  if (const Place* spec = claim.Above("PodSpec"); !IsEphemeral(claim)) {
+    for (const json::object* each : ObjectsOf(spec->object(), "resourceClaims")) {
+      if (!StringMember(*each, "name").empty()) names.insert(StringMember(*each, "name"));
     }
-    int ways = 0;
-    for (const char* member : {"resourceClaimName", "resourceClaimTemplateName"}) {
-      if (FindMember(claim, member) == nullptr) continue;
-      ++ways;
-      const std::string_view meant = StringMember(claim, member);
-      AddInvalid(errors, path + "." + member, meant, api::NotDnsSubdomain(meant));
-    }
-    if (ways > 1) {
-      errors.push_back(
-          Invalid(path, claim, "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"));
-    } else if (ways == 0) {
-      errors.push_back(Invalid(path, claim, "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"));
-    }
-  });
+  }
+  if (name.empty()) {
+    claim.Required();
+  } else if (!claim.up().up().IsFirst("claims", name + '\n' + std::string(claim["request"].text()))) {
+    claim.Duplicate(json::value(name));
+  } else if (!names.contains(name)) {
+    claim.NotFound(json::value(name), "must be one of the names in pod.spec.resourceClaims: " + Joined(names));
+  }
 }
 
-void ValidateActiveDeadline(const json::object& spec, const std::string& field, Errors& errors) {
-  const json::value* deadline = FindMember(spec, "activeDeadlineSeconds");
-  if (deadline == nullptr) return;
-  const std::int64_t seconds = IntMember(spec, "activeDeadlineSeconds");
-  if (seconds < 1 || seconds > std::numeric_limits<std::int32_t>::max()) {
-    errors.push_back(
-        Invalid(field + ".activeDeadlineSeconds", *deadline, "must be between 1 and 2147483647, inclusive"));
+void CheckImage(const Place& image) {
+  const std::string_view text = image.text();
+  const auto is_space = [](char c) { return c == ' ' || (c >= '\t' && c <= '\r'); };
+  if (text.empty()) {
+    image.Required();
+  } else if (is_space(text.front()) || is_space(text.back())) {
+    image.Invalid("must not have leading or trailing whitespace");
+  }
+}
+
+void CheckHandlers(const Place& probe) {
+  int handlers = 0;
+  for (const char* handler : {"exec", "httpGet", "tcpSocket", "grpc"}) handlers += probe.Has(handler) ? 1 : 0;
+  if (handlers == 0) probe.Required("must specify a handler type");
+  if (handlers > 1) probe.Forbidden("may not specify more than 1 handler type");
+}
+
+void CheckPortName(const Place& name) {
+  const std::vector<std::string> why = api::NotPortName(name.text());
+  name.AddInvalid(name.text(), why);
+  if (why.empty()) name.CheckUnique();
+}
+
+void CheckHostPort(const Place& host_port) {
+  const Place& port = host_port.up();
+  const Place& containers = port.up().up().up();
+  const Place& spec = *port.Above("PodSpec");
+  const std::int64_t number = host_port.number();
+  if (!IsEphemeral(port) && spec["hostNetwork"].flag() && number != port["containerPort"].number()) {
+    host_port.Invalid("must match `containerPort` when `hostNetwork` is true");
+  }
+  const std::string key =
+      std::string(port["protocol"].text()) + "/" + std::string(port["hostIP"].text()) + "/" + std::to_string(number);
+  // Init containers run one after the other and may use the same port again.
+  if (containers.step() != "initContainers" && !spec.IsFirst("hostPort", key)) host_port.Duplicate(json::value(key));
+}
+
+void CheckValueFrom(const Place& from) {
+  if (from.object().empty()) {
+    from.Invalid(
+        "", "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`");
+  } else if (!from.up()["value"].text().empty()) {
+    from.Invalid("", "may not be specified when `value` is not empty");
+  } else if (from.object().size() > 1) {
+    from.Invalid("", "may not have more than one field specified at a time");
+  }
+}
+
+void CheckMountedVolume(const Place& name) {
+  for (const json::object* volume : ObjectsOf(name.Above("PodSpec")->object(), "volumes")) {
+    if (!name.text().empty() && StringMember(*volume, "name") == name.text()) return;
+  }
+  name.NotFound(json::value(name.text()));
+}
+
+// --- Volumes and claims ----------------------------------------------------------------------------------------------
+
+void CheckOneSource(const Place& volume) {
+  bool has_source = false;
+  for (const auto& [member, source] : volume.object()) {
+    if (member == "name" || !source.is_object()) continue;
+    if (has_source) volume[member].Forbidden("may not specify more than 1 volume type");
+    has_source = true;
+  }
+}
+
+void CheckMonitors(const Place& rbd) {
+  if (rbd["monitors"].array().empty()) rbd["monitors"].Required();
+}
+
+void CheckOneClaim(const Place& claim) {
+  const bool by_name = claim.Has("resourceClaimName");
+  const bool by_template = claim.Has("resourceClaimTemplateName");
+  if (by_name && by_template) {
+    claim.Invalid("at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified");
+  } else if (!by_name && !by_template) {
+    claim.Invalid("must specify one of: `resourceClaimName`, `resourceClaimTemplateName`");
   }
 }
 
 // --- Status ----------------------------------------------------------------------------------------------------------
 
-// The claims that were made for the pod.
-void ValidateClaimStatuses(const json::object& status, const json::object& spec, Errors& errors) {
-  std::set<std::string> known;
-  for (const json::object* claim : ObjectsOf(spec, "resourceClaims")) known.emplace(StringMember(*claim, "name"));
-  std::set<std::string> seen;
-  ForEachIn(status, "resourceClaimStatuses", "status", [&](const json::object& claim, const std::string& path) {
-    const std::string name(StringMember(claim, "name"));
-    if (!known.contains(name)) {
-      errors.push_back(
-          Invalid(path + ".name", json::value(name), "must match the name of an entry in `spec.resourceClaims`"));
-    }
-    if (!seen.insert(name).second) errors.push_back(Duplicate(path + ".name", json::value(name)));
-    if (FindMember(claim, "resourceClaimName") == nullptr) return;
-    const std::string_view made = StringMember(claim, "resourceClaimName");
-    AddInvalid(errors, path + ".resourceClaimName", made, api::NotDnsSubdomain(made));
-  });
+void CheckDeclaredClaim(const Place& name) {
+  for (const json::object* claim : ObjectsOf(Part(name.root().object(), "spec"), "resourceClaims")) {
+    if (StringMember(*claim, "name") == name.text()) return;
+  }
+  name.Invalid(json::value(name.text()), "must match the name of an entry in `spec.resourceClaims`");
 }
 
 const json::object* FindContainer(const json::object& spec, std::string_view name) {
@@ -146,114 +267,62 @@ const json::object* FindContainer(const json::object& spec, std::string_view nam
   return found;
 }
 
-// The claim that the scheduler made for extended resources that devices stand for.
-void ValidateExtendedClaimStatus(const json::object& status, const json::object& spec, Errors& errors) {
-  const json::object* claim = ObjectMember(status, "extendedResourceClaimStatus");
-  if (claim == nullptr) return;
-  const std::string field = "status.extendedResourceClaimStatus";
-  if (ObjectsOf(*claim, "requestMappings").empty()) {
-    errors.push_back(Required(field + ".requestMappings", "at least one request mapping is required"));
+// For an extended resource that devices stand for, the scheduler makes a claim; this is what a container gets of it.
+void CheckRequestMapping(const Place& mapping) {
+  const Place container_name = mapping["containerName"];
+  const Place resource = mapping["resourceName"];
+  const json::object* container = FindContainer(Part(mapping.root().object(), "spec"), container_name.text());
+  if (container == nullptr) {
+    container_name.Invalid(json::value(container_name.text()),
+                           "must match the name of an entry in spec.initContainers.name or spec.containers.name");
+  } else if (FindMember(Part(Part(*container, "resources"), "requests"), resource.text()) == nullptr) {
+    resource.Invalid(json::value(resource.text()),
+                     "must match the extended resource name of an entry in "
+                     "spec.initContainers.resources.requests or spec.containers.resources.requests");
   }
-  ForEachIn(*claim, "requestMappings", field, [&](const json::object& mapping, const std::string& path) {
-    const std::string_view wanted = StringMember(mapping, "containerName");
-    const std::string_view resource = StringMember(mapping, "resourceName");
-    const json::object* container = FindContainer(spec, wanted);
-    if (container == nullptr) {
-      errors.push_back(Invalid(path + ".containerName", json::value(wanted),
-                               "must match the name of an entry in spec.initContainers.name or spec.containers.name"));
-    } else if (FindMember(Part(Part(*container, "resources"), "requests"), resource) == nullptr) {
-      errors.push_back(Invalid(path + ".resourceName", json::value(resource),
-                               "must match the extended resource name of an entry in "
-                               "spec.initContainers.resources.requests or spec.containers.resources.requests"));
-    }
-    // Upstream leaves out which mapping it is.
-    const std::string_view request = StringMember(mapping, "requestName");
-    AddInvalid(errors, field + ".requestName", request, api::NotDnsLabel(request));
-  });
-  const std::string_view name = StringMember(*claim, "resourceClaimName");
-  if (name.empty()) {
-    errors.push_back(Required(field + ".resourceClaimName"));
-  } else {
-    AddInvalid(errors, field + ".resourceClaimName", name, api::NotDnsSubdomain(name));
-  }
+  // Upstream leaves out which mapping it is.
+  const std::string_view request = mapping["requestName"].text();
+  mapping.up().up()["requestName"].AddInvalid(request, api::NotDnsLabel(request));
 }
 
-void ValidatePodStatus(const json::object& status, const json::object& spec, Errors& errors) {
-  ValidateNameMember(status, "nominatedNodeName", "status", api::NotDnsSubdomain, errors);
-  ForEachIn(status, "conditions", "status", [&](const json::object& condition, const std::string& path) {
-    const std::string_view type = StringMember(condition, "type");
-    AddInvalid(errors, path + ".Type", type, api::NotQualifiedName(type));
-  });
-  ValidateClaimStatuses(status, spec, errors);
-  ValidateExtendedClaimStatus(status, spec, errors);
+// --- The pod ---------------------------------------------------------------------------------------------------------
+
+void CheckPodSpec(const Place& pod) {
+  const Place spec = pod["spec"];
+  // A status update or another label leaves the spec as it was found good.
+  if (!pod.is_update() || !spec.IsSame()) spec.Walk();
+  if (pod.is_update()) return;
+  const Place node_name = spec["nodeName"];
+  if (!ObjectsOf(spec.object(), "ephemeralContainers").empty()) {
+    spec["ephemeralContainers"].Forbidden("cannot be set on create");
+  }
+  if (!node_name.text().empty() && !ObjectsOf(spec.object(), "schedulingGates").empty()) {
+    node_name.Forbidden("cannot be set until all schedulingGates have been cleared");
+  }
 }
 
 }  // namespace
 
-void ValidatePodSpec(const json::object& spec, const std::string& field, Errors& errors) {
-  ContainerContext context;
-  context.is_host_network = BoolMember(spec, "hostNetwork");
-  ValidateVolumes(spec, field, context, errors);
-  ValidateClaims(spec, field, context, errors);
-  if (ObjectsOf(spec, "containers").empty()) errors.push_back(Required(field + ".containers"));
-  for (const char* list : {"containers", "initContainers"}) {
-    const bool is_init = list == std::string_view("initContainers");
-    ForEachIn(spec, list, field, [&](const json::object& container, const std::string& path) {
-      ValidateContainer(container, path, context, is_init, errors);
-    });
-  }
-  ValidateResources(spec, field, context.claims, errors);
-  ValidateOneOf(spec, "restartPolicy", field, {"Always", "OnFailure", "Never"}, errors);
-  ValidateOneOf(spec, "dnsPolicy", field, {"ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"}, errors);
-  ValidateLabels(spec, "nodeSelector", field + ".nodeSelector", errors);
-  ValidateAffinity(spec, field, errors);
-  ForEachIn(spec, "readinessGates", field, [&](const json::object& gate, const std::string& path) {
-    const std::string_view type = StringMember(gate, "conditionType");
-    AddInvalid(errors, path + ".conditionType", type, api::NotQualifiedName(type));
-  });
-  ValidateTopologySpread(spec, field, errors);
-  ValidateSchedulingGates(spec, field, errors);
-  ValidateTolerations(spec, field, errors);
-  if (const std::string_view os = StringAt(spec, {"os", "name"}); !os.empty() && os != "linux" && os != "windows") {
-    errors.push_back(NotSupported(field + ".os", json::value(os), {"linux", "windows"}));
-  }
-  for (const char* member : {"serviceAccountName", "nodeName", "priorityClassName", "runtimeClassName"}) {
-    ValidateNameMember(spec, member, field, api::NotDnsSubdomain, errors);
-  }
-  ValidateNameMember(spec, "hostname", field, api::NotDnsLabel, errors);
-  ValidateNameMember(spec, "subdomain", field, api::NotDnsLabel, errors);
-  ValidateOneOf(spec, "preemptionPolicy", field, {"PreemptLowerPriority", "Never"}, errors);
-  ValidateActiveDeadline(spec, field, errors);
-}
-
-void ValidatePodTemplateSpec(const json::object& spec, const std::string& field, Errors& errors) {
-  ValidatePodSpec(spec, field, errors);
-  // The pods of every workload there is are made again whenever they end.
-  if (const std::string_view policy = StringMember(spec, "restartPolicy"); policy == "Never" || policy == "OnFailure") {
-    errors.push_back(NotSupported(field + ".restartPolicy", json::value(policy), {"Always"}));
-  }
-  if (FindMember(spec, "activeDeadlineSeconds") != nullptr) {
-    errors.push_back(
-        Forbidden(field + ".activeDeadlineSeconds", "activeDeadlineSeconds in ReplicaSet is not Supported"));
-  }
-}
-
-void ValidatePod(const json::object& pod, const json::object* old, Errors& errors) {
-  const json::object& spec = Part(pod, "spec");
-  const json::object* old_spec = old == nullptr ? nullptr : ObjectMember(*old, "spec");
-  // A status update, a label: nothing of the spec is to be looked at again.
-  if (old_spec == nullptr || spec != *old_spec) ValidatePodSpec(spec, "spec", errors);
-  if (old == nullptr) {
-    if (!ObjectsOf(spec, "ephemeralContainers").empty()) {
-      errors.push_back(Forbidden("spec.ephemeralContainers", "cannot be set on create"));
-    }
-    if (!StringMember(spec, "nodeName").empty() && !ObjectsOf(spec, "schedulingGates").empty()) {
-      errors.push_back(Forbidden("spec.nodeName", "cannot be set until all schedulingGates have been cleared"));
-    }
-  } else if (old_spec != nullptr) {
-    ValidatePodSpecUpdate(spec, *old_spec, errors);
-  }
-  ValidatePodStatus(Part(pod, "status"), spec, errors);
+RuleSet PodRules() {
+  return {kPodRules,
+          {{"Amounts", CheckAmounts},
+           {"ContainerAmounts", CheckContainerAmounts},
+           {"ContainerClaim", CheckContainerClaim},
+           {"DeclaredClaim", CheckDeclaredClaim},
+           {"Handlers", CheckHandlers},
+           {"HostPort", CheckHostPort},
+           {"HugePages", CheckHugePages},
+           {"Image", CheckImage},
+           {"Monitors", CheckMonitors},
+           {"MountedVolume", CheckMountedVolume},
+           {"NodeAmounts", CheckNodeAmounts},
+           {"OneClaim", CheckOneClaim},
+           {"OneSource", CheckOneSource},
+           {"PodSpec", CheckPodSpec},
+           {"PortName", CheckPortName},
+           {"RequestMapping", CheckRequestMapping},
+           {"RequestsFitLimits", CheckRequestsFitLimits},
+           {"ValueFrom", CheckValueFrom}}};
 }
 
 }  // namespace berth::objects::internal

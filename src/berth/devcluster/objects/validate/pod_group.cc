@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Upstream: the declarative validation of k8s.io/api/scheduling/v1beta1 and v1alpha3, and
-// pkg/apis/scheduling/validation.
+// pkg/apis/scheduling/validation, of 1.37 with the feature gates of pod groups on.
 #include "berth/devcluster/objects/validate/pod_group.h"
 
 #include <algorithm>
@@ -11,248 +11,106 @@
 #include <utility>
 #include <vector>
 
-#include "berth/api/names.h"
-#include "berth/devcluster/objects/reading.h"
-#include "berth/devcluster/objects/validate/device.h"
-
 namespace berth::objects::internal {
 namespace {
 
+constexpr std::string_view kPodGroupRules = R"(
+@schedulingv1beta1
+CompositeDisruptionMode |single|all
+CompositeGangSchedulingPolicy minGroupCount!>=1
+CompositePodGroupSchedulingConstraints topology#1/
+CompositePodGroupSchedulingPolicy |basic|gang basic~ @GangKept
+CompositePodGroupTemplate name!:label schedulingPolicy/ schedulingConstraints~*/ disruptionMode~*/
+  priorityClassName~?:subdomain priority~(..1000000000) preemptionPolicy~=Never|PreemptLowerPriority
+  podGroupTemplates@Templates compositePodGroupTemplates@Templates
+DisruptionMode |single|all
+GangSchedulingPolicy minCount!>=1
+PodGroup spec/
+PodGroupResourceClaim |resourceClaimName|resourceClaimTemplateName name!:label resourceClaimName?:subdomain
+  resourceClaimTemplateName?:subdomain
+PodGroupSchedulingConstraints topology#1/
+PodGroupSchedulingPolicy |basic|gang basic~ @GangKept
+PodGroupSpec @WorkloadOfParent parentCompositePodGroupName~?:subdomain workloadRef~*/ schedulingPolicy/
+  schedulingConstraints~*/ resourceClaims~#4@UniqueNames/ disruptionMode~!/ priorityClassName~?:subdomain
+  priority~(..1000000000) preemptionPolicy~=Never|PreemptLowerPriority
+PodGroupTemplate name!:label schedulingPolicy/ schedulingConstraints~*/ resourceClaims~#4@UniqueNames/
+  disruptionMode~*/ priorityClassName~?:subdomain priority~(..1000000000)
+  preemptionPolicy~=Never|PreemptLowerPriority
+TopologyConstraint key!:qualified
+TypedLocalObjectReference apiGroup?:subdomain kind!:segment name!:segment
+Workload spec@Workload
+WorkloadReference workloadName!:subdomain templateName!:label
+WorkloadSpec |podGroupTemplates|compositePodGroupTemplates controllerRef~*/ podGroupTemplates@Templates
+  compositePodGroupTemplates@Templates
+@schedulingv1alpha3
+CompositeDisruptionMode |single|all
+CompositeGangSchedulingPolicy minGroupCount!>=1
+CompositePodGroup spec/
+CompositePodGroupSchedulingConstraints topology#1/
+CompositePodGroupSchedulingPolicy |basic|gang basic~ @GangKept
+CompositePodGroupSpec parentCompositePodGroupName~?:subdomain workloadRef~!/ schedulingPolicy~/
+  schedulingConstraints~*/ disruptionMode~!/ priorityClassName~?:subdomain priority~(..1000000000)
+  preemptionPolicy~=Never|PreemptLowerPriority
+TopologyConstraint key!:qualified
+WorkloadReference workloadName!:subdomain templateName!:label
+)";
+
 constexpr std::size_t kTemplatesMax = 8;  // on each level
 constexpr int kTreeDepthMax = 4;          // the groups of pods are a level, too
-constexpr std::size_t kClaimsMax = 4;
-constexpr std::int64_t kPriorityMax = 1'000'000'000;
-constexpr const char* kImmutable = "field is immutable";
 
 constexpr const char* kPodGroupTemplates = "podGroupTemplates";
 constexpr const char* kCompositeTemplates = "compositePodGroupTemplates";
 
-FieldError Changed(std::string field, std::string_view why = kImmutable) {
-  return Invalid(std::move(field), json::value(nullptr), why);
-}
-
-// An object or its part, and where it stands; `old` is null on create.
-struct Place {
-  const json::object& now;
-  const json::object* old;
-  std::string field;
-
-  std::string PathOf(std::string_view member) const { return field + "." + std::string(member); }
-  // The member as a place of its own; the old one is null when it was absent.
-  Place Member(std::string_view member) const {
-    return {Part(now, member), old == nullptr ? nullptr : ObjectMember(*old, member), PathOf(member)};
-  }
-  bool Has(std::string_view member) const { return FindMember(now, member) != nullptr; }
-  bool Had(std::string_view member) const { return old != nullptr && FindMember(*old, member) != nullptr; }
-};
-
-// False, with an error, when an update changes the member: nothing more is said of it then.
-bool StaysSame(const Place& of, std::string_view member, Errors& errors) {
-  if (of.old == nullptr || ValueOrNull(of.now, member) == ValueOrNull(*of.old, member)) return true;
-  errors.push_back(Changed(of.PathOf(member)));
-  return false;
-}
-
-void ValidateUnion(const json::object& object, const std::string& field, const std::vector<std::string_view>& members,
-                   Errors& errors) {
-  std::string all, set;
-  int set_count = 0;
-  for (const std::string_view member : members) {
-    const json::value* value = FindMember(object, member);
-    const bool is_empty_list = value != nullptr && value->is_array() && value->get_array().empty();
-    all += (all.empty() ? "" : ", ") + std::string(member);
-    if (value == nullptr || is_empty_list) continue;
-    ++set_count;
-    set += (set.empty() ? "" : ", ") + std::string(member);
-  }
-  if (set_count == 0) errors.push_back(Invalid(field, "", "must specify one of: " + all));
-  if (set_count > 1)
-    errors.push_back(Invalid(field, json::value("{" + set + "}"), "must specify exactly one of: " + all));
-}
-
-void ValidateRequiredName(const json::object& object, std::string_view member, const std::string& field, NameRule rule,
-                          Errors& errors) {
-  const std::string path = field + "." + std::string(member);
-  const std::string_view name = StringMember(object, member);
-  if (name.empty()) {
-    errors.push_back(Required(path));
-  } else {
-    AddInvalid(errors, path, name, rule(name));
-  }
-}
-
-std::vector<std::string> NotPathSegment(std::string_view text) {
-  std::vector<std::string> why;
-  if (text == "." || text == "..") return {"may not be '" + std::string(text) + "'"};
-  for (const char* each : {"/", "%"}) {
-    if (text.find(each) != std::string_view::npos) why.push_back("may not contain '" + std::string(each) + "'");
-  }
-  return why;
-}
-
-// The smallest number is 1; 0 counts as absent.
-void ValidateMinimum(const json::object& gang, std::string_view member, const std::string& field, Errors& errors) {
-  const std::int64_t count = IntMember(gang, member);
-  const std::string path = field + "." + std::string(member);
-  if (count == 0) errors.push_back(Required(path));
-  if (count < 0) errors.push_back(Invalid(path, count, "must be greater than or equal to 1"));
+void CheckWorkloadOfParent(const Place& spec) {
+  if (spec.Has("parentCompositePodGroupName") && !spec.Has("workloadRef"))
+    spec["workloadRef"].Required("must be set when parentCompositePodGroupName is set");
 }
 
 // Which of the two it is stays; the number may change.
-void ValidatePolicy(const Place& policy, std::string_view minimum, Errors& errors) {
-  ValidateUnion(policy.now, policy.field, {"basic", "gang"}, errors);
-  StaysSame(policy, "basic", errors);
-  if (policy.old != nullptr && policy.Has("gang") != policy.Had("gang")) {
-    errors.push_back(Changed(policy.PathOf("gang"), policy.Has("gang") ? "field cannot be set once created"
-                                                                       : "field cannot be cleared once set"));
-    return;
+void CheckGangKept(const Place& policy) {
+  const Place gang = policy["gang"];
+  if (policy.old().is_object() && gang.is_set() == gang.old().is_null()) {
+    gang.Invalid(nullptr, gang.is_set() ? "field cannot be set once created" : "field cannot be cleared once set");
+  } else if (gang.is_set()) {
+    gang.Walk();
   }
-  if (policy.Has("gang")) ValidateMinimum(Part(policy.now, "gang"), minimum, policy.PathOf("gang"), errors);
-}
-
-void ValidateConstraints(const Place& of, Errors& errors) {
-  constexpr const char* kMember = "schedulingConstraints";
-  if (!StaysSame(of, kMember, errors) || !of.Has(kMember)) return;
-  const json::object& constraints = Part(of.now, kMember);
-  const std::string field = of.PathOf(kMember);
-  const std::size_t count = ObjectsOf(constraints, "topology").size();
-  if (count > 1) {
-    errors.push_back(TooMany(field + ".topology", count, 1));
-    return;
-  }
-  ForEachIn(constraints, "topology", field, [&](const json::object& constraint, const std::string& path) {
-    ValidateRequiredName(constraint, "key", path, api::NotQualifiedName, errors);
-  });
 }
 
 // One error for each name that comes again in the list.
-void ValidateUniqueNames(const Place& of, std::string_view list, Errors& errors) {
-  std::set<std::string> seen;
-  ForEachIn(of.now, list, of.field, [&](const json::object& each, const std::string& path) {
-    if (!seen.insert(std::string(StringMember(each, "name"))).second) errors.push_back(Duplicate(path, each));
+void CheckUniqueNames(const Place& list) {
+  std::set<std::string_view> seen;
+  list.ForEach([&](const Place& each) {
+    if (!seen.insert(each["name"].text()).second) each.Duplicate(each.value());
   });
-}
-
-void ValidateClaims(const Place& of, Errors& errors) {
-  constexpr const char* kMember = "resourceClaims";
-  if (!StaysSame(of, kMember, errors)) return;
-  const std::size_t count = ObjectsOf(of.now, kMember).size();
-  if (count > kClaimsMax) {
-    errors.push_back(TooMany(of.PathOf(kMember), count, kClaimsMax));
-    return;
-  }
-  ValidateUniqueNames(of, kMember, errors);
-  ForEachIn(of.now, kMember, of.field, [&](const json::object& claim, const std::string& path) {
-    ValidateUnion(claim, path, {"resourceClaimName", "resourceClaimTemplateName"}, errors);
-    ValidateRequiredName(claim, "name", path, api::NotDnsLabel, errors);
-    for (const char* member : {"resourceClaimName", "resourceClaimTemplateName"})
-      ValidateNameMember(claim, member, path, api::NotDnsSubdomain, errors);
-  });
-}
-
-void ValidateDisruptionMode(const Place& of, bool is_required, Errors& errors) {
-  constexpr const char* kMember = "disruptionMode";
-  if (!StaysSame(of, kMember, errors)) return;
-  if (of.Has(kMember)) {
-    ValidateUnion(Part(of.now, kMember), of.PathOf(kMember), {"single", "all"}, errors);
-  } else if (is_required) {
-    errors.push_back(Required(of.PathOf(kMember)));
-  }
-}
-
-void ValidatePriority(const Place& of, Errors& errors) {
-  if (StaysSame(of, "priorityClassName", errors))
-    ValidateNameMember(of.now, "priorityClassName", of.field, api::NotDnsSubdomain, errors);
-  if (StaysSame(of, "priority", errors) && IntMember(of.now, "priority") > kPriorityMax) {
-    errors.push_back(Invalid(of.PathOf("priority"), IntMember(of.now, "priority"),
-                             "must be less than or equal to " + std::to_string(kPriorityMax)));
-  }
-  if (StaysSame(of, "preemptionPolicy", errors))
-    ValidateOneOf(of.now, "preemptionPolicy", of.field, {"Never", "PreemptLowerPriority"}, errors);
-}
-
-void ValidateWorkloadReference(const Place& of, bool is_required, Errors& errors) {
-  constexpr const char* kMember = "workloadRef";
-  if (!StaysSame(of, kMember, errors)) return;
-  if (!of.Has(kMember)) {
-    if (is_required) errors.push_back(Required(of.PathOf(kMember)));
-    return;
-  }
-  const json::object& reference = Part(of.now, kMember);
-  ValidateRequiredName(reference, "workloadName", of.PathOf(kMember), api::NotDnsSubdomain, errors);
-  ValidateRequiredName(reference, "templateName", of.PathOf(kMember), api::NotDnsLabel, errors);
-}
-
-void ValidateParent(const Place& of, Errors& errors) {
-  constexpr const char* kMember = "parentCompositePodGroupName";
-  if (StaysSame(of, kMember, errors)) ValidateNameMember(of.now, kMember, of.field, api::NotDnsSubdomain, errors);
-}
-
-Place SpecOf(const json::object& object, const json::object* old) {
-  return {Part(object, "spec"), old == nullptr ? nullptr : &Part(*old, "spec"), "spec"};
 }
 
 // --- Templates -------------------------------------------------------------------------------------------------------
 
-// The template of that name in the old list; null when there was none.
-const json::object* OldTemplate(const Place& of, std::string_view list, std::string_view name) {
-  if (of.old == nullptr) return nullptr;
-  for (const json::object* each : ObjectsOf(*of.old, list)) {
-    if (StringMember(*each, "name") == name) return each;
+const json::object* FindTemplate(const json::array& list, std::string_view name) {
+  for (const json::value& each : list) {
+    if (each.is_object() && StringMember(each.get_object(), "name") == name) return &each.get_object();
   }
   return nullptr;
 }
 
-// Of a list of templates: how many, which names, and that an update neither adds nor removes one. False: nothing more
-// is said of them.
-bool ValidateTemplateList(const Place& of, std::string_view list, Errors& errors) {
-  const std::vector<const json::object*> templates = ObjectsOf(of.now, list);
-  const std::size_t before = errors.size();
-  if (templates.size() > kTemplatesMax) errors.push_back(TooMany(of.PathOf(list), templates.size(), kTemplatesMax));
-  if (of.old != nullptr) {
-    std::set<std::string> names;
-    for (std::size_t i = 0; i < templates.size(); ++i) {
-      const std::string name(StringMember(*templates[i], "name"));
-      names.insert(name);
-      if (OldTemplate(of, list, name) == nullptr)
-        errors.push_back(Forbidden(Indexed(of.PathOf(list), i), "item may not be added"));
-    }
-    for (const json::object* each : ObjectsOf(*of.old, list)) {
-      if (!names.contains(std::string(StringMember(*each, "name"))))
-        errors.push_back(Forbidden(of.PathOf(list), "item may not be removed"));
+// How many templates there are, which names they have, and that an update neither adds nor removes one; only when all
+// that is so, what each one says. The depth is bounded before: see CheckWorkload().
+void CheckTemplates(const Place& list) {
+  const json::array* found = ArrayMember(list.up().old_object(), list.step());
+  const json::array old = found == nullptr ? json::array() : *found;
+  const std::size_t before = list.errors().size();
+  if (list.array().size() > kTemplatesMax) list.TooMany(list.array().size(), kTemplatesMax);
+  if (list.is_update()) {
+    list.ForEach([&](const Place& each) {
+      if (FindTemplate(old, each["name"].text()) == nullptr) each.Forbidden("item may not be added");
+    });
+    for (const json::object* each : ObjectsOf(list.up().old_object(), list.step())) {
+      if (FindTemplate(list.array(), StringMember(*each, "name")) == nullptr) list.Forbidden("item may not be removed");
     }
   }
-  if (errors.size() > before) return false;
-  ValidateUniqueNames(of, list, errors);
-  return true;
-}
-
-void ValidatePodGroupTemplates(const Place& of, Errors& errors) {
-  if (!ValidateTemplateList(of, kPodGroupTemplates, errors)) return;
-  ForEachIn(of.now, kPodGroupTemplates, of.field, [&](const json::object& each, const std::string& path) {
-    const Place place{each, OldTemplate(of, kPodGroupTemplates, StringMember(each, "name")), path};
-    ValidateRequiredName(each, "name", path, api::NotDnsLabel, errors);
-    ValidatePolicy(place.Member("schedulingPolicy"), "minCount", errors);
-    ValidateConstraints(place, errors);
-    ValidateClaims(place, errors);
-    ValidateDisruptionMode(place, false, errors);
-    ValidatePriority(place, errors);
-  });
-}
-
-// The depth is bounded before: see ValidateWorkload().
-void ValidateCompositeTemplates(const Place& of, Errors& errors) {
-  if (!ValidateTemplateList(of, kCompositeTemplates, errors)) return;
-  ForEachIn(of.now, kCompositeTemplates, of.field, [&](const json::object& each, const std::string& path) {
-    const Place place{each, OldTemplate(of, kCompositeTemplates, StringMember(each, "name")), path};
-    ValidateRequiredName(each, "name", path, api::NotDnsLabel, errors);
-    ValidatePolicy(place.Member("schedulingPolicy"), "minGroupCount", errors);
-    ValidateConstraints(place, errors);
-    ValidateDisruptionMode(place, false, errors);
-    ValidatePriority(place, errors);
-    ValidatePodGroupTemplates(place, errors);
-    ValidateCompositeTemplates(place, errors);
-  });
+  if (list.errors().size() > before) return;
+  CheckUniqueNames(list);
+  list.ForEach([&](const Place& each) { each.WithOld(FindTemplate(old, each["name"].text())).Walk(); });
 }
 
 // How many levels of composite templates there are, down to one more than may be.
@@ -264,29 +122,30 @@ int DepthOf(const json::object& templates, int depth = 0) {
   return deepest;
 }
 
-// Names are unique in the whole tree. Those that come twice in one list are told of by ValidateUniqueNames().
-void ValidateTreeNames(const json::object& parent, const std::string& field, std::set<std::string>& names,
-                       Errors& errors) {
+// Names are unique in the whole tree. CheckUniqueNames() reports those that come twice in one list.
+void CheckTreeNames(const Place& parent, std::set<std::string>& names) {
   for (const char* list : {kPodGroupTemplates, kCompositeTemplates}) {
     std::set<std::string> of_list;
-    ForEachIn(parent, list, field, [&](const json::object& each, const std::string& path) {
-      std::string name(StringMember(each, "name"));
-      if (names.contains(name)) errors.push_back(Duplicate(path + ".name", json::value(name)));
-      of_list.insert(std::move(name));
+    const Place templates = parent[list];
+    templates.ForEach([&](const Place& each) {
+      const Place name = each["name"];
+      if (names.contains(std::string(name.text()))) name.Duplicate(json::value(name.text()));
+      of_list.emplace(name.text());
     });
     names.merge(of_list);
   }
-  ForEachIn(parent, kCompositeTemplates, field,
-            [&](const json::object& each, const std::string& path) { ValidateTreeNames(each, path, names, errors); });
+  const Place composites = parent[kCompositeTemplates];
+  composites.ForEach([&](const Place& each) { CheckTreeNames(each, names); });
 }
 
-void ValidateChildren(const json::object& parent, const std::string& field, Errors& errors) {
-  ForEachIn(parent, kCompositeTemplates, field, [&](const json::object& each, const std::string& path) {
-    if (ObjectsOf(each, kPodGroupTemplates).empty() && ObjectsOf(each, kCompositeTemplates).empty()) {
-      errors.push_back(Invalid(path, json::value(StringMember(each, "name")),
-                               "must have at least one child PodGroupTemplate or CompositePodGroupTemplate"));
+void CheckChildren(const Place& parent) {
+  const Place composites = parent[kCompositeTemplates];
+  composites.ForEach([&](const Place& each) {
+    if (each[kPodGroupTemplates].array().empty() && each[kCompositeTemplates].array().empty()) {
+      each.Invalid(json::value(each["name"].text()),
+                   "must have at least one child PodGroupTemplate or CompositePodGroupTemplate");
     }
-    ValidateChildren(each, path, errors);
+    CheckChildren(each);
   });
 }
 
@@ -303,77 +162,41 @@ void CollectPriorities(const json::object& parent, std::set<Priority>& prioritie
   }
 }
 
-void ValidateTreePriorities(const json::object& spec, Errors& errors) {
+void CheckTreePriorities(const Place& spec) {
   std::set<Priority> priorities;
-  CollectPriorities(spec, priorities);
+  CollectPriorities(spec.object(), priorities);
   if (priorities.size() <= 1) return;
-  const bool is_flat = ObjectsOf(spec, kCompositeTemplates).empty();
-  errors.push_back(Changed("spec", is_flat ? "detected multiple priority configurations"
-                                           : "all priority and priorityClassName values must be identical, detected "
-                                             "multiple values"));
+  const bool is_flat = spec[kCompositeTemplates].array().empty();
+  spec.Invalid(nullptr, is_flat ? "detected multiple priority configurations"
+                                : "all priority and priorityClassName values must be identical, detected multiple "
+                                  "values");
 }
 
-void ValidateController(const Place& of, Errors& errors) {
-  constexpr const char* kMember = "controllerRef";
-  if (!StaysSame(of, kMember, errors) || !of.Has(kMember)) return;
-  const json::object& controller = Part(of.now, kMember);
-  ValidateNameMember(controller, "apiGroup", of.PathOf(kMember), api::NotDnsSubdomain, errors);
-  ValidateRequiredName(controller, "kind", of.PathOf(kMember), NotPathSegment, errors);
-  ValidateRequiredName(controller, "name", of.PathOf(kMember), NotPathSegment, errors);
+void CheckWorkload(const Place& spec) {
+  const Place composites = spec[kCompositeTemplates];
+  composites.ForEach([](const Place& each) {
+    if (DepthOf(each.object(), 1) < kTreeDepthMax) return;
+    each.Invalid(each[kCompositeTemplates].value(),
+                 "maximum template hierarchy depth is " + std::to_string(kTreeDepthMax));
+  });
+  // What is below is walked level by level.
+  if (!spec.errors().empty()) return;
+  spec.Walk();
+  std::set<std::string> names;
+  CheckTreeNames(spec, names);
+  CheckTreePriorities(spec);
+  CheckChildren(spec);
 }
 
 }  // namespace
 
-void DefaultPodGroup(json::object& group) {
-  json::object& spec = MutableObject(group, "spec");
-  if (FindMember(spec, "disruptionMode") == nullptr) spec["disruptionMode"] = json::object{{"single", json::object()}};
-  if (StringMember(spec, "preemptionPolicy").empty()) spec["preemptionPolicy"] = "PreemptLowerPriority";
-}
-
-void ValidatePodGroup(const json::object& group, const json::object* old, Errors& errors) {
-  const Place spec = SpecOf(group, old);
-  if (spec.Has("parentCompositePodGroupName") && !spec.Has("workloadRef"))
-    errors.push_back(Required("spec.workloadRef", "must be set when parentCompositePodGroupName is set"));
-  ValidateParent(spec, errors);
-  ValidateWorkloadReference(spec, false, errors);
-  ValidatePolicy(spec.Member("schedulingPolicy"), "minCount", errors);
-  ValidateConstraints(spec, errors);
-  ValidateClaims(spec, errors);
-  ValidateDisruptionMode(spec, true, errors);
-  ValidatePriority(spec, errors);
-}
-
-void ValidateCompositePodGroup(const json::object& group, const json::object* old, Errors& errors) {
-  const Place spec = SpecOf(group, old);
-  ValidateParent(spec, errors);
-  ValidateWorkloadReference(spec, true, errors);
-  if (StaysSame(spec, "schedulingPolicy", errors))
-    ValidatePolicy(spec.Member("schedulingPolicy"), "minGroupCount", errors);
-  ValidateConstraints(spec, errors);
-  ValidateDisruptionMode(spec, true, errors);
-  ValidatePriority(spec, errors);
-}
-
-void ValidateWorkload(const json::object& workload, const json::object* old, Errors& errors) {
-  const Place spec = SpecOf(workload, old);
-  const std::vector<const json::object*> composites = ObjectsOf(spec.now, kCompositeTemplates);
-  for (std::size_t i = 0; i < composites.size(); ++i) {
-    if (DepthOf(*composites[i], 1) < kTreeDepthMax) continue;
-    const json::value* below = FindMember(*composites[i], kCompositeTemplates);
-    errors.push_back(Invalid(Indexed(spec.PathOf(kCompositeTemplates), i),
-                             below == nullptr ? json::value(nullptr) : *below,
-                             "maximum template hierarchy depth is " + std::to_string(kTreeDepthMax)));
-  }
-  // What is below is walked level by level.
-  if (!errors.empty()) return;
-  ValidateUnion(spec.now, "spec", {kPodGroupTemplates, kCompositeTemplates}, errors);
-  ValidateController(spec, errors);
-  ValidatePodGroupTemplates(spec, errors);
-  ValidateCompositeTemplates(spec, errors);
-  std::set<std::string> names;
-  ValidateTreeNames(spec.now, "spec", names, errors);
-  ValidateTreePriorities(spec.now, errors);
-  ValidateChildren(spec.now, "spec", errors);
+RuleSet PodGroupRules() {
+  return {kPodGroupRules,
+          {{"GangKept", CheckGangKept},
+           {"Templates", CheckTemplates},
+           {"UniqueNames", CheckUniqueNames},
+           {"Workload", CheckWorkload},
+           {"WorkloadOfParent", CheckWorkloadOfParent}}};
 }
 
 }  // namespace berth::objects::internal

@@ -3,13 +3,9 @@
 #include "berth/devcluster/objects/validate/pod_update.h"
 
 #include <algorithm>
-#include <set>
 #include <string>
 #include <string_view>
-
-#include "berth/devcluster/objects/reading.h"
-#include "berth/devcluster/objects/validate/container.h"
-#include "berth/devcluster/objects/validate/rules.h"
+#include <utility>
 
 namespace berth::objects::internal {
 namespace {
@@ -60,35 +56,28 @@ void CopyMember(json::object& to, const json::object& from, std::string_view mem
   }
 }
 
-json::value ValueOrNull(const json::object* object) {
-  return object == nullptr ? json::value(nullptr) : json::value(*object);
-}
-
 // Every old toleration must still be there; only its seconds may differ.
-void ValidateTolerationsKept(const json::object& spec, const json::object& old_spec, Errors& errors) {
-  for (const json::object* old : ObjectsOf(old_spec, "tolerations")) {
+void CheckTolerationsKept(const Place& spec) {
+  for (const json::object* old : ObjectsOf(spec.old_object(), "tolerations")) {
     bool is_kept = false;
-    for (const json::object* now : ObjectsOf(spec, "tolerations")) {
+    for (const json::object* now : ObjectsOf(spec.object(), "tolerations")) {
       json::object munged = *now;
       CopyMember(munged, *old, "tolerationSeconds");
       is_kept = is_kept || SameDocument(munged, *old);
     }
     if (is_kept) continue;
-    errors.push_back(
-        Forbidden("spec.tolerations", "existing toleration can not be modified except its tolerationSeconds"));
-    return;
+    return spec["tolerations"].Forbidden("existing toleration can not be modified except its tolerationSeconds");
   }
 }
 
-void ValidateGatesOnlyDeleted(const json::object& spec, const json::object& old_spec, Errors& errors) {
-  const auto old_gates = ObjectsOf(old_spec, "schedulingGates");
-  ForEachIn(spec, "schedulingGates", "spec", [&](const json::object& gate, const std::string& path) {
-    const std::string name(StringMember(gate, "name"));
+void CheckGatesOnlyDeleted(const Place& spec) {
+  const auto old_gates = ObjectsOf(spec.old_object(), "schedulingGates");
+  const Place gates = spec["schedulingGates"];
+  gates.ForEach([&](const Place& gate) {
+    const std::string name(gate["name"].text());
     const bool is_old = std::any_of(old_gates.begin(), old_gates.end(),
                                     [&](const json::object* old) { return StringMember(*old, "name") == name; });
-    if (is_old) return;
-    errors.push_back(
-        Forbidden(path + ".name", "only deletion is allowed, but found new scheduling gate '" + name + "'"));
+    if (!is_old) gate["name"].Forbidden("only deletion is allowed, but found new scheduling gate '" + name + "'");
   });
 }
 
@@ -106,72 +95,62 @@ bool TermOnlyGrew(const json::object& term, const json::object& old_term) {
   return true;
 }
 
-void ValidateNodeSelectorOnlyGrew(const json::object& spec, const json::object& old_spec, Errors& errors) {
-  const json::object* now = ObjectMember(spec, "nodeSelector");
-  for (const auto& [key, value] : Part(old_spec, "nodeSelector")) {
-    const json::value* kept = now == nullptr ? nullptr : now->if_contains(key);
+void CheckNodeSelectorOnlyGrew(const Place& selector) {
+  for (const auto& [key, value] : selector.old_object()) {
+    const json::value* kept = FindMember(selector.object(), key);
     if (kept != nullptr && *kept == value) continue;
-    errors.push_back(Invalid("spec.nodeSelector", ValueOrNull(now),
-                             "only additions are allowed to spec.nodeSelector (no mutations or deletions)"));
-    return;
+    return selector.Invalid("only additions are allowed to spec.nodeSelector (no mutations or deletions)");
   }
 }
 
-void ValidateNodeAffinityOnlyGrew(const json::object& affinity, const json::object& old_affinity, Errors& errors) {
-  constexpr std::string_view kRequired = "requiredDuringSchedulingIgnoredDuringExecution";
-  constexpr std::string_view kTerms = "nodeSelectorTerms";
-  const std::string path = "spec.affinity.nodeAffinity." + std::string(kRequired) + "." + std::string(kTerms);
-  const auto terms = ObjectsOf(Part(affinity, kRequired), kTerms);
-  const auto old_terms = ObjectsOf(Part(old_affinity, kRequired), kTerms);
-  if (!old_terms.empty() && terms.size() != old_terms.size()) {
-    const json::value* shown = FindPath(affinity, {kRequired, kTerms});
-    errors.push_back(Invalid(path, shown == nullptr ? json::value(nullptr) : *shown,
-                             "no additions/deletions to non-empty NodeSelectorTerms list are allowed"));
-    return;
+void CheckNodeAffinityOnlyGrew(const Place& affinity) {
+  const Place terms = affinity["requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"];
+  const json::value old = terms.old();
+  if (!old.is_array() || old.get_array().empty()) return;
+  if (terms.array().size() != old.get_array().size()) {
+    return terms.Invalid("no additions/deletions to non-empty NodeSelectorTerms list are allowed");
   }
-  for (std::size_t i = 0; i < old_terms.size(); ++i) {
-    if (TermOnlyGrew(*terms[i], *old_terms[i])) continue;
-    errors.push_back(Invalid(Indexed(path, i), *terms[i], "only additions are allowed (no mutations or deletions)"));
-  }
+  std::size_t i = 0;
+  terms.ForEach([&](const Place& term) {
+    if (!TermOnlyGrew(term.object(), old.get_array()[i++].as_object()))
+      term.Invalid("only additions are allowed (no mutations or deletions)");
+  });
 }
 
 // A gated pod may still be narrowed down: more node selector entries, more node affinity expressions. Puts the old
 // values into `munged` and reports what is no narrowing.
-void AcceptGatedNarrowing(json::object& munged, const json::object& old_spec, Errors& errors) {
+void AcceptGatedNarrowing(const Place& spec, json::object& munged) {
+  const json::object& old_spec = spec.old_object();
   if (!SameMember(munged, old_spec, "nodeSelector")) {
-    ValidateNodeSelectorOnlyGrew(munged, old_spec, errors);
+    CheckNodeSelectorOnlyGrew(spec["nodeSelector"]);
     CopyMember(munged, old_spec, "nodeSelector");
   }
-  const json::object& old_affinity = Part(old_spec, "affinity");
-  const json::object& now = Part(Part(munged, "affinity"), "nodeAffinity");
-  const json::object& before = Part(old_affinity, "nodeAffinity");
-  if (SameDocument(now, before)) return;
-  ValidateNodeAffinityOnlyGrew(now, before, errors);
+  const Place node_affinity = spec["affinity.nodeAffinity"];
+  if (SameDocument(node_affinity.object(), node_affinity.old_object())) return;
+  CheckNodeAffinityOnlyGrew(node_affinity);
   json::object& affinity = MutableObject(munged, "affinity");
-  CopyMember(affinity, old_affinity, "nodeAffinity");
+  CopyMember(affinity, Part(old_spec, "affinity"), "nodeAffinity");
   if (affinity.empty()) munged.erase("affinity");
 }
 
 // --- The spec as a whole ---------------------------------------------------------------------------------------------
 
 // False when it grew, which ends the validation.
-bool ValidateDeadline(const json::object& spec, const json::object& old_spec, Errors& errors) {
-  constexpr std::string_view kMember = "activeDeadlineSeconds";
-  const json::value* deadline = FindMember(spec, kMember);
-  if (FindMember(old_spec, kMember) == nullptr) return true;
-  if (deadline == nullptr) {
-    errors.push_back(
-        Invalid("spec.activeDeadlineSeconds", nullptr, "must not update from a positive integer to nil value"));
-  } else if (IntMember(old_spec, kMember) < IntMember(spec, kMember)) {
-    errors.push_back(Invalid("spec.activeDeadlineSeconds", *deadline, "must be less than or equal to previous value"));
+bool CheckDeadline(const Place& deadline) {
+  if (deadline.old().is_null()) return true;
+  if (!deadline.is_set()) {
+    deadline.Invalid("must not update from a positive integer to nil value");
+  } else if (deadline.old().as_int64() < deadline.number()) {
+    deadline.Invalid("must be less than or equal to previous value");
     return false;
   }
   return true;
 }
 
 // `spec` with the old values of all that may be changed.
-json::object WithoutAllowedChanges(const json::object& spec, const json::object& old_spec, Errors& errors) {
-  json::object munged = spec;
+json::object WithoutAllowedChanges(const Place& spec) {
+  const json::object& old_spec = spec.old_object();
+  json::object munged = spec.object();
   for (const char* list : {"containers", "initContainers"}) {
     const auto old_containers = ObjectsOf(old_spec, list);
     std::size_t index = 0;
@@ -186,7 +165,7 @@ json::object WithoutAllowedChanges(const json::object& spec, const json::object&
       IntMember(munged, "terminationGracePeriodSeconds") == 1) {
     CopyMember(munged, old_spec, "terminationGracePeriodSeconds");
   }
-  if (!ObjectsOf(old_spec, "schedulingGates").empty()) AcceptGatedNarrowing(munged, old_spec, errors);
+  if (!ObjectsOf(old_spec, "schedulingGates").empty()) AcceptGatedNarrowing(spec, munged);
   return munged;
 }
 
@@ -203,67 +182,88 @@ std::string ListChanges(const json::object& spec, const json::object& old_spec) 
   return changes;
 }
 
+// No container may be called as another of the pod, of whatever kind.
+void CheckTakenNames(const Place& spec) {
+  for (const char* list : {"containers", "initContainers"}) {
+    for (const json::object* container : ObjectsOf(spec.object(), list)) {
+      spec.IsFirst("EphemeralContainer", std::string(StringMember(*container, "name")));
+    }
+  }
+}
+
+void CheckAsContainer(const Place& container) { container.Walk("Container"); }
+
+void CheckTarget(const Place& target) {
+  for (const char* list : {"containers", "initContainers"}) {
+    for (const json::object* container : ObjectsOf(target.Above("PodSpec")->object(), list)) {
+      if (StringMember(*container, "name") == target.text()) return;
+    }
+  }
+  target.NotFound(json::value(target.text()));
+}
+
+void CheckNotEphemeral(const Place& member) {
+  if (!IsZero(member.value())) member.Forbidden("cannot be set for an Ephemeral Container");
+}
+
 // Those that are there stay as they are: a container cannot be taken back.
-void ValidateEphemeralContainersKept(const json::object& spec, const json::object& old_spec, Errors& errors) {
-  const auto now = ObjectsOf(spec, "ephemeralContainers");
-  for (const json::object* old : ObjectsOf(old_spec, "ephemeralContainers")) {
+void CheckEphemeralContainersKept(const Place& list) {
+  const auto now = ObjectsOf(list.up().object(), "ephemeralContainers");
+  for (const json::object* old : ObjectsOf(list.up().old_object(), "ephemeralContainers")) {
     const std::string name(StringMember(*old, "name"));
     const auto same = std::find_if(now.begin(), now.end(),
                                    [&](const json::object* each) { return StringMember(*each, "name") == name; });
     if (same == now.end()) {
-      errors.push_back(
-          Forbidden("spec.ephemeralContainers", "existing ephemeral containers \"" + name + "\" may not be removed\n"));
+      list.Forbidden("existing ephemeral containers \"" + name + "\" may not be removed\n");
     } else if (!SameDocument(**same, *old)) {
-      errors.push_back(
-          Forbidden("spec.ephemeralContainers", "existing ephemeral containers \"" + name + "\" may not be changed\n"));
+      list.Forbidden("existing ephemeral containers \"" + name + "\" may not be changed\n");
     }
   }
+}
+
+void CheckPodUpdate(const Place& pod) {
+  const Place spec = pod["spec"];
+  if (!spec.old().is_object()) return;
+  for (const char* list : {"containers", "initContainers"}) {
+    if (ObjectsOf(spec.object(), list).size() != ObjectsOf(spec.old_object(), list).size()) {
+      return spec[list].Forbidden("pod updates may not add or remove containers");
+    }
+  }
+  if (!CheckDeadline(spec["activeDeadlineSeconds"])) return;
+  CheckTolerationsKept(spec);
+  CheckGatesOnlyDeleted(spec);
+  if (SameDocument(spec.object(), spec.old_object())) return;
+  const json::object munged = WithoutAllowedChanges(spec);
+  if (SameDocument(munged, spec.old_object())) return;
+  spec.Forbidden(
+      "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
+      "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),"
+      "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)" +
+      ListChanges(munged, spec.old_object()));
 }
 
 }  // namespace
 
-void ValidateEphemeralContainersUpdate(const json::object& spec, const json::object& old_spec, Errors& errors) {
-  ContainerContext context;
-  std::set<std::string> targets;
-  for (const char* list : {"containers", "initContainers"}) {
-    for (const json::object* container : ObjectsOf(spec, list)) targets.emplace(StringMember(*container, "name"));
-  }
-  context.names = targets;
-  for (const json::object* volume : ObjectsOf(spec, "volumes")) context.volumes.emplace(StringMember(*volume, "name"));
-  ForEachIn(spec, "ephemeralContainers", "spec", [&](const json::object& container, const std::string& path) {
-    ValidateContainer(container, path, context, false, errors);
-    const std::string target(StringMember(container, "targetContainerName"));
-    if (!target.empty() && !targets.contains(target)) {
-      errors.push_back(NotFoundValue(path + ".targetContainerName", json::value(target)));
-    }
-    for (const char* member : {"ports", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle", "resources"}) {
-      const json::value* value = FindMember(container, member);
-      if (value == nullptr || IsZero(*value)) continue;
-      errors.push_back(Forbidden(path + '.' + member, "cannot be set for an Ephemeral Container"));
-    }
-  });
-  ValidateEphemeralContainersKept(spec, old_spec, errors);
+RuleSet PodUpdateRules() {
+  return {R"(
+@core
+EphemeralContainer @AsContainer targetContainerName?@Target ports*@NotEphemeral livenessProbe*@NotEphemeral
+  readinessProbe*@NotEphemeral startupProbe*@NotEphemeral lifecycle*@NotEphemeral resources*@NotEphemeral
+PodSpec.ephemeral @TakenNames ephemeralContainers/@EphemeralContainersKept
+)",
+          {{"AsContainer", CheckAsContainer},
+           {"EphemeralContainersKept", CheckEphemeralContainersKept},
+           {"NotEphemeral", CheckNotEphemeral},
+           {"PodUpdate", CheckPodUpdate},
+           {"TakenNames", CheckTakenNames},
+           {"Target", CheckTarget}}};
 }
 
-void ValidatePodSpecUpdate(const json::object& spec, const json::object& old_spec, Errors& errors) {
-  for (const char* list : {"containers", "initContainers"}) {
-    if (ObjectsOf(spec, list).size() != ObjectsOf(old_spec, list).size()) {
-      errors.push_back(Forbidden(std::string("spec.") + list, "pod updates may not add or remove containers"));
-      return;
-    }
-  }
-  if (!ValidateDeadline(spec, old_spec, errors)) return;
-  ValidateTolerationsKept(spec, old_spec, errors);
-  ValidateGatesOnlyDeleted(spec, old_spec, errors);
-  if (SameDocument(spec, old_spec)) return;
-  const json::object munged = WithoutAllowedChanges(spec, old_spec, errors);
-  if (SameDocument(munged, old_spec)) return;
-  errors.push_back(Forbidden(
-      "spec",
-      "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
-      "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),"
-      "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)" +
-          ListChanges(munged, old_spec)));
+Errors ValidateEphemeralContainers(const json::object& pod, const json::object& old) {
+  Findings findings;
+  const Place whole(*FindSchema("", "v1", "Pod"), pod, &old, findings);
+  whole["spec"].Walk("PodSpec.ephemeral");
+  return std::move(findings.errors);
 }
 
 }  // namespace berth::objects::internal

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Validation of the kinds that make pods or look after them: Deployments, ReplicaSets, StatefulSets, DaemonSets,
-// ReplicationControllers, PodDisruptionBudgets.
 #include "berth/devcluster/objects/validate/workload.h"
 
 #include <algorithm>
@@ -9,12 +7,53 @@
 #include <string_view>
 
 #include "berth/api/names.h"
-#include "berth/devcluster/objects/reading.h"
-#include "berth/devcluster/objects/validate/pod.h"
-#include "berth/devcluster/objects/validate/rules.h"
 
 namespace berth::objects::internal {
 namespace {
+
+constexpr std::string_view kWorkloadRules = R"(
+@apps
+DaemonSet spec/
+DaemonSetSpec @DaemonSetSelector template.metadata.labels<template.labels>@Labels @Template selector^ minReadySeconds>=0
+  revisionHistoryLimit>=0
+Deployment spec/ status/
+DeploymentSpec replicas>=0 @DeploymentSelector template.metadata.labels<template.labels>@Labels @Template selector^
+  strategy*@Strategy minReadySeconds>=0 revisionHistoryLimit>=0 progressDeadlineSeconds>=0*@ProgressDeadline
+DeploymentStatus observedGeneration>=0 replicas>=0 updatedReplicas>=0 readyReplicas>=0 availableReplicas>=0
+  unavailableReplicas>=0
+ReplicaSet spec/ status/
+ReplicaSetSpec replicas>=0 minReadySeconds>=0 @DeploymentSelector template.metadata.labels<template.labels>@Labels
+  @Template selector^
+ReplicaSetStatus replicas>=0 fullyLabeledReplicas>=0 readyReplicas>=0 availableReplicas>=0 observedGeneration>=0
+StatefulSet metadata.name:label spec/
+StatefulSetSpec podManagementPolicy@PodManagement replicas>=0 minReadySeconds>=0 serviceName?:label
+  @StatefulSetSelector template.metadata.labels<template.labels>@Labels @StatefulSetTemplate @StatefulSetKept
+@autoscaling
+CrossVersionObjectReference kind! name!
+HorizontalPodAutoscaler spec/
+HorizontalPodAutoscalerSpec minReplicas*>=1 maxReplicas>0@MaxReplicas scaleTargetRef/
+@autoscalingv2
+CrossVersionObjectReference kind! name!
+HorizontalPodAutoscaler spec/
+HorizontalPodAutoscalerSpec minReplicas*>=1 maxReplicas>0@MaxReplicas scaleTargetRef/
+@batch
+CronJob spec/
+CronJobSpec schedule!@Schedule concurrencyPolicy=Allow|Forbid|Replace startingDeadlineSeconds>=0
+  successfulJobsHistoryLimit>=0 failedJobsHistoryLimit>=0 jobTemplate.spec/
+Job spec.selector/ spec+/ @JobUpdate
+JobSpec parallelism>=0 completions>=0 activeDeadlineSeconds>=0 backoffLimit>=0 backoffLimitPerIndex>=0
+  maxFailedIndexes>=0 ttlSecondsAfterFinished>=0 completionMode=Indexed|NonIndexed template.spec/
+  template.spec.restartPolicy@RestartPolicyOfJob
+JobSpec.update parallelism>=0 activeDeadlineSeconds>=0 backoffLimit>=0 ttlSecondsAfterFinished>=0 completions^ selector^
+  template^ completionMode^ podFailurePolicy^ backoffLimitPerIndex^ managedBy^
+@core
+ReplicationController spec/
+ReplicationControllerSpec replicas>=0 minReadySeconds>=0 selector! selector@Labels template!@ControllerTemplate
+@policy
+PodDisruptionBudget spec/
+PodDisruptionBudgetSpec @OneBudget minAvailable@Share@AtMostAll maxUnavailable@Share@AtMostAll
+  unhealthyPodEvictionPolicy=AlwaysAllow|IfHealthyBudget selector/
+)";
 
 bool SelectorMatches(const json::object& selector, const json::object& labels) {
   for (const auto& [key, value] : Part(selector, "matchLabels")) {
@@ -35,113 +74,54 @@ bool SelectorMatches(const json::object& selector, const json::object& labels) {
   return true;
 }
 
-bool IsEmptySelector(const json::object& selector) {
-  return Part(selector, "matchLabels").empty() && ObjectsOf(selector, "matchExpressions").empty();
+// --- The selector and the template, which all workloads have ---------------------------------------------------------
+
+void ReportMismatch(const Place& labels) { labels.Invalid("`selector` does not match template `labels`"); }
+
+// The selector is a good one, not empty, and matches the template's labels.
+void CheckSelector(const Place& spec, const std::string& kind, bool is_required) {
+  const Place selector = spec["selector"];
+  const Place labels = spec["template.metadata.labels"];
+  if (!selector.is_set()) {
+    if (is_required) selector.Required();
+    return ReportMismatch(labels);
+  }
+  const std::size_t before = spec.errors().size();
+  selector.Walk();
+  if (spec.errors().size() != before) return selector.Invalid("invalid label selector");
+  if (Part(selector.object(), "matchLabels").empty() && ObjectsOf(selector.object(), "matchExpressions").empty()) {
+    return selector.Invalid("empty selector is invalid for " + kind);
+  }
+  if (!SelectorMatches(selector.object(), labels.object())) ReportMismatch(labels);
 }
 
-// What a workload does its own way.
-struct WorkloadRules {
-  std::string_view kind_word;  // "deployment"
-  bool is_selector_required = true;
-  bool is_selector_immutable = true;
-};
+void CheckDaemonSetSelector(const Place& spec) { CheckSelector(spec, "daemonset", false); }
+void CheckDeploymentSelector(const Place& spec) { CheckSelector(spec, "deployment", true); }
+void CheckStatefulSetSelector(const Place& spec) { CheckSelector(spec, "statefulset", true); }
 
-// Whether labels can be compared with the selector.
-bool ValidateSelector(const json::object& spec, const WorkloadRules& rules, Errors& errors) {
-  const json::object* selector = ObjectMember(spec, "selector");
-  if (selector == nullptr) {
-    if (rules.is_selector_required) errors.push_back(Required("spec.selector"));
-    return false;
+void CheckPodTemplateSpec(const Place& spec) {
+  spec.Walk();
+  // The pods of every workload there is are made again whenever they end.
+  const Place policy = spec["restartPolicy"];
+  if (policy.text() == "Never" || policy.text() == "OnFailure") policy.NotSupported(policy.value(), {"Always"});
+  if (spec.Has("activeDeadlineSeconds")) {
+    spec["activeDeadlineSeconds"].Forbidden("activeDeadlineSeconds in ReplicaSet is not Supported");
   }
-  const std::size_t before = errors.size();
-  ValidateLabelSelector(*selector, "spec.selector", errors);
-  if (errors.size() != before) {
-    errors.push_back(Invalid("spec.selector", *selector, "invalid label selector"));
-    return false;
-  }
-  if (!IsEmptySelector(*selector)) return true;
-  errors.push_back(
-      Invalid("spec.selector", *selector, "empty selector is invalid for " + std::string(rules.kind_word)));
-  return false;
 }
 
-void ReportMismatch(const json::object& metadata, Errors& errors) {
-  errors.push_back(Invalid("spec.template.metadata.labels", ValueOrNull(metadata, "labels"),
-                           "`selector` does not match template `labels`"));
-}
-
-// The selector and the template, which all workloads have.
-void ValidateWorkload(const json::object& object, const json::object* old, const WorkloadRules& rules, Errors& errors) {
-  const json::object& spec = Part(object, "spec");
-  const bool is_usable = ValidateSelector(spec, rules, errors);
-  const json::object& pod_template = Part(spec, "template");
-  const json::object& metadata = Part(pod_template, "metadata");
-  const json::object* selector = ObjectMember(spec, "selector");
-  if (selector == nullptr || (is_usable && !SelectorMatches(*selector, Part(metadata, "labels")))) {
-    ReportMismatch(metadata, errors);
-  }
-  ValidateLabels(metadata, "labels", "spec.template.labels", errors);
-  const json::object* old_spec = old == nullptr ? nullptr : ObjectMember(*old, "spec");
+void CheckTemplate(const Place& spec) {
+  const Place pod_template = spec["template"];
   // Scaling and status updates leave the template as it was found good.
-  const json::object* old_template = old_spec == nullptr ? nullptr : ObjectMember(*old_spec, "template");
-  if (old_template == nullptr || *old_template != pod_template) {
-    ValidatePodTemplateSpec(Part(pod_template, "spec"), "spec.template.spec", errors);
-  }
-  if (old_spec != nullptr && rules.is_selector_immutable) {
-    ValidateImmutable(spec, *old_spec, "selector", "spec.selector", errors);
-  }
+  if (pod_template.old().is_object() && pod_template.IsSame()) return;
+  CheckPodTemplateSpec(spec["template.spec"]);
 }
 
-std::int64_t PercentOf(const json::object& object, std::string_view member) {
-  const std::string_view text = StringMember(object, member);
-  if (text.empty() || text.size() > 10 || !api::NotPercent(text).empty()) return 0;
-  return std::stoll(std::string(text.substr(0, text.size() - 1)));
-}
-
-void ValidateAtMostAll(const json::object& object, std::string_view member, const std::string& field, Errors& errors) {
-  if (PercentOf(object, member) > 100) {
-    errors.push_back(
-        Invalid(field + "." + std::string(member), *FindMember(object, member), "must not be greater than 100%"));
-  }
-}
-
-bool IsZeroAmount(const json::object& object, std::string_view member) {
-  const json::value* value = FindMember(object, member);
-  if (value == nullptr) return true;
-  return value->is_string() ? PercentOf(object, member) == 0 : IntMember(object, member) == 0;
-}
-
-void ValidateStatusCounts(const json::object& object, std::initializer_list<std::string_view> members, Errors& errors) {
-  for (const std::string_view member : members) ValidateNonNegative(Part(object, "status"), member, "status", errors);
-}
-
-void ValidateStrategy(const json::object& strategy, Errors& errors) {
-  const std::string field = "spec.strategy.rollingUpdate";
-  const std::string_view type = StringMember(strategy, "type");
-  const json::object* rolling = ObjectMember(strategy, "rollingUpdate");
-  if (type == "Recreate") {
-    if (rolling != nullptr)
-      errors.push_back(Forbidden(field, "may not be specified when strategy `type` is 'Recreate'"));
-  } else if (type != "RollingUpdate") {
-    errors.push_back(NotSupported("spec.strategy", strategy, {"Recreate", "RollingUpdate"}));
-  } else if (rolling != nullptr) {
-    ValidateIntOrPercent(*rolling, "maxUnavailable", field, errors);
-    ValidateIntOrPercent(*rolling, "maxSurge", field, errors);
-    if (IsZeroAmount(*rolling, "maxUnavailable") && IsZeroAmount(*rolling, "maxSurge")) {
-      errors.push_back(Invalid(field + ".maxUnavailable", ValueOrNull(*rolling, "maxUnavailable"),
-                               "may not be 0 when `maxSurge` is 0"));
-    }
-    ValidateAtMostAll(*rolling, "maxUnavailable", field, errors);
-  }
-}
-
-// The set with a volume in its template for each claim that its pods get: containers may mount them.
-json::object WithClaimVolumes(const json::object& set) {
-  const std::vector<const json::object*> claims = ObjectsOf(Part(set, "spec"), "volumeClaimTemplates");
-  json::object copy = set;
+// The pod spec of a StatefulSet with a volume for each claim that its pods get: containers may mount them.
+json::object WithClaimVolumes(const json::object& pod_spec, const json::object& set_spec) {
+  json::object copy = pod_spec;
+  const std::vector<const json::object*> claims = ObjectsOf(set_spec, "volumeClaimTemplates");
   if (claims.empty()) return copy;
-  json::object& spec = MutableObject(MutableObject(MutableObject(copy, "spec"), "template"), "spec");
-  json::value& volumes = spec["volumes"];
+  json::value& volumes = copy["volumes"];
   if (!volumes.is_array()) volumes = json::array();
   for (const json::object* claim : claims) {
     const std::string_view name = StringMember(Part(*claim, "metadata"), "name");
@@ -157,100 +137,138 @@ json::object WithClaimVolumes(const json::object& set) {
   return copy;
 }
 
-}  // namespace
-
-void ValidateDeployment(const json::object& object, const json::object* old, Errors& errors) {
-  const json::object& spec = Part(object, "spec");
-  ValidateNonNegative(spec, "replicas", "spec", errors);
-  ValidateWorkload(object, old, {"deployment"}, errors);
-  if (const json::object* strategy = ObjectMember(spec, "strategy")) ValidateStrategy(*strategy, errors);
-  for (const char* member : {"minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"}) {
-    ValidateNonNegative(spec, member, "spec", errors);
-  }
-  const std::int64_t deadline = IntMember(spec, "progressDeadlineSeconds");
-  const std::int64_t min_ready = IntMember(spec, "minReadySeconds");
-  if (FindMember(spec, "progressDeadlineSeconds") != nullptr && min_ready >= 0 && deadline <= min_ready) {
-    errors.push_back(Invalid("spec.progressDeadlineSeconds", deadline, "must be greater than minReadySeconds"));
-  }
-  ValidateStatusCounts(object,
-                       {"observedGeneration", "replicas", "updatedReplicas", "readyReplicas", "availableReplicas",
-                        "unavailableReplicas"},
-                       errors);
+void CheckStatefulSetTemplate(const Place& spec) {
+  if (spec["volumeClaimTemplates"].array().empty()) return CheckTemplate(spec);
+  const Place pod_spec = spec["template.spec"];
+  const json::object with_volumes = WithClaimVolumes(pod_spec.object(), spec.object());
+  CheckPodTemplateSpec(pod_spec.WithObject(with_volumes));
 }
 
-void ValidateReplicaSet(const json::object& object, const json::object* old, Errors& errors) {
-  const json::object& spec = Part(object, "spec");
-  ValidateNonNegative(spec, "replicas", "spec", errors);
-  ValidateNonNegative(spec, "minReadySeconds", "spec", errors);
-  ValidateWorkload(object, old, {"deployment"}, errors);
-  ValidateStatusCounts(
-      object, {"replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas", "observedGeneration"}, errors);
+void CheckPodManagement(const Place& policy) {
+  if (policy.text() == "OrderedReady" || policy.text() == "Parallel") return;
+  policy.Invalid(json::value(policy.text()), "must be 'OrderedReady' or 'Parallel'");
 }
 
-void ValidateStatefulSet(const json::object& object, const json::object* old, Errors& errors) {
-  const json::object& spec = Part(object, "spec");
-  const std::string_view name = StringAt(object, {"metadata", "name"});
-  AddInvalid(errors, "metadata.name", name, api::NotDnsLabel(name));
-  const std::string_view policy = StringMember(spec, "podManagementPolicy");
-  if (policy != "OrderedReady" && policy != "Parallel") {
-    errors.push_back(Invalid("spec.podManagementPolicy", json::value(policy), "must be 'OrderedReady' or 'Parallel'"));
-  }
-  ValidateNonNegative(spec, "replicas", "spec", errors);
-  ValidateNonNegative(spec, "minReadySeconds", "spec", errors);
-  ValidateNameMember(spec, "serviceName", "spec", api::NotDnsLabel, errors);
-  ValidateWorkload(WithClaimVolumes(object), old, {"statefulset", true, false}, errors);
-  if (old == nullptr) return;
-  static const std::set<std::string_view> kMutable = {"replicas",
-                                                      "ordinals",
-                                                      "template",
-                                                      "updateStrategy",
-                                                      "revisionHistoryLimit",
-                                                      "persistentVolumeClaimRetentionPolicy",
-                                                      "minReadySeconds"};
-  if (DiffersBeyond(kMutable, spec, Part(*old, "spec"))) {
-    errors.push_back(Forbidden(
-        "spec",
-        "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', "
-        "'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"));
-  }
-}
-
-void ValidateDaemonSet(const json::object& object, const json::object* old, Errors& errors) {
-  ValidateWorkload(object, old, {"daemonset", false}, errors);
-  ValidateNonNegative(Part(object, "spec"), "minReadySeconds", "spec", errors);
-  ValidateNonNegative(Part(object, "spec"), "revisionHistoryLimit", "spec", errors);
-}
-
-void ValidateReplicationController(const json::object& object, const json::object*, Errors& errors) {
-  const json::object& spec = Part(object, "spec");
-  ValidateNonNegative(spec, "replicas", "spec", errors);
-  ValidateNonNegative(spec, "minReadySeconds", "spec", errors);
-  const json::object* selector = ObjectMember(spec, "selector");
-  if (selector == nullptr || selector->empty()) errors.push_back(Required("spec.selector"));
-  ValidateLabels(spec, "selector", "spec.selector", errors);
-  const json::object* pod_template = ObjectMember(spec, "template");
-  if (pod_template == nullptr) {
-    errors.push_back(Required("spec.template"));
+void CheckStatefulSetKept(const Place& spec) {
+  if (!spec.is_update() ||
+      !spec.DiffersBeyond({"replicas", "ordinals", "template", "updateStrategy", "revisionHistoryLimit",
+                           "persistentVolumeClaimRetentionPolicy", "minReadySeconds"})) {
     return;
   }
-  const json::object& metadata = Part(*pod_template, "metadata");
-  if (!SelectorMatches({{"matchLabels", Part(spec, "selector")}}, Part(metadata, "labels"))) {
-    ReportMismatch(metadata, errors);
-  }
-  ValidatePodTemplateSpec(Part(*pod_template, "spec"), "spec.template.spec", errors);
+  spec.Forbidden(
+      "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', "
+      "'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden");
 }
 
-void ValidatePodDisruptionBudget(const json::object& object, const json::object*, Errors& errors) {
-  const json::object& spec = Part(object, "spec");
-  if (FindMember(spec, "minAvailable") != nullptr && FindMember(spec, "maxUnavailable") != nullptr) {
-    errors.push_back(Invalid("spec", spec, "minAvailable and maxUnavailable cannot be both set"));
+void CheckControllerTemplate(const Place& pod_template) {
+  const json::object selector{{"matchLabels", Part(pod_template.up().object(), "selector")}};
+  const Place labels = pod_template["metadata.labels"];
+  if (!SelectorMatches(selector, labels.object())) ReportMismatch(labels);
+  CheckPodTemplateSpec(pod_template["spec"]);
+}
+
+// --- Strategies and budgets ------------------------------------------------------------------------------------------
+
+std::int64_t PercentOf(std::string_view text) {
+  if (text.empty() || text.size() > 10 || !api::NotPercent(text).empty()) return 0;
+  return std::stoll(std::string(text.substr(0, text.size() - 1)));
+}
+
+// An integer or a percentage that is not negative.
+void CheckShare(const Place& share) {
+  if (share.value().is_string()) {
+    share.AddInvalid(share.text(), api::NotPercent(share.text()));
+  } else if (share.number() < 0) {
+    share.Invalid("must be greater than or equal to 0");
   }
-  for (const char* member : {"minAvailable", "maxUnavailable"}) {
-    ValidateIntOrPercent(spec, member, "spec", errors);
-    ValidateAtMostAll(spec, member, "spec", errors);
+}
+
+void CheckAtMostAll(const Place& share) {
+  if (PercentOf(share.text()) > 100) share.Invalid("must not be greater than 100%");
+}
+
+bool IsZeroShare(const Place& share) { return share.number() == 0 && PercentOf(share.text()) == 0; }
+
+void CheckStrategy(const Place& strategy) {
+  const std::string_view type = strategy["type"].text();
+  const Place rolling = strategy["rollingUpdate"];
+  if (type == "Recreate") {
+    if (rolling.is_set()) rolling.Forbidden("may not be specified when strategy `type` is 'Recreate'");
+  } else if (type != "RollingUpdate") {
+    strategy.NotSupported(strategy.value(), {"Recreate", "RollingUpdate"});
+  } else if (rolling.is_set()) {
+    const Place unavailable = rolling["maxUnavailable"];
+    const Place surge = rolling["maxSurge"];
+    CheckShare(unavailable);
+    CheckShare(surge);
+    if (IsZeroShare(unavailable) && IsZeroShare(surge)) unavailable.Invalid("may not be 0 when `maxSurge` is 0");
+    CheckAtMostAll(unavailable);
   }
-  ValidateOneOf(spec, "unhealthyPodEvictionPolicy", "spec", {"AlwaysAllow", "IfHealthyBudget"}, errors);
-  ValidateLabelSelector(Part(spec, "selector"), "spec.selector", errors);
+}
+
+void CheckProgressDeadline(const Place& deadline) {
+  const std::int64_t min_ready = deadline.up()["minReadySeconds"].number();
+  if (min_ready >= 0 && deadline.number() <= min_ready) deadline.Invalid("must be greater than minReadySeconds");
+}
+
+void CheckOneBudget(const Place& spec) {
+  if (spec.Has("minAvailable") && spec.Has("maxUnavailable")) {
+    spec.Invalid("minAvailable and maxUnavailable cannot be both set");
+  }
+}
+
+void CheckMaxReplicas(const Place& most) {
+  const Place least = most.up()["minReplicas"];
+  if (most.number() >= 1 && most.number() < (least.is_set() ? least.number() : 1)) {
+    most.Invalid("must be greater than or equal to `minReplicas`");
+  }
+}
+
+// --- Jobs ------------------------------------------------------------------------------------------------------------
+
+void CheckJobUpdate(const Place& job) {
+  if (job.is_update()) job["spec"].Walk("JobSpec.update");
+}
+
+// The default, "Always", would never end.
+void CheckRestartPolicyOfJob(const Place& policy) {
+  if (policy.text() == "Always" || policy.text().empty()) policy.Required(R"(valid values: "OnFailure", "Never")");
+}
+
+void CheckSchedule(const Place& schedule) {
+  const std::string text(schedule.text());
+  std::size_t words = 0;
+  bool is_inside = false;
+  for (const char c : text) {
+    const bool is_space = c == ' ' || c == '\t';
+    if (!is_space && !is_inside) ++words;
+    is_inside = !is_space;
+  }
+  if (text.front() == '@' || words == 5) return;
+  schedule.Invalid("expected exactly 5 fields, found " + std::to_string(words) + ": [" + text + ']');
+}
+
+}  // namespace
+
+RuleSet WorkloadRules() {
+  return {kWorkloadRules,
+          {{"AtMostAll", CheckAtMostAll},
+           {"ControllerTemplate", CheckControllerTemplate},
+           {"DaemonSetSelector", CheckDaemonSetSelector},
+           {"DeploymentSelector", CheckDeploymentSelector},
+           {"JobUpdate", CheckJobUpdate},
+           {"MaxReplicas", CheckMaxReplicas},
+           {"OneBudget", CheckOneBudget},
+           {"PodManagement", CheckPodManagement},
+           {"ProgressDeadline", CheckProgressDeadline},
+           {"RestartPolicyOfJob", CheckRestartPolicyOfJob},
+           {"Schedule", CheckSchedule},
+           {"Share", CheckShare},
+           {"StatefulSetKept", CheckStatefulSetKept},
+           {"StatefulSetSelector", CheckStatefulSetSelector},
+           {"StatefulSetTemplate", CheckStatefulSetTemplate},
+           {"Strategy", CheckStrategy},
+           {"Template", CheckTemplate}}};
 }
 
 }  // namespace berth::objects::internal
