@@ -48,23 +48,12 @@ ExprPtr Node(ExprKind kind, ExprId id) {
   return expr;
 }
 
-class Parser {
+// Makes the nodes of the tree, with their ids and offsets, and expands macros. Nothing it makes is of use once the
+// tokens have failed.
+class ExprMaker {
  public:
-  Parser(std::vector<Token> tokens, Issues& issues) : tokens_(std::move(tokens), issues), issues_(issues) {}
-
-  std::optional<ParsedExpr> Run() {
-    Parsed root = ParseExpr();
-    if (!tokens_.failed() && tokens_.Now().kind != TokenKind::kEnd) {
-      const bool is_last = tokens_.Ahead(1).kind == TokenKind::kEnd;
-      tokens_.Report(tokens_.Now(), (is_last ? "extraneous input '" : "mismatched input '") + tokens_.Now().text +
-                                        "' expecting <EOF>");
-    }
-    if (!issues_.empty() || tokens_.failed()) return std::nullopt;
-    return ParsedExpr{std::move(root.expr), std::move(offsets_)};
-  }
-
- private:
-  // --- nodes
+  // Both must outlive it.
+  ExprMaker(TokenStream& tokens, Issues& issues) : tokens_(tokens), issues_(issues) {}
 
   ExprId NewId(int offset) {
     offsets_.push_back(offset);
@@ -122,35 +111,66 @@ class Parser {
     return Call(id, function, {}, std::move(arguments), counts);
   }
 
-  // --- rules
+  Parsed Balance(std::string_view function, std::vector<Parsed>& terms, const std::vector<ExprId>& ids, std::size_t low,
+                 std::size_t high) {
+    const std::size_t middle = (low + high + 1) / 2;
+    Parsed left = middle == low ? std::move(terms[middle]) : Balance(function, terms, ids, low, middle - 1);
+    Parsed right = middle == high ? std::move(terms[middle + 1]) : Balance(function, terms, ids, middle + 1, high);
+    return Operator(ids[middle], function, false, std::move(left), std::move(right));
+  }
 
-  // Counts the nested activations of a rule; above the limit the whole text is refused.
-  class Depth {
-   public:
-    Depth(Parser& parser, int& depth) : depth_(depth) {
-      if (++depth_ > kRecursionMax && !parser.tokens_.failed()) {
-        parser.issues_.Report(kNoOffset, "expression recursion limit exceeded: " + std::to_string(kRecursionMax));
-        parser.tokens_.SetFailed();
-      }
+  void SetOffset(ExprId id, int offset) { offsets_[static_cast<std::size_t>(id)] = offset; }
+  std::vector<int> TakeOffsets() { return std::move(offsets_); }
+
+ private:
+  TokenStream& tokens_;
+  Issues& issues_;
+  std::vector<int> offsets_ = {0};  // ids begin at 1
+};
+
+// Counts the nested activations of a rule; above the limit the whole text is refused.
+class Depth {
+ public:
+  Depth(TokenStream& tokens, Issues& issues, int& depth) : depth_(depth) {
+    if (++depth_ > kRecursionMax && !tokens.failed()) {
+      issues.Report(kNoOffset, "expression recursion limit exceeded: " + std::to_string(kRecursionMax));
+      tokens.SetFailed();
     }
-    Depth(const Depth&) = delete;
-    Depth& operator=(const Depth&) = delete;
-    ~Depth() { --depth_; }
+  }
+  Depth(const Depth&) = delete;
+  Depth& operator=(const Depth&) = delete;
+  ~Depth() { --depth_; }
 
-   private:
-    int& depth_;
-  };
+ private:
+  int& depth_;
+};
 
+class Parser {
+ public:
+  Parser(std::vector<Token> tokens, Issues& issues) : tokens_(std::move(tokens), issues), issues_(issues) {}
+
+  std::optional<ParsedExpr> Run() {
+    Parsed root = ParseExpr();
+    if (!tokens_.failed() && tokens_.Now().kind != TokenKind::kEnd) {
+      const bool is_last = tokens_.Ahead(1).kind == TokenKind::kEnd;
+      tokens_.Report(tokens_.Now(), (is_last ? "extraneous input '" : "mismatched input '") + tokens_.Now().text +
+                                        "' expecting <EOF>");
+    }
+    if (!issues_.empty() || tokens_.failed()) return std::nullopt;
+    return ParsedExpr{std::move(root.expr), make_.TakeOffsets()};
+  }
+
+ private:
   Parsed ParseExpr(std::string_view expected = kExpressionStarts) {
-    const Depth depth(*this, expr_depth_);
-    if (!tokens_.SyncExpression(expected)) return Nothing();
+    const Depth depth(tokens_, issues_, expr_depth_);
+    if (!tokens_.SyncExpression(expected)) return make_.Nothing();
     Parsed condition = ParseLogic(op::kOr);
     if (!tokens_.IsNow("?")) return condition;
-    const ExprId id = NewId(tokens_.Take().offset);
-    Parsed if_true = tokens_.SyncExpression(kExpressionStarts) ? ParseLogic(op::kOr) : Nothing();
+    const ExprId id = make_.NewId(tokens_.Take().offset);
+    Parsed if_true = tokens_.SyncExpression(kExpressionStarts) ? ParseLogic(op::kOr) : make_.Nothing();
     tokens_.Expect(":");
     Parsed if_false = ParseExpr();
-    return Operator(id, op::kConditional, true, std::move(condition), std::move(if_true), std::move(if_false));
+    return make_.Operator(id, op::kConditional, true, std::move(condition), std::move(if_true), std::move(if_false));
   }
 
   // a || b || c, whose terms are chains of &&, whose terms are relations. Long chains become balanced trees.
@@ -162,54 +182,46 @@ class Parser {
     terms.push_back(parse_term());
     while (tokens_.IsNow(is_or ? "||" : "&&")) {
       const int offset = tokens_.Take().offset;
-      if (!tokens_.SyncExpression(kExpressionStarts)) return Nothing();
+      if (!tokens_.SyncExpression(kExpressionStarts)) return make_.Nothing();
       terms.push_back(parse_term());
-      ids.push_back(NewId(offset));
+      ids.push_back(make_.NewId(offset));
     }
-    if (tokens_.failed()) return Nothing();
-    return terms.size() == 1 ? std::move(terms[0]) : Balance(function, terms, ids, 0, ids.size() - 1);
-  }
-
-  Parsed Balance(std::string_view function, std::vector<Parsed>& terms, const std::vector<ExprId>& ids, std::size_t low,
-                 std::size_t high) {
-    const std::size_t middle = (low + high + 1) / 2;
-    Parsed left = middle == low ? std::move(terms[middle]) : Balance(function, terms, ids, low, middle - 1);
-    Parsed right = middle == high ? std::move(terms[middle + 1]) : Balance(function, terms, ids, middle + 1, high);
-    return Operator(ids[middle], function, false, std::move(left), std::move(right));
+    if (tokens_.failed()) return make_.Nothing();
+    return terms.size() == 1 ? std::move(terms[0]) : make_.Balance(function, terms, ids, 0, ids.size() - 1);
   }
 
   Parsed ParseRelation() {
-    const Depth depth(*this, relation_depth_);
+    const Depth depth(tokens_, issues_, relation_depth_);
     Parsed left = ParseCalc(0);
     while (!tokens_.failed()) {
       const std::string_view function = RelationOperator(tokens_.Now());
       if (function.empty()) break;
-      const ExprId id = NewId(tokens_.Take().offset);
+      const ExprId id = make_.NewId(tokens_.Take().offset);
       if (!tokens_.SyncExpression(kExpressionStarts)) break;
-      const Depth inner(*this, relation_depth_);
+      const Depth inner(tokens_, issues_, relation_depth_);
       Parsed right = ParseCalc(0);
-      left = Operator(id, function, true, std::move(left), std::move(right));
+      left = make_.Operator(id, function, true, std::move(left), std::move(right));
     }
     return left;
   }
 
   // Parses operators that bind more tightly than `precedence`.
   Parsed ParseCalc(int precedence) {
-    const Depth depth(*this, calc_depth_);
+    const Depth depth(tokens_, issues_, calc_depth_);
     Parsed left = ParseUnary();
     while (!tokens_.failed()) {
       const Arithmetic arithmetic = ArithmeticOperator(tokens_.Now());
       if (arithmetic.precedence <= precedence) break;
-      const ExprId id = NewId(tokens_.Take().offset);
+      const ExprId id = make_.NewId(tokens_.Take().offset);
       if (!tokens_.SyncExpression(kExpressionStarts)) break;
       Parsed right = ParseCalc(arithmetic.precedence);
-      left = Operator(id, arithmetic.function, true, std::move(left), std::move(right));
+      left = make_.Operator(id, arithmetic.function, true, std::move(left), std::move(right));
     }
     return left;
   }
 
   Parsed ParseUnary() {
-    if (tokens_.failed()) return Nothing();
+    if (tokens_.failed()) return make_.Nothing();
     if (tokens_.IsNow("!")) return ParsePrefix("!", op::kNot);
     const bool is_number = tokens_.Ahead(1).kind == TokenKind::kInt || tokens_.Ahead(1).kind == TokenKind::kDouble;
     if (tokens_.IsNow("-") && !is_number) return ParsePrefix("-", op::kNegate);
@@ -229,10 +241,10 @@ class Parser {
       tokens_.Take();
       tokens_.FailAfterMinus();
     }
-    if (!tokens_.SyncExpression(kExpressionStarts)) return Nothing();
+    if (!tokens_.SyncExpression(kExpressionStarts)) return make_.Nothing();
     if (count % 2 == 0) return ParseMember();
-    const ExprId id = NewId(first.offset);
-    return Operator(id, function, false, ParseMember());
+    const ExprId id = make_.NewId(first.offset);
+    return make_.Operator(id, function, false, ParseMember());
   }
 
   Parsed ParseMember() {
@@ -241,11 +253,12 @@ class Parser {
       if (tokens_.IsNow(".")) {
         member = ParseSelect(std::move(member));
       } else if (tokens_.IsNow("[")) {
-        const ExprId id = NewId(tokens_.Take().offset);
+        const ExprId id = make_.NewId(tokens_.Take().offset);
         const bool is_optional = tokens_.TakeIf("?");
         Parsed index = ParseExpr(is_optional ? kExpressionStarts : kIndexStarts);
         tokens_.Expect("]");
-        member = Operator(id, is_optional ? op::kOptionalIndex : op::kIndex, true, std::move(member), std::move(index));
+        member = make_.Operator(id, is_optional ? op::kOptionalIndex : op::kIndex, true, std::move(member),
+                                std::move(index));
       } else {
         break;
       }
@@ -264,24 +277,24 @@ class Parser {
       } else {
         tokens_.FailAfterDot();
       }
-      return Nothing();
+      return make_.Nothing();
     }
     tokens_.Take();
     if (name.kind == TokenKind::kIdentifier && !is_optional && tokens_.IsNow("(")) {
-      const ExprId id = NewId(tokens_.Take().offset);
+      const ExprId id = make_.NewId(tokens_.Take().offset);
       std::vector<Parsed> arguments = ParseArguments();
-      return Call(id, name.text, std::move(operand), std::move(arguments), true);
+      return make_.Call(id, name.text, std::move(operand), std::move(arguments), true);
     }
     if (name.kind == TokenKind::kEscapedIdentifier) issues_.Report(name.offset, "unsupported syntax: '`'");
     if (is_optional) {
-      Parsed field{Literal(name.offset, Value::String(name.text)), 0};
-      const ExprId id = NewId(dot.offset);
-      return Operator(id, op::kOptionalSelect, true, std::move(operand), std::move(field));
+      Parsed field{make_.Literal(name.offset, Value::String(name.text)), 0};
+      const ExprId id = make_.NewId(dot.offset);
+      return make_.Operator(id, op::kOptionalSelect, true, std::move(operand), std::move(field));
     }
-    ExprPtr select = Node(ExprKind::kSelect, NewId(dot.offset));
+    ExprPtr select = Node(ExprKind::kSelect, make_.NewId(dot.offset));
     select->target = std::move(operand.expr);
     select->name = name.text;
-    CheckHeight(operand.height + 1);
+    make_.CheckHeight(operand.height + 1);
     return {std::move(select), operand.height + 1};
   }
 
@@ -298,7 +311,7 @@ class Parser {
   }
 
   Parsed ParsePrimary() {
-    if (tokens_.failed()) return Nothing();
+    if (tokens_.failed()) return make_.Nothing();
     const Token token = tokens_.Now();
     if (IsLiteral(token) || token.Is("-")) return ParseLiteral();
     if (token.kind == TokenKind::kIdentifier) return ParseName(token.offset, "");
@@ -312,12 +325,12 @@ class Parser {
     if (tokens_.TakeIf(".")) {
       if (tokens_.Now().kind == TokenKind::kIdentifier) return ParseName(token.offset, ".");
       tokens_.FailAfterDot();
-      return Nothing();
+      return make_.Nothing();
     }
     // For an operator without its left side the error has been reported already.
     if (issues_.empty())
       tokens_.Fail(token, "mismatched input '" + token.text + "' expecting " + std::string(kExpressionStarts));
-    return Nothing();
+    return make_.Nothing();
   }
 
   // a, .a, a(...), a.b.c{...}
@@ -325,15 +338,15 @@ class Parser {
     if (const std::size_t length = tokens_.StructNameLength(); length > 0) return ParseStruct(leading_dot, length);
     const Token name = tokens_.Take();
     if (IsReserved(name.text)) {
-      Parsed broken = Broken({TokenKind::kIdentifier, name.text, start}, "reserved identifier: " + name.text);
+      Parsed broken = make_.Broken({TokenKind::kIdentifier, name.text, start}, "reserved identifier: " + name.text);
       if (tokens_.TakeIf("(")) ParseArguments();
       return broken;
     }
     if (tokens_.IsNow("(")) {
-      const ExprId id = NewId(tokens_.Take().offset);
-      return Call(id, std::string(leading_dot) + name.text, {}, ParseArguments(), false);
+      const ExprId id = make_.NewId(tokens_.Take().offset);
+      return make_.Call(id, std::string(leading_dot) + name.text, {}, ParseArguments(), false);
     }
-    ExprPtr ident = Node(ExprKind::kIdent, NewId(name.offset));
+    ExprPtr ident = Node(ExprKind::kIdent, make_.NewId(name.offset));
     ident->name = std::string(leading_dot) + name.text;
     return {std::move(ident), 0};
   }
@@ -342,13 +355,13 @@ class Parser {
     std::string name(leading_dot);
     for (std::size_t i = 0; i < length; ++i) name += tokens_.Take().text;
     ExprPtr expr = Node(ExprKind::kStruct, 0);
-    const ExprId id = NewId(tokens_.Take().offset);
+    const ExprId id = make_.NewId(tokens_.Take().offset);
     expr->id = id;
     expr->name = name;
     int height = 0;
     while (!tokens_.failed() && !tokens_.IsNow("}")) {
       const bool is_optional = tokens_.TakeIf("?");
-      const ExprId entry = NewId(tokens_.Now().offset);
+      const ExprId entry = make_.NewId(tokens_.Now().offset);
       const Token field = tokens_.Now();
       if (field.kind != TokenKind::kIdentifier) {
         tokens_.Fail(field,
@@ -356,7 +369,7 @@ class Parser {
         break;
       }
       tokens_.Take();
-      offsets_[static_cast<std::size_t>(entry)] = tokens_.Now().offset;
+      make_.SetOffset(entry, tokens_.Now().offset);
       tokens_.Expect(":");
       Parsed value = ParseExpr();
       height = std::max(height, value.height);
@@ -371,7 +384,7 @@ class Parser {
   }
 
   Parsed ParseList() {
-    ExprPtr expr = Node(ExprKind::kList, NewId(tokens_.Take().offset));
+    ExprPtr expr = Node(ExprKind::kList, make_.NewId(tokens_.Take().offset));
     int height = 0;
     bool is_first = true;
     while (tokens_.HasElement("]", kListStarts, is_first)) {
@@ -388,15 +401,15 @@ class Parser {
   }
 
   Parsed ParseMap() {
-    ExprPtr expr = Node(ExprKind::kMap, NewId(tokens_.Take().offset));
+    ExprPtr expr = Node(ExprKind::kMap, make_.NewId(tokens_.Take().offset));
     int height = 0;
     bool is_first = true;
     while (tokens_.HasElement("}", kMapStarts, is_first)) {
       is_first = false;
-      const ExprId entry = NewId(0);
+      const ExprId entry = make_.NewId(0);
       const bool is_optional = tokens_.TakeIf("?");
       Parsed key = ParseExpr();
-      offsets_[static_cast<std::size_t>(entry)] = tokens_.Now().offset;
+      make_.SetOffset(entry, tokens_.Now().offset);
       tokens_.Expect(":");
       Parsed value = ParseExpr();
       height = std::max({height, key.height, value.height});
@@ -415,16 +428,16 @@ class Parser {
     const Token token = tokens_.Take();
     if (!IsLiteral(token)) {
       tokens_.Fail(token, "no viable alternative at input '-" + token.text + "'");
-      return Nothing();
+      return make_.Nothing();
     }
     auto value = ReadLiteral(token, is_negative);
-    if (!value.ok()) return Broken({token.kind, token.text, start}, value.error().message);
-    return {Literal(start, std::move(*value)), 0};
+    if (!value.ok()) return make_.Broken({token.kind, token.text, start}, value.error().message);
+    return {make_.Literal(start, std::move(*value)), 0};
   }
 
   TokenStream tokens_;
   Issues& issues_;
-  std::vector<int> offsets_ = {0};  // ids begin at 1
+  ExprMaker make_{tokens_, issues_};
   int expr_depth_ = 0;
   int relation_depth_ = 0;
   int calc_depth_ = 0;
