@@ -41,8 +41,6 @@ LONG_BODIES = (
     "src/berth/languages/cel/parser.cc",
     "src/berth/plugins/",
     "src/berth/proof/core_sim/simulation.cc",
-    "src/berth/whatif/additions.cc",
-    "src/berth/whatif/smallest_changes.cc",
 )
 
 
