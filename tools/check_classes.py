@@ -39,7 +39,6 @@ LONG_BODIES = (
     "src/berth/core/queue/scheduling_queue.cc",
     "src/berth/devcluster/kubelet/kubelet_simulator.cc",
     "src/berth/languages/cel/parser.cc",
-    "src/berth/plugins/",
     "src/berth/proof/core_sim/simulation.cc",
 )
 
