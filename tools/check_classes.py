@@ -39,10 +39,7 @@ LONG_BODIES = (
     "src/berth/core/queue/scheduling_queue.cc",
     "src/berth/devcluster/kubelet/kubelet_simulator.cc",
     "src/berth/languages/cel/parser.cc",
-    "src/berth/plugins/",
     "src/berth/proof/core_sim/simulation.cc",
-    "src/berth/whatif/additions.cc",
-    "src/berth/whatif/smallest_changes.cc",
 )
 
 

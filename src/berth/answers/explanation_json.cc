@@ -84,10 +84,10 @@ json::object LiveJson(const LiveRecord& live) {
   return out;
 }
 
-// Reads the members of an object. The first that is of another type is told in `problem`; all others are read.
+// Reads the members of an object. `problem` names the first one that has another type; all others are read.
 class ExplanationFields {
  public:
-  // `path`: of the object, with a dot behind it, or empty.
+  // `path` is that of the object, with a dot behind it, or empty.
   ExplanationFields(const json::value& value, std::string path, std::string& problem)
       : object_(value.if_object()), path_(std::move(path)), problem_(problem) {
     if (object_ == nullptr && !value.is_null()) Expect(path_.substr(0, path_.rfind('.')), "an object");
@@ -147,7 +147,7 @@ class ExplanationFields {
       read(ExplanationFields(value, path + ".", problem_));
     });
   }
-  // One of the values whose names ToString() gives, up to `last`; Value{} and a problem when there is none such.
+  // The value, up to `last`, whose name by ToString() the member has; Value{} and a problem when there is none.
   template <typename Value>
   Value OneOf(std::string_view name, Value last) const {
     const std::string text = Text(name);

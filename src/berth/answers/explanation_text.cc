@@ -148,7 +148,7 @@ class ExplanationPage {
            said_.nodes.front().node;
   }
 
-  // The pod's node and the runners-up, a line for each plugin.
+  // Shows the scores of the pod's node and of the runners-up, a line for each plugin.
   void Scores() {
     std::vector<const NodeVerdict*> shown;
     for (const NodeVerdict& verdict : said_.nodes) {
@@ -229,7 +229,7 @@ class ExplanationPage {
     if (!said_.changes->is_complete) page_.Line("  There may be others: the search is bounded.");
   }
 
-  // One of the nodes; some of the others are known by name alone.
+  // Names one of the change's nodes and counts the others, most of which have no name here.
   static std::string SuchAs(const Change& change) {
     if (change.nodes.empty()) return "";
     const std::size_t others = change.node_count - std::min<std::size_t>(change.node_count, 1);
@@ -239,7 +239,7 @@ class ExplanationPage {
   void Preemption() {
     if (!said_.preemption) return;
     const PreemptionAnswer& answer = *said_.preemption;
-    // The message has it.
+    // The message says it already.
     if (answer.node.empty() && said_.message.find(answer.why_not) != std::string::npos) return;
     page_.Title("Preemption");
     if (answer.node.empty()) {
@@ -276,7 +276,7 @@ class ExplanationPage {
     for (const NodeVerdict& verdict : said_.nodes) {
       if (verdict.refusals.empty())
         table.AddRow({verdict.node, std::to_string(verdict.total), {"fits", Color::kGreen}});
-      // A line for each, the scheduler's own verdict first.
+      // Each refusal has a line, the scheduler's own verdict the first.
       for (std::size_t i = 0; i < verdict.refusals.size(); ++i) {
         const Refusal& refusal = verdict.refusals[i];
         table.AddRow({i == 0 ? verdict.node : std::string(), "", refusal.plugin + ": " + refusal.reason});

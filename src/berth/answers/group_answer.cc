@@ -32,7 +32,7 @@ std::string StateOf(const GroupMemberAnswer& member, const GroupExplanation& sai
   return said.state == GroupState::kGated ? "gated" : "waits";
 }
 
-// "0/3 nodes are available: 3 Insufficient cpu." of a longer text.
+// The beginning of a longer text: "0/3 nodes are available: 3 Insufficient cpu."
 std::string FirstSentence(const std::string& text) {
   const std::size_t end = text.find(". ");
   return end == std::string::npos ? text : text.substr(0, end + 1);

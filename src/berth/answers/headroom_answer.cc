@@ -22,7 +22,7 @@ std::string Survives(const Headroom& headroom, const WorkloadHeadroom& workload)
   return std::to_string(workload.survives) + (workload.survives == headroom.losses_max ? "+" : "");
 }
 
-// The nodes of the loss that it does not survive; or why there is nothing to tell.
+// The nodes of the loss that the workload does not survive, or why its headroom is not known.
 std::string Without(const WorkloadHeadroom& workload, bool is_wide) {
   if (!IsKnown(workload)) return workload.why_unknown;
   if (workload.pod_count == 0) return "none of its pods has a node";

@@ -16,8 +16,8 @@ namespace berth::answers {
 // Columns of an answer that is not told how wide the terminal is.
 inline constexpr std::size_t kAnswerColumns = 100;
 
-// `text` made printable and broken between words: its first line has at most `first` columns, the others `rest`. A word
-// that is longer has a line of its own. At least one line.
+// Makes the text printable and breaks it between words: its first line has at most `first` columns, the others `rest`.
+// A word that is longer has a line of its own. There is at least one line.
 std::vector<std::string> WrapWords(std::string_view text, std::size_t first, std::size_t rest);
 
 class Page {
@@ -26,17 +26,17 @@ class Page {
   explicit Page(const cli::Table::Style& style) : Page(style, style.width == 0 ? kAnswerColumns : style.width) {}
   Page(const cli::Table::Style& style, std::size_t columns) : style_(style), columns_(columns) {}
 
-  // As it is.
+  // Adds a line as it is.
   void Line(std::string line) { lines_.push_back(std::move(line)); }
-  // Made printable, in that colour.
+  // Adds a line, made printable and in that colour.
   void Line(std::string_view line, cli::Color color);
-  // An empty line, unless it would be the first.
+  // Adds an empty line, unless it would be the first.
   void Gap();
-  // In bold, below an empty line.
+  // Adds an empty line and the text in bold.
   void Title(std::string_view text);
-  // Broken between words. The first line begins with `indent` blanks, the others with `hanging` more.
+  // Adds text that is broken between words. The first line begins with `indent` blanks, the others with `hanging` more.
   void Text(std::string_view text, std::size_t indent = 0, std::size_t hanging = 2);
-  // "Name:       value", with what is broken below the value's beginning. The lines after the first end `margin`
+  // Adds "Name:       value". What does not fit continues below the beginning of the value, in lines that end `margin`
   // columns earlier.
   void Field(std::string_view name, std::string_view value, std::size_t margin = 0);
   void Rows(const cli::Table& table, std::size_t indent = 0);

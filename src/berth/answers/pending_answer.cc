@@ -13,7 +13,8 @@ namespace {
 
 using whatif::PendingOfOwner, whatif::PendingPods, whatif::PendingReason, whatif::PodState;
 
-// In seconds below a minute: what is asked again and again does not change with each answer.
+// How long a pod has waited. Only below a minute it has seconds, so that an answer that is asked for again and again
+// does not change each time.
 std::string Shown(Duration waits_for) {
   if (waits_for < std::chrono::minutes(1)) return FormatGoDuration(std::chrono::floor<std::chrono::seconds>(waits_for));
   std::string text = FormatGoDuration(std::chrono::floor<std::chrono::minutes>(waits_for));

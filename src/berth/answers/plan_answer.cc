@@ -15,7 +15,7 @@ namespace {
 
 using rebalance::PlannedMove, rebalance::RebalancePlan, rebalance::StayingPod, rebalance::ViolationChange;
 
-// What gets better (or worse): the words, or the strategies' numbers.
+// What gets better (or worse), in the strategies' words or, where they have none, in numbers.
 std::string ChangesText(const PlannedMove& move, bool is_better) {
   std::string text;
   for (const ViolationChange& change : move.changes) {

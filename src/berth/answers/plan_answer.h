@@ -15,10 +15,10 @@ namespace berth::answers {
 // What gets better: "node-1 3 to 2, node-2 0 to 1", "1 violation fewer".
 std::string GainText(const rebalance::PlannedMove& move);
 
-// Pods that stay, told in a table that is not the wide one.
+// How many pods that stay are listed in an answer that is not wide.
 inline constexpr std::size_t kStayingToldMax = 20;
 
-// `is_wide` adds owners, reasons and what gets worse, and tells all pods that stay.
+// `is_wide` adds owners, reasons and what gets worse, and lists all pods that stay.
 std::vector<std::string> PlanLines(const rebalance::RebalancePlan& plan, bool is_wide, const cli::Table::Style& style);
 
 // docs/rebalance.md describes the fields.

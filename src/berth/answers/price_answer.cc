@@ -17,7 +17,7 @@ std::string ChangeLine(const prices::PriceChange& change, std::string_view key) 
 
 cli::Table PriceTable(const std::vector<prices::PricedNode>& nodes, const std::vector<std::string>& keys) {
   constexpr std::size_t kTextMax = 40;
-  // Price, name, what is shown.
+  // Each row has the price, the name and the text that is shown.
   std::vector<std::tuple<std::int64_t, std::string, std::string>> rows;
   for (const prices::PricedNode& node : nodes) {
     std::int64_t price = plugins::kPriceMicroMax + 1;

@@ -82,7 +82,7 @@ std::string Price(const ClusterUse& use) {
   return use.priced_nodes == 0 ? "-" : plugins::FormatPrice(use.used_price_micro);
 }
 
-// What the pods' own nodes are, without those that other pods use.
+// How many nodes the simulated pods are on.
 std::size_t NodesOf(const Simulation& simulation) {
   NodeCounts counts;
   for (const SimulatedPod& pod : simulation.pods) ++counts[pod.node];
@@ -96,7 +96,7 @@ class ReportPage : public Page {
              style.width == 0 ? std::numeric_limits<std::size_t>::max() : std::max(style.width, kWrapWidthMin)),
         is_wide_(style.is_wide) {}
 
-  // The table below a gap, unless it has no row.
+  // Adds the table below a gap, unless it has no row.
   void Section(const Table& table) {
     if (table.row_count() == 0) return;
     Gap();
@@ -104,7 +104,7 @@ class ReportPage : public Page {
   }
   // Whether a table that may be cut has room for one more row.
   bool HasRoom(const Table& table) const { return is_wide_ || table.row_count() < kRowsMax; }
-  // The same for a table that was filled while it had room; says how many of `all` rows are missing.
+  // Adds a table that was filled while it had room, and says how many of `all` rows are missing.
   void CutSection(const Table& table, std::size_t all) {
     Section(table);
     if (table.row_count() < all) Line("and " + std::to_string(all - table.row_count()) + " more (-o wide lists all)");
@@ -162,7 +162,7 @@ void AddGroups(const Simulation& simulation, ReportPage& page) {
   page.CutSection(composites, simulation.composites.size());
 }
 
-// By "namespace/name", the groups that tell why their pods stay pending.
+// The groups that say why their pods stay pending, by "namespace/name".
 std::map<std::string, const SimulatedGroup*> GroupsWithReason(const Simulation& simulation) {
   std::map<std::string, const SimulatedGroup*> groups;
   for (const SimulatedGroup& group : simulation.groups) {
@@ -171,7 +171,7 @@ std::map<std::string, const SimulatedGroup*> GroupsWithReason(const Simulation& 
   return groups;
 }
 
-// Of the group's pods, one that has a reason of its own, which is not the group's once more.
+// A pod of the group that has a reason of its own, other than the group's; null: there is none.
 const SimulatedPod* PodThatTellsMore(const Simulation& simulation, const SimulatedGroup& group) {
   const auto found = std::ranges::find_if(simulation.pods, [&](const SimulatedPod& pod) {
     return pod.node.empty() && pod.group == group.name && pod.workload.namespace_name == group.namespace_name &&

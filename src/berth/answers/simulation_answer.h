@@ -23,10 +23,11 @@ struct Compared {
   const whatif::Simulation& simulation;
 };
 
-// Pods of the same workload are equal: of how many the nodes differ, whichever of them it is.
+// How many pods have another node in the other simulation. Pods of one workload are equal: only how many of them each
+// node has counts.
 std::size_t CountElsewhere(const whatif::Simulation& a, const whatif::Simulation& b);
 
-// Lines with newlines.
+// The report as lines, each with its newline.
 std::string SimulationText(const whatif::Simulation& simulation, const ReportStyle& style);
 std::string ComparisonText(const Compared& a, const Compared& b, const ReportStyle& style);
 

@@ -21,7 +21,7 @@ constexpr std::size_t kEjectBinsMax = 24;
 constexpr std::size_t kEjectItemsMax = 24;
 constexpr std::size_t kEjectedMax = 3;
 constexpr int kChainLinksMax = 3;
-// Above what any item leaves of a bin, summed over its resources.
+// More than Leftover() can be, so that a bin's rank counts first.
 constexpr double kRankWeight = 1000;
 constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 
@@ -41,9 +41,9 @@ struct Spent {
 };
 
 // One greedy run over the bins in an order.
-class Attempt {
+class GreedyRun {
  public:
-  Attempt(const PackingProblem& problem, const std::vector<std::vector<std::size_t>>& items_of, Spent& spent)
+  GreedyRun(const PackingProblem& problem, const std::vector<std::vector<std::size_t>>& items_of, Spent& spent)
       : problem_(problem), items_(items_of), spent_(spent) {
     for (const PackingBin& bin : problem.bins) {
       free_.push_back(bin.free);
@@ -79,7 +79,7 @@ class Attempt {
     const bool was_open = is_open_[bin];
     is_open_[bin] = false;
     const std::size_t mark = moves_.size();
-    // What has come here from another bin cannot go on.
+    // An item that has come here from another bin cannot move again.
     std::vector<std::size_t> items = items_[bin];
     bool is_good = std::ranges::none_of(
         items, [this](std::size_t item) { return has_moved_[item] || !problem_.items[item].may_move; });
@@ -136,7 +136,7 @@ class Attempt {
     return true;
   }
 
-  // Others make room for it, by chains of so many links.
+  // Places the item where others leave for it, by ejection chains of at most `links` links.
   bool PlaceByEjection(std::size_t item, std::size_t empties, int links, std::size_t but) {
     if (links == 0) return false;
     for (const std::size_t bin : OpenByRoom(item)) {
@@ -189,7 +189,7 @@ class Attempt {
     return ways;
   }
 
-  // Those that have most room first.
+  // Open bins other than the item's own, those with most room first.
   std::vector<std::size_t> OpenByRoom(std::size_t item) const {
     std::vector<std::pair<double, std::size_t>> bins;
     for (std::size_t bin = 0; bin < free_.size(); ++bin) {
@@ -257,7 +257,7 @@ std::vector<PackingMove> PackGreedily(const PackingProblem& problem) {
   Spent spent;
   Random random(1);
   std::vector<PackingMove> best;
-  // What is used, what is small, and what is used of what is there; then all three with some disorder.
+  // Bins by how much is used, by size, and by the used share; then all three orders with some randomness.
   for (std::size_t attempt = 0; attempt < kOrdersMax && spent.steps <= kStepsMax; ++attempt) {
     std::vector<double> key(problem.bins.size());
     for (const std::size_t bin : candidates) {
@@ -267,10 +267,10 @@ std::vector<PackingMove> PackGreedily(const PackingProblem& problem) {
     }
     std::vector<std::size_t> order = candidates;
     std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return key[a] < key[b]; });
-    std::vector<PackingMove> moves = Attempt(problem, items_of, spent).Run(order, attempt / 3 % 2 == 1);
+    std::vector<PackingMove> moves = GreedyRun(problem, items_of, spent).Run(order, attempt / 3 % 2 == 1);
     const std::size_t emptied = EmptiedBy(moves), most = EmptiedBy(best);
     if (emptied > most || (emptied == most && moves.size() < best.size())) best = std::move(moves);
-    // No order empties more than all of them.
+    // No order can empty more than all candidates.
     if (emptied == candidates.size()) break;
   }
   return best;

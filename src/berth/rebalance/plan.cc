@@ -26,8 +26,8 @@ namespace {
 
 using Wants = Violations::Wants;
 
-// Plans that are made at most, each with other pods tried first, and the evaluations of nodes after which no further
-// one is begun.
+// How many plans are made at most, each with other pods tried first; and after how many evaluations of nodes no further
+// plan is begun.
 constexpr std::size_t kOrdersMax = 3;
 constexpr std::size_t kOrdersWorkMax = 5'000'000;
 
@@ -39,12 +39,12 @@ std::string ControllerOf(const PodView& pod) {
   return pod.pod->metadata.namespace_name + '/' + (controller ? controller->kind + '/' + controller->name : "");
 }
 
-// Each of its objections stands for itself, so that it does not matter which of them is tried first.
+// Whether each of the strategy's objections stands for itself, so that it does not matter which is tried first.
 bool HasFreeOrder(const StrategyArgs& strategy) {
   return std::holds_alternative<NodeTaintsArgs>(strategy) || std::holds_alternative<NodeAffinityArgs>(strategy);
 }
 
-// A plan, and what others may do better that try these pods first.
+// A plan, and which pods another plan should try first to do better.
 struct OrderedPlan {
   RebalancePlan plan;
   std::size_t unplaced = 0;  // pods that fit nowhere, of strategies with free order
@@ -52,10 +52,11 @@ struct OrderedPlan {
   std::size_t work = 0;
 };
 
-class Planner {
+// Makes one plan, with the favored pods tried first.
+class OrderedPlanner {
  public:
-  Planner(whatif::OfflineCluster& cluster, const whatif::ClusterState& state, const Policy& policy,
-          const PlanOptions& options, ClusterView view, const Favored& favored)
+  OrderedPlanner(whatif::OfflineCluster& cluster, const whatif::ClusterState& state, const Policy& policy,
+                 const PlanOptions& options, ClusterView view, const Favored& favored)
       : policy_(policy),
         options_(options),
         favored_(favored),
@@ -85,7 +86,7 @@ class Planner {
     }
     std::ranges::sort(plan_.staying, {}, &StayingPod::key);
     for (const NodeNumber node : consolidating) {
-      // It still has pods, and nothing is done about them: it is as good as any other node.
+      // A node that still has pods, about which nothing is done, is as good as any other.
       if (CountMovable(view_, node) > 0 && !plan_.is_interrupted) plan_.given_up.push_back(view_.node(node).name());
     }
     OrderedPlan ordered;
@@ -150,7 +151,7 @@ class Planner {
     }
   }
 
-  // By sizes, on a node to which the plan has moved others.
+  // Whether, by sizes, the pod would have fitted on a node to which the plan has moved others.
   bool MightHaveFitted(const PodView& pod) const {
     return std::ranges::any_of(draft_.violations().nodes(), [&](NodeNumber number) {
       if (number == pod.node || !IsOpenTo(pod, *view_.node(number).node)) return false;
@@ -206,14 +207,14 @@ class Planner {
     Stay(objection, {std::move(proved.why_not), {}});
   }
 
-  // For what fitted nowhere, others make room. After all single moves, since these disturb nobody else. False: the plan
-  // was interrupted.
+  // Lets others make room for pods that fit nowhere. Is called after all single moves, since these disturb nobody else.
+  // False: the plan was interrupted.
   bool TryChains() {
     for (const Unplaced& unplaced : std::exchange(unplaced_, {})) {
       if (IsInterrupted()) return false;
       const Objection& objection = unplaced.objection;
       if (draft_.HasMoved(objection.pod) || !draft_.WhyNotNow(objection).why.empty()) continue;
-      // Others have left meanwhile: the next pass tries it alone.
+      // Other pods have left since, so that the next pass tries this one by itself.
       if (draft_.revision() != unplaced.revision && chains_.HasRoom(objection.pod)) continue;
       chains_.Find(objection);
     }
@@ -227,8 +228,8 @@ class Planner {
     return true;
   }
 
-  // All pods of the node, or none: a node that keeps one is not freed. Since a move changes the view that later ones
-  // are judged by, all is made, and taken back if one of them fails.
+  // Moves all pods of the node or none, since a node that keeps one is not freed. A move changes the view by which
+  // later ones are judged, so that all moves are made, and taken back if one of them fails.
   void TryNode(NodeNumber node, const std::vector<const Objection*>& group) {
     if (group.size() < CountMovable(view_, node)) {
       for (const Objection* objection : group)
@@ -338,7 +339,7 @@ Expected<RebalancePlan> PlanRebalance(whatif::OfflineCluster& cluster, const wha
   for (std::size_t i = 0; i < kOrdersMax; ++i) {
     BERTH_ASSIGN_OR_RETURN(ClusterView view, ViewOf(state, policy, options.measurements));
     BERTH_ASSIGN_OR_RETURN(OrderedPlan ordered,
-                           Planner(cluster, state, policy, options, std::move(view), favored).Run());
+                           OrderedPlanner(cluster, state, policy, options, std::move(view), favored).Run());
     if (ordered.plan.is_interrupted) return std::move(ordered.plan);
     work += ordered.work;
     const std::size_t favored_before = favored.size();

@@ -4,14 +4,17 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
 #include "berth/api/decode.h"
+#include "berth/devcluster/controllers/objects.h"
 #include "berth/devcluster/controllers/workload_pods.h"
 #include "berth/framework/object_kinds.h"
 #include "berth/whatif/admission_rules.h"
 #include "berth/whatif/daemon_pods.h"
+#include "berth/whatif/placement.h"
 #include "berth/whatif/pod_templates.h"
 #include "berth/whatif/replacement.h"
 #include "berth/whatif/workload_pods.h"
@@ -20,10 +23,10 @@ namespace berth::whatif {
 namespace {
 
 namespace json = codec::json;
+using controllers::IntegerOf;
+using controllers::StringOf;
 using ClaimPtr = std::shared_ptr<const api::PersistentVolumeClaim>;
 using NodePtr = std::shared_ptr<const api::Node>;
-using PodGroupPtr = std::shared_ptr<const api::PodGroup>;
-using CompositePodGroupPtr = std::shared_ptr<const api::CompositePodGroup>;
 
 constexpr std::string_view kHostname = "kubernetes.io/hostname";
 constexpr std::string_view kDefaultClass = "storageclass.kubernetes.io/is-default-class";
@@ -38,16 +41,6 @@ const json::object& Part(const json::object& object, std::string_view key) {
   return value == nullptr || !value->is_object() ? none : value->get_object();
 }
 
-std::int64_t IntOf(const json::object& object, std::string_view key, std::int64_t otherwise) {
-  const json::value* value = object.if_contains(key);
-  return value == nullptr || !value->is_int64() ? otherwise : value->get_int64();
-}
-
-std::string TextOf(const json::object& object, std::string_view key) {
-  const json::value* value = object.if_contains(key);
-  return value == nullptr || !value->is_string() ? std::string() : std::string(value->get_string());
-}
-
 bool IsTrue(const json::object& object, std::string_view key) {
   const json::value* value = object.if_contains(key);
   return value != nullptr && value->is_bool() && value->get_bool();
@@ -57,23 +50,128 @@ std::string NameOf(const Workload& workload) {
   return workload.kind + ' ' + workload.namespace_name + '/' + workload.name;
 }
 
-class Maker {
+// The nodes as they will be: the cluster's, those of manifests, and copies.
+class FutureNodes {
  public:
-  Maker(const Manifests& manifests, const ClusterState& state, const AdditionOptions& options)
-      : manifests_(manifests), state_(state), options_(options), rules_(manifests, state) {}
+  FutureNodes(const ClusterState& state, const AdditionOptions& options, Additions& out) : state_(state), out_(out) {
+    for (const auto& node : state.nodes) nodes_[node->metadata.name] = node;
+    for (const std::string& name : options.removed_nodes) nodes_.erase(name);
+  }
+
+  const std::map<std::string, NodePtr>& all() const { return nodes_; }
+  const std::vector<NodePtr>& added() const { return added_; }
+
+  Expected<void> Read(const Manifest& manifest) {
+    BERTH_ASSIGN_OR_RETURN(const NodePtr decoded, api::DecodeNode(codec::WriteJson(manifest.object)));
+    if (decoded->allocatable.empty())
+      return InvalidError("status.allocatable: Required value: what the node has, for example cpu: \"8\"");
+    auto node = std::make_shared<api::Node>(*decoded);
+    if (node->metadata.labels.Find(kHostname) == nullptr) node->metadata.labels.Set(kHostname, node->metadata.name);
+    Add(std::move(node));
+    return {};
+  }
+
+  Expected<void> Copy(const AdditionOptions& options) {
+    if (options.node_copies == 0) return {};
+    const auto at = nodes_.find(options.node_like);
+    if (at == nodes_.end()) return Error{ErrorCode::kNotFound, "there is no node \"" + options.node_like + "\""};
+    const NodePtr model = at->second;
+    std::size_t number = 0;
+    for (std::size_t i = 0; i < options.node_copies; ++i) {
+      std::string name;
+      do {
+        name = options.node_like + "-new-" + std::to_string(++number);
+      } while (nodes_.contains(name));
+      auto node = std::make_shared<api::Node>(*model);
+      node->metadata.name = name;
+      node->metadata.uid = SimulatedUid("node", "", name);
+      node->metadata.labels.Set(kHostname, name);
+      node->unschedulable = false;
+      node->images.clear();
+      std::erase_if(node->taints, [](const api::Taint& taint) { return taint.key.starts_with(kNodeLifePrefix); });
+      Add(std::move(node));
+      CopyCsiNode(options.node_like, name);
+    }
+    return {};
+  }
+
+ private:
+  void Add(NodePtr node) {
+    if (!nodes_.contains(node->metadata.name)) added_.push_back(node);
+    nodes_[node->metadata.name] = node;
+    out_.nodes.push_back(std::move(node));
+  }
+
+  void CopyCsiNode(const std::string& model, const std::string& name) {
+    for (const framework::AnyObject& object : state_.objects) {
+      const auto* csi = std::get_if<std::shared_ptr<const api::CsiNode>>(&object);
+      if (csi == nullptr || (*csi)->metadata.name != model) continue;
+      auto copy = std::make_shared<api::CsiNode>(**csi);
+      copy->metadata.name = name;
+      copy->metadata.uid = SimulatedUid("csinode", "", name);
+      out_.objects.emplace_back(std::shared_ptr<const api::CsiNode>(std::move(copy)));
+    }
+  }
+
+  const ClusterState& state_;
+  Additions& out_;
+  std::map<std::string, NodePtr> nodes_;
+  std::vector<NodePtr> added_;
+};
+
+// Names of pods, with their namespace: the cluster's and new ones.
+class PodNamesInUse {
+ public:
+  // False: there is one of that name already.
+  bool Add(const api::Pod& pod) { return names_.insert(pod.metadata.namespace_name + '/' + pod.metadata.name).second; }
+  bool Has(const std::string& namespace_name, const std::string& name) const {
+    return names_.contains(namespace_name + '/' + name);
+  }
+  // A new pod's name: the owner's and five letters that no pod has yet.
+  std::string Next(const std::string& namespace_name, const std::string& owner, std::uint64_t& number) const {
+    const std::string base = owner.substr(0, kBaseNameMax) + '-';
+    std::string name;
+    do {
+      name = base + NameSuffix(namespace_name + '/' + base, number++);
+    } while (Has(namespace_name, name));
+    return name;
+  }
+
+ private:
+  std::set<std::string> names_;
+};
+
+// What the admission plugin DefaultStorageClass does to the claims that are added.
+void SetDefaultClasses(const ClusterState& state, Time now, Additions& out) {
+  const auto chosen = DefaultStorageClass(state.objects, out.objects, now);
+  if (!chosen) return;
+  for (framework::AnyObject& object : out.objects) {
+    if (auto* claim = std::get_if<ClaimPtr>(&object)) *claim = WithClass(std::move(*claim), chosen);
+  }
+}
+
+// Makes all that is added, manifest by manifest.
+class AdditionsMaker {
+ public:
+  AdditionsMaker(const Manifests& manifests, const ClusterState& state, const AdditionOptions& options)
+      : manifests_(manifests),
+        state_(state),
+        options_(options),
+        rules_(manifests, state),
+        nodes_(state, options, out_) {}
 
   Expected<Additions> Make() {
     Survey();
     for (const Manifest& manifest : manifests_.documents) {
       if (const auto read = ReadObject(manifest); !read.ok()) return Located(manifest, read.error());
     }
-    BERTH_RETURN_IF_ERROR(CopyNodes());
+    BERTH_RETURN_IF_ERROR(nodes_.Copy(options_));
     for (const Manifest& manifest : manifests_.documents) {
       if (!WorkloadPods::MakesPods(manifest.kind)) continue;
       if (const auto made = MakePods(manifest); !made.ok()) return Located(manifest, made.error());
     }
     SpreadOwnDaemons();
-    SetDefaultClasses();
+    SetDefaultClasses(state_, options_.now, out_);
     return std::move(out_);
   }
 
@@ -83,33 +181,30 @@ class Maker {
   }
 
   void Survey() {
-    for (const auto& node : state_.nodes) nodes_[node->metadata.name] = node;
-    for (const std::string& name : options_.removed_nodes) nodes_.erase(name);
     for (const auto& pod : state_.pods) {
       if (pod->metadata.deletion_time) continue;
       own_pods_[WorkloadOf(*pod)].push_back(pod.get());
-      pod_names_.insert(pod->metadata.namespace_name + '/' + pod->metadata.name);
+      pod_names_.Add(*pod);
     }
     for (const framework::AnyObject& object : state_.objects) {
-      if (std::holds_alternative<std::shared_ptr<const api::PersistentVolumeClaim>>(object))
-        claim_keys_.insert(framework::KeyOf(object));
+      if (std::holds_alternative<ClaimPtr>(object)) claim_keys_.insert(framework::KeyOf(object));
       if (std::holds_alternative<std::shared_ptr<const api::Namespace>>(object))
         namespaces_.insert(framework::KeyOf(object));
-      if (const auto* group = std::get_if<PodGroupPtr>(&object)) own_groups_[framework::KeyOf(object)] = *group;
-      if (const auto* group = std::get_if<CompositePodGroupPtr>(&object))
-        own_composites_[framework::KeyOf(object)] = *group;
+      if (std::holds_alternative<std::shared_ptr<const api::PodGroup>>(object) ||
+          std::holds_alternative<std::shared_ptr<const api::CompositePodGroup>>(object))
+        own_groups_[{object.index(), framework::KeyOf(object)}] = object;
     }
     for (const Manifest& manifest : manifests_.documents) {
       if (manifest.kind == "Namespace") namespaces_.insert(manifest.name);
     }
   }
 
-  // Nodes and all that is no pod.
+  // Reads a document unless it makes pods.
   Expected<void> ReadObject(const Manifest& manifest) {
     if (!manifest.namespace_name.empty() && !namespaces_.empty() && namespaces_.insert(manifest.namespace_name).second)
       out_.notes.push_back("namespace " + manifest.namespace_name + " does not exist yet");
     if (manifest.kind == "Node") {
-      if (!options_.has_objects_only) return ReadNode(manifest);
+      if (!options_.has_objects_only) return nodes_.Read(manifest);
       out_.notes.push_back("Node " + manifest.name + " is not added");
       return {};
     }
@@ -119,8 +214,9 @@ class Maker {
     json::object& metadata = document["metadata"].as_object();
     metadata["uid"] = SimulatedUid(manifest.kind, manifest.namespace_name, manifest.name);
     metadata.erase("resourceVersion");
-    if (*kind == framework::ObjectKind::kPodGroup) return AddPodGroup(std::move(document));
-    if (*kind == framework::ObjectKind::kCompositePodGroup) return AddCompositePodGroup(std::move(document));
+    if (*kind == framework::ObjectKind::kPodGroup) return AddGroup<api::PodGroup>(std::move(document));
+    if (*kind == framework::ObjectKind::kCompositePodGroup)
+      return AddGroup<api::CompositePodGroup>(std::move(document));
     // As the volume controller finds it soon after it was created.
     if (*kind == framework::ObjectKind::kPersistentVolume)
       document["status"] =
@@ -135,81 +231,22 @@ class Maker {
     return {};
   }
 
-  // One that the cluster has keeps what it has lived through.
-  Expected<void> AddPodGroup(json::object document) {
+  // The group as a manifest has it; one that the cluster has keeps what it has lived through. Its age decides when it
+  // is tried among those of its parent.
+  template <typename Group>
+  Expected<void> AddGroup(json::object document) {
     BERTH_RETURN_IF_ERROR(PreparePodGroup(document, rules_));
-    BERTH_ASSIGN_OR_RETURN(const PodGroupPtr decoded, DecodeAs<api::PodGroup>(document));
-    auto group = std::make_shared<api::PodGroup>(*decoded);
+    BERTH_ASSIGN_OR_RETURN(const auto decoded, DecodeAs<Group>(document));
+    auto group = std::make_shared<Group>(*decoded);
     group->metadata.creation_time = options_.now;
-    if (const auto own = own_groups_.find(framework::KeyOf(framework::AnyObject(decoded))); own != own_groups_.end()) {
-      group->metadata = own->second->metadata;
-      group->conditions = own->second->conditions;
+    const framework::AnyObject key(decoded);
+    if (const auto found = own_groups_.find({key.index(), framework::KeyOf(key)}); found != own_groups_.end()) {
+      const Group& own = *std::get<std::shared_ptr<const Group>>(found->second);
+      group->metadata = own.metadata;
+      if constexpr (std::is_same_v<Group, api::PodGroup>) group->conditions = own.conditions;
     }
-    out_.objects.emplace_back(PodGroupPtr(std::move(group)));
+    out_.objects.emplace_back(std::shared_ptr<const Group>(std::move(group)));
     return {};
-  }
-
-  // The same; its age decides when it is tried among those of its parent.
-  Expected<void> AddCompositePodGroup(json::object document) {
-    BERTH_RETURN_IF_ERROR(PreparePodGroup(document, rules_));
-    BERTH_ASSIGN_OR_RETURN(const CompositePodGroupPtr decoded, DecodeAs<api::CompositePodGroup>(document));
-    auto group = std::make_shared<api::CompositePodGroup>(*decoded);
-    group->metadata.creation_time = options_.now;
-    const auto own = own_composites_.find(framework::KeyOf(framework::AnyObject(decoded)));
-    if (own != own_composites_.end()) group->metadata = own->second->metadata;
-    out_.objects.emplace_back(CompositePodGroupPtr(std::move(group)));
-    return {};
-  }
-
-  Expected<void> ReadNode(const Manifest& manifest) {
-    BERTH_ASSIGN_OR_RETURN(const NodePtr decoded, api::DecodeNode(codec::WriteJson(manifest.object)));
-    if (decoded->allocatable.empty())
-      return InvalidError("status.allocatable: Required value: what the node has, for example cpu: \"8\"");
-    auto node = std::make_shared<api::Node>(*decoded);
-    if (node->metadata.labels.Find(kHostname) == nullptr) node->metadata.labels.Set(kHostname, node->metadata.name);
-    AddNode(std::move(node));
-    return {};
-  }
-
-  void AddNode(NodePtr node) {
-    if (!nodes_.contains(node->metadata.name)) new_nodes_.push_back(node);
-    nodes_[node->metadata.name] = node;
-    out_.nodes.push_back(std::move(node));
-  }
-
-  Expected<void> CopyNodes() {
-    if (options_.node_copies == 0) return {};
-    const auto at = nodes_.find(options_.node_like);
-    if (at == nodes_.end()) return Error{ErrorCode::kNotFound, "there is no node \"" + options_.node_like + "\""};
-    const NodePtr model = at->second;
-    std::size_t number = 0;
-    for (std::size_t i = 0; i < options_.node_copies; ++i) {
-      std::string name;
-      do {
-        name = options_.node_like + "-new-" + std::to_string(++number);
-      } while (nodes_.contains(name));
-      auto node = std::make_shared<api::Node>(*model);
-      node->metadata.name = name;
-      node->metadata.uid = SimulatedUid("node", "", name);
-      node->metadata.labels.Set(kHostname, name);
-      node->unschedulable = false;
-      node->images.clear();
-      std::erase_if(node->taints, [](const api::Taint& taint) { return taint.key.starts_with(kNodeLifePrefix); });
-      AddNode(std::move(node));
-      CopyCsiNode(name);
-    }
-    return {};
-  }
-
-  void CopyCsiNode(const std::string& name) {
-    for (const framework::AnyObject& object : state_.objects) {
-      const auto* csi = std::get_if<std::shared_ptr<const api::CsiNode>>(&object);
-      if (csi == nullptr || (*csi)->metadata.name != options_.node_like) continue;
-      auto copy = std::make_shared<api::CsiNode>(**csi);
-      copy->metadata.name = name;
-      copy->metadata.uid = SimulatedUid("csinode", "", name);
-      out_.objects.emplace_back(std::shared_ptr<const api::CsiNode>(std::move(copy)));
-    }
   }
 
   Expected<void> MakePods(const Manifest& manifest) {
@@ -228,18 +265,18 @@ class Maker {
       out_.notes.push_back(NameOf(workload) + " is paused: it has no pods");
       return {};
     }
-    return MakeReplicas(workload, *pods, IntOf(spec, "replicas", 1));
+    return MakeReplicas(workload, *pods, IntegerOf(spec, "replicas", 1));
   }
 
   std::string NameOfPods(const Manifest& manifest) const {
-    const std::string base = TextOf(Part(manifest.object, "metadata"), "generateName");
+    const std::string base(StringOf(Part(manifest.object, "metadata"), "generateName"));
     return manifest.name.empty() && !base.empty() ? base + NameSuffix(base, out_.pods.size()) : manifest.name;
   }
 
   void AddUnknown(const Workload& workload, const Manifest& manifest, const PodTemplate& of_pods) {
     const json::object& spec = Part(manifest.object, "spec");
-    const std::string runtime =
-        TextOf(manifest.kind == "Pod" ? spec : Part(Part(spec, "template"), "spec"), "runtimeClassName");
+    const std::string runtime(
+        StringOf(manifest.kind == "Pod" ? spec : Part(Part(spec, "template"), "spec"), "runtimeClassName"));
     if (!runtime.empty() && !rules_.knows_runtime_classes())
       out_.notes.push_back(NameOf(workload) + ": what RuntimeClass " + runtime +
                            " adds to its pods is not simulated, as the cluster's could not be read");
@@ -257,13 +294,12 @@ class Maker {
   Expected<void> Add(api::Pod pod) {
     if (out_.pods.size() >= kAddedPodsMax)
       return Error{ErrorCode::kTooLarge, "more than " + std::to_string(kAddedPodsMax) + " pods in all"};
-    const std::string key = pod.metadata.namespace_name + '/' + pod.metadata.name;
-    if (!pod_names_.insert(key).second) return Error{ErrorCode::kAlreadyExists, "pod " + key + " exists already"};
+    if (!pod_names_.Add(pod)) return Error{ErrorCode::kAlreadyExists, "pod " + KeyOf(pod) + " exists already"};
     out_.pods.push_back(std::make_shared<const api::Pod>(std::move(pod)));
     return {};
   }
 
-  // How many of `replicas` pods the workload lacks.
+  // How many of `replicas` pods the workload lacks; adds a note where it has some.
   std::int64_t Lacking(const Workload& workload, std::int64_t replicas) {
     const auto at = own_pods_.find(workload);
     const auto own = at == own_pods_.end() ? 0 : static_cast<std::int64_t>(at->second.size());
@@ -274,12 +310,12 @@ class Maker {
     return lacking;
   }
 
-  // Those of its pods that the cluster has not.
+  // Makes the pods of the workload that the cluster lacks.
   Expected<void> MakeReplicas(const Workload& workload, const WorkloadPods& pods, std::int64_t replicas) {
     const std::string& owner = pods.pod_template().pod().metadata.controller->name;
     std::uint64_t number = 0;
     for (std::int64_t lacking = Lacking(workload, replicas); lacking > 0; --lacking) {
-      BERTH_RETURN_IF_ERROR(AddPod(pods, NextName(workload.namespace_name, owner, number), -1));
+      BERTH_RETURN_IF_ERROR(AddPod(pods, pod_names_.Next(workload.namespace_name, owner, number), -1));
     }
     return {};
   }
@@ -298,15 +334,15 @@ class Maker {
   }
 
   Expected<void> MakeStatefulSet(const Workload& workload, const WorkloadPods& pods, const json::object& spec) {
-    const std::int64_t replicas = IntOf(spec, "replicas", 1);
-    const std::int64_t start = IntOf(Part(spec, "ordinals"), "start", 0);
+    const std::int64_t replicas = IntegerOf(spec, "replicas", 1);
+    const std::int64_t start = IntegerOf(Part(spec, "ordinals"), "start", 0);
     static_cast<void>(Lacking(workload, replicas));
     for (std::int64_t ordinal = start; ordinal < start + replicas; ++ordinal) {
       const std::string name = workload.name + '-' + std::to_string(ordinal);
-      if (pod_names_.contains(workload.namespace_name + '/' + name)) continue;
+      if (pod_names_.Has(workload.namespace_name, name)) continue;
       BERTH_ASSIGN_OR_RETURN(const auto claims, pods.StatefulClaims(ordinal));
       for (const auto& claim : claims) {
-        // Else the cluster has it already.
+        // Otherwise the cluster has the claim already.
         if (claim_keys_.insert(workload.namespace_name + '/' + claim->metadata.name).second)
           out_.objects.emplace_back(claim);
       }
@@ -323,9 +359,9 @@ class Maker {
     if (!has_one.empty())
       out_.notes.push_back(NameOf(workload) + " keeps the pods that it has (" + std::to_string(has_one.size()) + ')');
     std::uint64_t number = 0;
-    for (const auto& [node_name, node] : nodes_) {
+    for (const auto& [node_name, node] : nodes_.all()) {
       if (has_one.contains(node_name) || !RunsDaemonPod(pods.pod_template().pod(), *node)) continue;
-      const std::string name = NextName(workload.namespace_name, workload.name, number);
+      const std::string name = pod_names_.Next(workload.namespace_name, workload.name, number);
       BERTH_ASSIGN_OR_RETURN(api::Pod pod, pods.MakePod(name, -1, out_.objects));
       PinDaemonPod(node_name, pod);
       BERTH_RETURN_IF_ERROR(Add(std::move(pod)));
@@ -335,19 +371,9 @@ class Maker {
     return {};
   }
 
-  // Of a pod: the owner's and five letters that no pod has yet.
-  std::string NextName(const std::string& namespace_name, const std::string& owner, std::uint64_t& number) const {
-    const std::string base = owner.substr(0, kBaseNameMax) + '-';
-    std::string name;
-    do {
-      name = base + NameSuffix(namespace_name + '/' + base, number++);
-    } while (pod_names_.contains(namespace_name + '/' + name));
-    return name;
-  }
-
   // The DaemonSets of the cluster on nodes that are new, each by one of its pods.
   void SpreadOwnDaemons() {
-    if (new_nodes_.empty()) return;
+    if (nodes_.added().empty()) return;
     for (const auto& [workload, pods] : own_pods_) {
       if (workload.kind != "DaemonSet" || pods.empty() || daemons_done_.contains(workload)) continue;
       api::Pod model = *pods.front();
@@ -358,21 +384,21 @@ class Maker {
       // What its template required beside the node's name cannot be known from a pod; its nodeSelector can.
       if (model.spec.node_affinity) model.spec.node_affinity->required.reset();
       std::uint64_t number = 0;
-      for (const NodePtr& node : new_nodes_) {
+      for (const NodePtr& node : nodes_.added()) {
         if (!RunsDaemonPod(model, *node)) continue;
         api::Pod pod = model;
-        pod.metadata.name = NextName(workload.namespace_name, workload.name, number);
+        pod.metadata.name = pod_names_.Next(workload.namespace_name, workload.name, number);
         pod.metadata.uid = SimulatedUid("pod", workload.namespace_name, pod.metadata.name);
         PinDaemonPod(node->metadata.name, pod);
-        pod_names_.insert(workload.namespace_name + '/' + pod.metadata.name);
+        pod_names_.Add(pod);
         out_.daemon_pods.push_back(std::make_shared<const api::Pod>(std::move(pod)));
       }
     }
   }
 
   Expected<void> MakeJob(const Workload& workload, const WorkloadPods& pods, const json::object& spec) {
-    const std::int64_t parallelism = IntOf(spec, "parallelism", 1);
-    const std::int64_t completions = IntOf(spec, "completions", parallelism);
+    const std::int64_t parallelism = IntegerOf(spec, "parallelism", 1);
+    const std::int64_t completions = IntegerOf(spec, "completions", parallelism);
     if (IsTrue(spec, "suspend")) {
       out_.notes.push_back(NameOf(workload) + " is suspended: it has no pods");
       return {};
@@ -384,7 +410,7 @@ class Maker {
     return pods.AreNumbered() ? MakeIndexed(workload, pods, count) : MakeReplicas(workload, pods, count);
   }
 
-  // One pod for each of the first indexes that no pod of the cluster has.
+  // Makes one pod for each of the first indexes that no pod of the cluster has.
   Expected<void> MakeIndexed(const Workload& workload, const WorkloadPods& pods, std::int64_t count) {
     std::set<std::string_view> taken;
     if (const auto own = own_pods_.find(workload); own != own_pods_.end()) {
@@ -399,34 +425,25 @@ class Maker {
       const std::string text = std::to_string(index);
       if (taken.contains(text)) continue;
       const std::string owner = workload.name.substr(0, kBaseNameMax - text.size() - 1) + '-' + text;
-      BERTH_RETURN_IF_ERROR(AddPod(pods, NextName(workload.namespace_name, owner, number), index));
+      BERTH_RETURN_IF_ERROR(AddPod(pods, pod_names_.Next(workload.namespace_name, owner, number), index));
       --lacking;
     }
     return {};
-  }
-
-  void SetDefaultClasses() {
-    const auto chosen = DefaultStorageClass(state_.objects, out_.objects, options_.now);
-    if (!chosen) return;
-    for (framework::AnyObject& object : out_.objects) {
-      if (auto* claim = std::get_if<ClaimPtr>(&object)) *claim = WithClass(std::move(*claim), chosen);
-    }
   }
 
   const Manifests& manifests_;
   const ClusterState& state_;
   const AdditionOptions& options_;
   const AdmissionRules rules_;
-  std::map<std::string, NodePtr> nodes_;  // as they will be
-  std::vector<NodePtr> new_nodes_;
   std::map<Workload, std::vector<const api::Pod*>> own_pods_;
   std::set<Workload> daemons_done_;
-  std::set<std::string> pod_names_;   // of the cluster and new, with their namespace
+  PodNamesInUse pod_names_;
   std::set<std::string> claim_keys_;  // of PersistentVolumeClaims
   std::set<std::string> namespaces_;
-  std::map<std::string, PodGroupPtr> own_groups_;  // of the cluster, by namespace and name
-  std::map<std::string, CompositePodGroupPtr> own_composites_;
+  // PodGroups and CompositePodGroups of the cluster, by kind and name.
+  std::map<std::pair<std::size_t, std::string>, framework::AnyObject> own_groups_;
   Additions out_;
+  FutureNodes nodes_;
 };
 
 }  // namespace
@@ -465,7 +482,7 @@ std::shared_ptr<const api::PersistentVolumeClaim> WithClass(std::shared_ptr<cons
 
 Expected<Additions> MakeAdditions(const Manifests& manifests, const ClusterState& state,
                                   const AdditionOptions& options) {
-  return Maker(manifests, state, options).Make();
+  return AdditionsMaker(manifests, state, options).Make();
 }
 
 }  // namespace berth::whatif

@@ -21,9 +21,9 @@ constexpr std::size_t kNodesShownMax = 3;
 constexpr std::string_view kWaits = "WaitForFirstConsumer";
 constexpr std::string_view kSelectedNode = "volume.kubernetes.io/selected-node";
 
-class Finder {
+class BlockingObjectFinder {
  public:
-  Finder(const ClusterState& state, const api::Pod& pod, const framework::Release& release)
+  BlockingObjectFinder(const ClusterState& state, const api::Pod& pod, const framework::Release& release)
       : state_(state), pod_(pod), release_(release) {
     for (const framework::AnyObject& object : state.objects) {
       std::visit([&](const auto& each) { Enter(*each, framework::KeyOf(object)); }, object);
@@ -59,7 +59,7 @@ class Finder {
     return at == objects.end() ? nullptr : at->second;
   }
 
-  // Of an object that is not there.
+  // Says that an object does not exist, unless objects of that kind could not be read.
   void SayAbsent(std::string_view resource, std::string sentence) {
     if (!IsLeftOut(state_, resource)) Say(std::move(sentence));
   }
@@ -153,7 +153,7 @@ class Finder {
     for (const api::DeviceRequest& request : claim->spec.requests) SayFree(said, request);
   }
 
-  // What a request asks for, and where how much of it is free: of alternatives each.
+  // Says what a request asks for and on which nodes how much of it is free, for each of its alternatives.
   void SayFree(const std::string& claim, const api::DeviceRequest& request) {
     if (!free_) free_.emplace(state_, release_);
     const auto say = [&](const std::string& name, const api::ExactDeviceRequest& each) {
@@ -183,7 +183,7 @@ class Finder {
     };
     for (const api::DeviceRequest& request : of.spec.requests) {
       if (request.exactly) see(*request.exactly);
-      // Of several, one that works is enough: only where none has a class it stands in the way.
+      // One alternative that works is enough: a request is blocked only where none has a class.
       const bool has_none = std::ranges::none_of(request.first_available, [&](const api::ExactDeviceRequest& each) {
         return Find(device_classes_, each.device_class_name) != nullptr;
       });
@@ -230,7 +230,7 @@ class Finder {
 
 std::vector<std::string> BlockingObjects(const ClusterState& state, const api::Pod& pod,
                                          const framework::Release& release) {
-  return Finder(state, pod, release).Go();
+  return BlockingObjectFinder(state, pod, release).Go();
 }
 
 }  // namespace berth::whatif

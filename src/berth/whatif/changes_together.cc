@@ -17,7 +17,7 @@ using scheduler::Overlay;
 struct Step {
   std::function<void(api::Node&, api::Pod&, std::vector<std::string>&)> make;
   bool changes_node = false;
-  // Of a step that cuts a request.
+  // Of a step that cuts a request: of which resource, and to how much.
   std::string resource;
   std::int64_t amount_max = 0;
 };
@@ -29,9 +29,9 @@ Step Cut(const std::string& resource, std::int64_t amount_max) {
           false, resource, amount_max};
 }
 
-class Together {
+class TogetherSearch {
  public:
-  Together(Overlay& overlay, const api::Pod& pod, NodeIndex row)
+  TogetherSearch(Overlay& overlay, const api::Pod& pod, NodeIndex row)
       : overlay_(overlay), pod_(pod), info_(overlay.nodes().Info(row)), node_(info_.node_ptr()) {}
 
   std::optional<ChangedTogether> Go(const std::vector<Status>& statuses) {
@@ -60,27 +60,21 @@ class Together {
                           n.metadata.labels.Set(key, value);
                           what.push_back(node + "label " + key + "=" + value);
                         },
-                        true,
-                        {},
-                        0});
+                        true});
     }
     if (node_->unschedulable) {
       steps_.push_back({[=](api::Node& n, api::Pod&, std::vector<std::string>& what) {
                           n = Uncordoned(n);
                           what.push_back(node + "uncordoned");
                         },
-                        true,
-                        {},
-                        0});
+                        true});
     }
     for (const api::Taint& taint : UntoleratedTaints(pod_, Uncordoned(*node_))) {
       steps_.push_back({[=](api::Node&, api::Pod& pod, std::vector<std::string>& what) {
                           pod.spec.tolerations.push_back(TolerationOf(taint));
                           what.push_back("a toleration of " + TaintText(taint));
                         },
-                        false,
-                        {},
-                        0});
+                        false});
     }
     for (const Status& status : statuses) {
       for (const std::string& reason : status.reasons()) {
@@ -114,7 +108,8 @@ class Together {
     return fits;
   }
 
-  // With the other steps another node may take it that has more room than this one.
+  // Cuts the i-th step's request by no more than is needed: with the other steps the pod may fit another node, which
+  // has more room than this one.
   void CutLess(std::size_t i) {
     const std::string resource = steps_[i].resource;
     const std::int64_t total = overlay_.MakePod(pod_)->pod_class->requests.Get(resource);
@@ -145,7 +140,7 @@ std::int64_t Least(std::int64_t no, std::int64_t yes, const std::function<bool(s
 
 std::optional<ChangedTogether> ChangesTogether(Overlay& overlay, const api::Pod& pod, NodeIndex row,
                                                const std::vector<Status>& statuses) {
-  return Together(overlay, pod, row).Go(statuses);
+  return TogetherSearch(overlay, pod, row).Go(statuses);
 }
 
 }  // namespace berth::whatif

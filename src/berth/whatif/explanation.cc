@@ -32,9 +32,9 @@ bool IsSame(const Status& a, const Status& b) {
   return a.code() == b.code() && a.plugin() == b.plugin() && a.reasons() == b.reasons();
 }
 
-class Explaining {
+class PodExplainer {
  public:
-  Explaining(const ExplainInputs& inputs, const ExplainLimits& limits) : inputs_(inputs), limits_(limits) {
+  PodExplainer(const ExplainInputs& inputs, const ExplainLimits& limits) : inputs_(inputs), limits_(limits) {
     const api::Pod& pod = inputs.pod;
     said_.pod = pod.metadata.namespace_name + "/" + pod.metadata.name;
     said_.scheduler_name = pod.spec.scheduler_name;
@@ -142,7 +142,7 @@ class Explaining {
     return refusals;
   }
 
-  // Those that refuse most come first.
+  // Counts refused nodes by plugin and reason, the most frequent first.
   void AddFunnel(const runtime::Evaluator& evaluator, const RefusalsByRow& refusals) {
     std::map<std::pair<std::string, std::string>, FunnelStep> steps;
     const auto step = [&](const Status& status) -> FunnelStep& {
@@ -263,7 +263,7 @@ std::string_view ToString(PodState state) {
 }
 
 Explanation Explain(const ExplainInputs& inputs, const ExplainLimits& limits) {
-  return Explaining(inputs, limits).Go();
+  return PodExplainer(inputs, limits).Go();
 }
 
 namespace {

@@ -82,9 +82,9 @@ Group WithMembers(PodGroupPtr object, const ClusterState& state) {
   return group;
 }
 
-class Explaining {
+class GroupExplainer {
  public:
-  Explaining(const ClusterState& state, const OfflineOptions& options, Group group)
+  GroupExplainer(const ClusterState& state, const OfflineOptions& options, Group group)
       : state_(state),
         options_(options),
         group_(std::move(group.object)),
@@ -187,7 +187,7 @@ class Explaining {
     }
   }
 
-  // As if it were no gang.
+  // Counts the pods that would get a node if the group were no gang.
   Expected<void> CountFitting() {
     auto basic = std::make_shared<api::PodGroup>(*group_);
     basic->conditions.clear();
@@ -212,8 +212,8 @@ class Explaining {
   const OfflineOptions& options_;
   const PodGroupPtr group_;
   const framework::PodGroupKey key_;
-  bool is_in_tree_ = false;  // of groups, with which it is decided
-  ClusterState alone_;       // with no pod that waits but the group's, and those of its tree
+  bool is_in_tree_ = false;  // it is in a tree of groups, with which it is decided
+  ClusterState alone_;       // the cluster; of waiting pods it has only the group's and those of its tree
   std::vector<PodPtr> members_;
   GroupExplanation said_;
 };
@@ -238,10 +238,10 @@ std::size_t GroupExplanation::RunningCount() const {
 Expected<GroupExplanation> ExplainPodGroup(const ClusterState& state, const OfflineOptions& options,
                                            const std::string& namespace_name, const std::string& name) {
   auto object = FindGroup(state, namespace_name, name);
-  if (object.ok()) return Explaining(state, options, WithMembers(*std::move(object), state)).Go();
+  if (object.ok()) return GroupExplainer(state, options, WithMembers(*std::move(object), state)).Go();
   BERTH_ASSIGN_OR_RETURN(std::optional<Group> named, FindNamedGroup(state, options, namespace_name, name));
   if (!named) return object.error();
-  return Explaining(state, options, *std::move(named)).Go();
+  return GroupExplainer(state, options, *std::move(named)).Go();
 }
 
 }  // namespace berth::whatif

@@ -9,6 +9,8 @@
 #include "berth/base/go_text.h"
 #include "berth/codec/yaml.h"
 #include "berth/codec/yaml_lines.h"
+#include "berth/devcluster/controllers/objects.h"
+#include "berth/devcluster/controllers/pod_decision.h"
 #include "berth/devcluster/objects/metadata_validation.h"
 #include "berth/devcluster/objects/resource.h"
 #include "berth/devcluster/objects/schema.h"
@@ -19,32 +21,18 @@ namespace berth::whatif {
 namespace {
 
 namespace json = codec::json;
+using controllers::ObjectIn;
+using controllers::ObjectOf;
+using controllers::StringOf;
 using objects::FieldError;
 using objects::ResourceType;
 
-// Beside those that plugins read.
+// Kinds that are simulated beside those that plugins read.
 constexpr std::array<std::string_view, 10> kKinds = {
     "Pod",  "Deployment",    "ReplicaSet",   "StatefulSet",          "DaemonSet", "ReplicationController",
     "Node", "PriorityClass", "RuntimeClass", "ResourceClaimTemplate"};
 constexpr std::string_view kJob = "Job";
 constexpr std::string_view kJobVersion = "batch/v1";
-
-std::string_view TextOf(const json::object& object, std::string_view key) {
-  const json::value* value = object.if_contains(key);
-  if (value == nullptr || !value->is_string()) return {};
-  return {value->get_string().data(), value->get_string().size()};
-}
-
-const json::object* ObjectOf(const json::object& object, std::string_view key) {
-  const json::value* value = object.if_contains(key);
-  return value == nullptr ? nullptr : value->if_object();
-}
-
-json::object& MutableObjectOf(json::object& object, std::string_view key) {
-  json::value& value = object[key];
-  if (!value.is_object()) value = json::object();
-  return value.get_object();
-}
 
 std::string VersionOf(const ResourceType& type) {
   return type.group.empty() ? type.version : type.group + '/' + type.version;
@@ -68,7 +56,7 @@ Expected<void> ToError(const std::vector<FieldError>& errors, std::string_view p
   return InvalidError(GoAggregate(lines));
 }
 
-// What must be right before anything else can be read of it.
+// Checks what must be right before anything else of a document can be read.
 Expected<void> CheckShape(const ResourceType& type, json::object& object, std::string_view path_prefix) {
   if (const auto wrong = objects::FindWrongField(type, object))
     return InvalidError(std::string(path_prefix) + wrong->field + ": " + wrong->message);
@@ -81,7 +69,7 @@ Expected<void> CheckShape(const ResourceType& type, json::object& object, std::s
 Expected<void> Prepare(const ResourceType& type, json::object& object, std::string_view path_prefix) {
   type.set_defaults(object);
   type.prepare_create(object);
-  std::vector<FieldError> errors = objects::ValidateMetadata(type, MutableObjectOf(object, "metadata"));
+  std::vector<FieldError> errors = objects::ValidateMetadata(type, ObjectIn(object, "metadata"));
   if (errors.empty()) errors = type.validate(object, nullptr);
   return ToError(errors, path_prefix);
 }
@@ -89,7 +77,7 @@ Expected<void> Prepare(const ResourceType& type, json::object& object, std::stri
 // The API server's schema has no Job: what controllers read of it is checked here, its pods as all pods are.
 Expected<void> CheckJob(const json::object& job) {
   const json::object* metadata = ObjectOf(job, "metadata");
-  if (metadata == nullptr || (TextOf(*metadata, "name").empty() && TextOf(*metadata, "generateName").empty()))
+  if (metadata == nullptr || (StringOf(*metadata, "name").empty() && StringOf(*metadata, "generateName").empty()))
     return InvalidError("metadata.name: Required value: name or generateName is required");
   const json::object* spec = ObjectOf(job, "spec");
   const json::object* pod_template = spec == nullptr ? nullptr : ObjectOf(*spec, "template");
@@ -105,7 +93,7 @@ Expected<void> CheckJob(const json::object& job) {
                      ": must be a whole number, 0 or more");
   }
   const json::object* pod = ObjectOf(*pod_template, "spec");
-  const std::string_view restart = pod == nullptr ? std::string_view() : TextOf(*pod, "restartPolicy");
+  const std::string_view restart = pod == nullptr ? std::string_view() : StringOf(*pod, "restartPolicy");
   if (restart != "Never" && restart != "OnFailure")
     errors.emplace_back(R"(spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never")");
   if (!errors.empty()) return InvalidError(GoAggregate(errors));
@@ -189,8 +177,8 @@ class Reader {
     if (document.is_null()) return {};
     if (!document.is_object()) return InvalidError(place.Text() + ": a manifest is an object with a kind");
     json::object& object = document.get_object();
-    const std::string kind(TextOf(object, "kind"));
-    const std::string version(TextOf(object, "apiVersion"));
+    const std::string kind(StringOf(object, "kind"));
+    const std::string version(StringOf(object, "apiVersion"));
     if (kind.empty()) return InvalidError(place.Text() + ": kind: Required value");
     if (version.empty()) return InvalidError(place.Text() + ": apiVersion: Required value");
     const json::value* items = object.if_contains("items");
@@ -206,8 +194,8 @@ class Reader {
       item_place.item = "items[" + std::to_string(i) + ']';
       json::object* item = items[i].if_object();
       if (item == nullptr) return InvalidError(item_place.Text() + ": a manifest is an object with a kind");
-      const std::string kind(TextOf(*item, "kind"));
-      const std::string version(TextOf(*item, "apiVersion"));
+      const std::string kind(StringOf(*item, "kind"));
+      const std::string version(StringOf(*item, "apiVersion"));
       if (kind.empty()) return InvalidError(item_place.Text() + ".kind: Required value");
       BERTH_RETURN_IF_ERROR(ReadObject(std::move(*item), kind, version, item_place));
     }
@@ -223,9 +211,9 @@ class Reader {
     Manifest out;
     out.kind = kind;
     if (const json::object* metadata = ObjectOf(object, "metadata")) {
-      out.name = TextOf(*metadata, "name");
-      out.namespace_name = TextOf(*metadata, "namespace");
-      out.where = out.name.empty() ? std::string(TextOf(*metadata, "generateName")) + "..." : out.name;
+      out.name = StringOf(*metadata, "name");
+      out.namespace_name = StringOf(*metadata, "namespace");
+      out.where = out.name.empty() ? std::string(StringOf(*metadata, "generateName")) + "..." : out.name;
     }
     if (is_job || (type != nullptr && type->namespaced)) {
       if (out.namespace_name.empty()) out.namespace_name = default_namespace_;
@@ -249,7 +237,7 @@ class Reader {
   static Expected<void> Check(const ResourceType* type, const std::string& namespace_name, json::object& object) {
     if (type == nullptr) return CheckJob(object);
     BERTH_RETURN_IF_ERROR(CheckShape(*type, object, ""));
-    json::object& metadata = MutableObjectOf(object, "metadata");
+    json::object& metadata = ObjectIn(object, "metadata");
     if (type->namespaced) {
       metadata["namespace"] = namespace_name;
     } else {
@@ -283,7 +271,7 @@ Expected<void> PreparePodGroup(json::object& group, const AdmissionRules& rules)
   static const ResourceType* const single = objects::FindResource("scheduling.k8s.io", "v1beta1", "podgroups");
   static const ResourceType* const composite =
       objects::FindResource("scheduling.k8s.io", "v1alpha3", "compositepodgroups");
-  const bool is_composite = TextOf(group, "kind") == composite->kind;
+  const bool is_composite = StringOf(group, "kind") == composite->kind;
   group.erase("status");
   BERTH_RETURN_IF_ERROR(rules.AdmitPodGroup(group, is_composite ? "composite pod group" : "pod group"));
   return Prepare(is_composite ? *composite : *single, group, "");

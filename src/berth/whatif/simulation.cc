@@ -34,9 +34,10 @@ std::string WhyLost(const api::Pod& pod, bool is_node_gone) {
   return "";
 }
 
-class Run {
+// One simulation, on a cluster in memory that is changed on the way.
+class SimulationRun {
  public:
-  Run(const SimulationInput& input, OfflineCluster& cluster) : input_(input), cluster_(cluster) {}
+  SimulationRun(const SimulationInput& input, OfflineCluster& cluster) : input_(input), cluster_(cluster) {}
 
   Simulation Go() {
     out_.notes = input_.additions.notes;
@@ -57,14 +58,14 @@ class Run {
     std::string was_on;
   };
 
-  // The cluster as it is comes to rest.
+  // Lets the cluster come to rest as it is, before anything is added or taken away.
   void Begin() {
     std::vector<PodPtr> pending;
     std::size_t foreign = 0;
     std::size_t ending = 0;
     for (const PodPtr& pod : input_.state.pods) {
       if (pod->metadata.deletion_time) {
-        // It would be in the way for as long as it takes to end, and then no more.
+        // It would only be in the way until it has ended.
         cluster_.RemovePod(pod->metadata.uid);
         ++ending;
       }
@@ -133,7 +134,7 @@ class Run {
     return anew;
   }
 
-  // A claim that was reserved for the pod alone is allocated anew.
+  // Releases claims that were reserved for the pod alone, so that they are allocated again.
   void ReleaseClaims(const api::Pod& pod, const api::Pod& anew) {
     if (pod.spec.resource_claims.empty()) return;
     std::vector<std::shared_ptr<const api::ResourceClaim>> claims;
@@ -203,7 +204,7 @@ class Run {
     if (!cluster_.evictions().empty()) {
       for (const PodPtr& pod : input_.state.pods) names_.emplace(pod->metadata.uid, KeyOf(*pod));
     }
-    std::map<std::string, std::pair<std::string, std::string>> groups;  // the same of groups, with their kind
+    std::map<std::string, std::pair<std::string, std::string>> groups;  // by uid: a group's name and kind
     for (const auto& [key, group] : cluster_.objects().Of<api::PodGroup>())
       groups.emplace(group->metadata.uid, std::pair(key, "PodGroup"));
     for (const auto& [key, group] : cluster_.objects().Of<api::CompositePodGroup>())
@@ -223,15 +224,15 @@ class Run {
   }
 
   void CollectGroups() {
-    std::map<framework::PodGroupKey, const api::Pod*>
-        groups;  // with a pod of theirs, one that stays pending if any does
+    // Each group with one of its pods: one that stays pending, if any does.
+    std::map<framework::PodGroupKey, const api::Pod*> groups;
     for (const Asked& asked : asked_) {
       const api::Pod& pod = *asked.pod;
       if (pod.spec.pod_group_name.empty()) continue;
       const api::Pod*& shown = groups[{pod.metadata.namespace_name, pod.spec.pod_group_name, false}];
       if (shown == nullptr || cluster_.NodeOf(pod).empty()) shown = &pod;
     }
-    std::set<framework::PodGroupKey> composites;  // above these
+    std::set<framework::PodGroupKey> composites;  // those that the groups are in
     for (const auto& [key, pod] : groups) {
       const api::PodGroup* const group = cluster_.pod_groups()->FindPodGroup(key);
       if (group == nullptr) continue;  // its pods wait for it, and say so
@@ -268,7 +269,7 @@ class Run {
     }
   }
 
-  // A group that has a root: what is below it has no circles.
+  // Whether enough of the group's pods have a node. The group has a root, so that what is below it has no circles.
   bool IsPlaced(const framework::PodGroupKey& key) const {
     const framework::PodGroups& groups = *cluster_.pod_groups();
     if (!key.is_composite) {
@@ -305,9 +306,9 @@ class Run {
   const SimulationInput& input_;
   OfflineCluster& cluster_;
   std::vector<Asked> asked_;
-  std::vector<Asked> anew_;                   // of removed nodes
-  std::vector<PodPtr> pending_again_;         // of those that Begin() had placed on removed nodes
-  std::map<std::string, std::string> names_;  // of pods, by uid
+  std::vector<Asked> anew_;                   // pods of removed nodes, as they are created again
+  std::vector<PodPtr> pending_again_;         // pods that Begin() had placed on nodes that were removed
+  std::map<std::string, std::string> names_;  // names of pods, by uid
   Simulation out_;
 };
 
@@ -337,7 +338,7 @@ Expected<Simulation> Simulate(const SimulationInput& input, OfflineOptions optio
   }
   BERTH_ASSIGN_OR_RETURN(const auto cluster, OfflineCluster::Make(std::move(options)));
   cluster->Load(input.state);
-  return Run(input, *cluster).Go();
+  return SimulationRun(input, *cluster).Go();
 }
 
 }  // namespace berth::whatif

@@ -10,6 +10,7 @@
 
 #include "berth/plugins/names.h"
 #include "berth/whatif/changes_together.h"
+#include "berth/whatif/cluster_use.h"
 #include "berth/whatif/pod_changes.h"
 
 namespace berth::whatif {
@@ -28,9 +29,122 @@ constexpr std::size_t kNodesNamedMax = 3;
 constexpr std::string_view kNewNode = "berth-explain-new-node";  // no name of a node that exists
 constexpr std::string_view kHostnameLabel = "kubernetes.io/hostname";
 
-class Search {
+// What the pod asks for. Not all refusals name the resource: devices may stand for one.
+std::set<std::string> RequestedResources(const api::Pod& pod) {
+  std::set<std::string> names;
+  const auto add = [&](const api::ResourceList& list) {
+    for (const auto& [name, amount] : list) names.insert(name);
+  };
+  add(pod.spec.requests);
+  for (const auto* containers : {&pod.spec.containers, &pod.spec.init_containers}) {
+    for (const api::Container& container : *containers) add(container.requests);
+  }
+  return names;
+}
+
+std::set<std::int32_t> HostPorts(const api::PodSpec& spec) {
+  std::set<std::int32_t> ports;
+  for (const auto* containers : {&spec.containers, &spec.init_containers}) {
+    for (const api::Container& container : *containers) {
+      for (const api::ContainerPort& port : container.ports) {
+        if (port.host_port != 0) ports.insert(port.host_port);
+      }
+    }
+  }
+  return ports;
+}
+
+// The node with the labels that the pod asks for, and uncordoned; `what` gets what that changes.
+api::Node Suited(const api::Pod& pod, const api::Node& node, std::vector<std::string>& what) {
+  api::Node changed = node;
+  for (const auto& [key, value] : MissingLabels(pod, node)) {
+    changed.metadata.labels.Set(key, value);
+    what.push_back("node " + node.metadata.name + ": label " + key + "=" + value);
+  }
+  if (node.unschedulable) {
+    changed = Uncordoned(changed);
+    what.push_back("node " + node.metadata.name + ": uncordoned");
+  }
+  return changed;
+}
+
+struct Tenant {
+  NodeIndex row{};
+  PodInfoPtr pod;
+  std::size_t position = 0;  // the order in which they were found
+};
+
+// Whether a pod less on this node could make it feasible.
+bool CanHelpItself(const std::vector<Status>& statuses) {
+  return std::all_of(statuses.begin(), statuses.end(),
+                     [](const Status& s) { return s.code() == framework::Code::kUnschedulable; });
+}
+
+// Whether a pod less on another node could make this one feasible: affinity and spreading look at whole zones, and a
+// volume may be in use elsewhere.
+bool CanBeHelped(const std::vector<Status>& statuses) {
+  return CanHelpItself(statuses) && std::any_of(statuses.begin(), statuses.end(), [](const Status& s) {
+           return s.plugin() != plugins::names::kNodeResourcesFit && s.plugin() != plugins::names::kNodePorts &&
+                  s.plugin() != plugins::names::kNodeVolumeLimits;
+         });
+}
+
+// The pods on these rows whose place could be free, the least important first: no DaemonSet's and no static ones.
+std::vector<Tenant> Tenants(const Overlay& overlay, const RefusalsByRow& refusals, const std::vector<NodeIndex>& rows) {
+  std::vector<Tenant> tenants;
+  const bool anywhere =
+      std::any_of(refusals.begin(), refusals.end(), [](const auto& of_row) { return CanBeHelped(of_row.second); });
+  for (const NodeIndex row : rows) {
+    if (!anywhere && !CanHelpItself(refusals.at(row))) continue;
+    for (const PodInfoPtr& each : overlay.nodes().Info(row).pods()) {
+      if (!IsBoundToNode(each->pod_class->controller)) tenants.push_back({row, each, tenants.size()});
+    }
+  }
+  const auto rank = [](const Tenant& t) {
+    const framework::Resource& r = t.pod->pod_class->requests;
+    return std::tuple(t.pod->priority(), r.cpu_milli, r.memory_bytes, t.position);
+  };
+  // One more than are tried, so that the search sees whether there are more.
+  const std::size_t count = std::min(tenants.size(), kTriesMax + 1);
+  std::partial_sort(tenants.begin(), tenants.begin() + static_cast<std::ptrdiff_t>(count), tenants.end(),
+                    [&](const Tenant& a, const Tenant& b) { return rank(a) < rank(b); });
+  tenants.resize(count, Tenant{});
+  return tenants;
+}
+
+// Whether the pod would still find one of its ports taken without the tenant. Nodes keep used ports as a set, as
+// kube-scheduler does, so that an evaluation without the tenant says that the port is free.
+bool HoldsPortTogether(Overlay& overlay, const api::Pod& pod, const Tenant& tenant) {
+  const auto conflicts = [](const auto& ports, const framework::HostPort& with) {
+    return std::any_of(ports.begin(), ports.end(),
+                       [&](const framework::HostPort& port) { return framework::HostPortsConflict(port, with); });
+  };
+  for (const framework::HostPort& port : overlay.MakePod(pod)->pod_class->host_ports) {
+    if (!conflicts(tenant.pod->pod_class->host_ports, port)) continue;
+    for (const PodInfoPtr& other : overlay.nodes().Info(tenant.row).pods()) {
+      if (other != tenant.pod && conflicts(other->pod_class->host_ports, port)) return true;
+    }
+  }
+  return false;
+}
+
+// What makes two nodes alike to an autoscaler: all but the name.
+std::string ShapeOf(const api::Node& node) {
+  std::string shape;
+  for (const auto& [name, quantity] : node.allocatable)
+    shape += name + '=' + std::to_string(quantity.MilliValue()) + ' ';
+  for (const api::Taint& taint : node.taints) shape += TaintText(taint) + ' ';
+  for (const auto& [key, value] : node.metadata.labels) {
+    if (key != kHostnameLabel && value != node.metadata.name) shape += key + '=' + value + ' ';
+  }
+  return shape;
+}
+
+// Tries changes of each kind on the overlay and takes them back.
+class SmallestChangeSearch {
  public:
-  Search(Overlay& overlay, const api::Pod& pod, const RefusalsByRow& refusals, const std::function<bool()>& is_over)
+  SmallestChangeSearch(Overlay& overlay, const api::Pod& pod, const RefusalsByRow& refusals,
+                       const std::function<bool()>& is_over)
       : overlay_(overlay), pod_(pod), refusals_(refusals), is_over_(is_over) {
     for (const auto& [row, statuses] : refusals) by_nearness_.push_back(row);
     std::stable_sort(by_nearness_.begin(), by_nearness_.end(),
@@ -49,18 +163,19 @@ class Search {
   }
 
  private:
-  // How many nodes such a pod fits, and the first of them.
-  void Judge(const api::Pod& pod, Change& change) {
+  // The change that leads to `pod`, with the nodes that such a pod fits.
+  Change Judged(ChangeKind kind, std::vector<std::string> what, const api::Pod& pod) {
     ++found_.evaluation_count;
     const auto [evaluator, outcome] = overlay_.Evaluate(overlay_.MakePod(pod), Overlay::Detail::kAll);
-    change.node_count = outcome.feasible.size();
+    Change change{kind, std::move(what), outcome.feasible.size(), {}};
     for (const NodeIndex row : outcome.best) change.nodes.push_back(overlay_.nodes().Info(row).name());
-    // The first by name, whichever was heard of first.
+    // Sorted, so that the answer does not depend on the order in which the nodes were added.
     std::sort(change.nodes.begin(), change.nodes.end());
     if (change.nodes.size() > kNodesNamedMax) change.nodes.resize(kNodesNamedMax);
+    return change;
   }
 
-  // Once it is over nothing fits any more, so that each loop ends soon.
+  // Whether the caller has ended the search. From then on Fits() says no, so that each loop ends soon.
   bool IsOver() {
     if (!has_ended_ && is_over_ && is_over_()) {
       has_ended_ = true;
@@ -77,27 +192,12 @@ class Search {
   }
 
   void Found(ChangeKind kind, std::vector<std::string> what, const api::Pod& pod) {
-    Change change{kind, std::move(what), 0, {}};
-    Judge(pod, change);
-    found_.changes.push_back(std::move(change));
-  }
-
-  // What the pod asks for. Not all refusals name the resource: devices may stand for one.
-  std::set<std::string> RequestedResources() const {
-    std::set<std::string> names;
-    const auto add = [&](const api::ResourceList& list) {
-      for (const auto& [name, amount] : list) names.insert(name);
-    };
-    add(pod_.spec.requests);
-    for (const auto* containers : {&pod_.spec.containers, &pod_.spec.init_containers}) {
-      for (const api::Container& container : *containers) add(container.requests);
-    }
-    return names;
+    found_.changes.push_back(Judged(kind, std::move(what), pod));
   }
 
   void TryRequests() {
     const framework::Resource requests = overlay_.MakePod(pod_)->pod_class->requests;
-    for (const std::string& name : RequestedResources()) {
+    for (const std::string& name : RequestedResources(pod_)) {
       const std::int64_t total = requests.Get(name);
       if (total <= 0 || !Fits(WithRequestAtMost(pod_, name, 0))) continue;
       const std::int64_t less =
@@ -123,15 +223,12 @@ class Search {
     for (const auto& [text, taint] : taints) {
       api::Pod changed = pod_;
       changed.spec.tolerations.push_back(TolerationOf(taint));
-      if (!Fits(changed)) continue;
-      Change change{ChangeKind::kToleration, {"a toleration of " + text}, 0, {}};
-      Judge(changed, change);
-      changes.push_back(std::move(change));
+      if (Fits(changed)) changes.push_back(Judged(ChangeKind::kToleration, {"a toleration of " + text}, changed));
     }
     Keep(std::move(changes));
   }
 
-  // Those that fit most nodes.
+  // Keeps the changes after which the pod fits most nodes.
   void Keep(std::vector<Change> changes) {
     std::stable_sort(changes.begin(), changes.end(),
                      [](const Change& a, const Change& b) { return a.node_count > b.node_count; });
@@ -180,19 +277,7 @@ class Search {
     }
   }
 
-  static std::set<std::int32_t> HostPorts(const api::PodSpec& spec) {
-    std::set<std::int32_t> ports;
-    for (const auto* containers : {&spec.containers, &spec.init_containers}) {
-      for (const api::Container& container : *containers) {
-        for (const api::ContainerPort& port : container.ports) {
-          if (port.host_port != 0) ports.insert(port.host_port);
-        }
-      }
-    }
-    return ports;
-  }
-
-  // The least skew that a spreading constraint would have to allow.
+  // Finds the least skew that the pod's i-th spreading constraint would have to allow.
   void TrySkew(std::size_t i) {
     const api::TopologySpreadConstraint& constraint = pod_.spec.topology_spread_constraints[i];
     if (constraint.when_unsatisfiable != api::UnsatisfiableConstraintAction::kDoNotSchedule) return;
@@ -212,20 +297,6 @@ class Search {
           with_skew(skew));
   }
 
-  // The node with the labels that the pod asks for, and uncordoned; `what` gets what that changes.
-  api::Node Suited(const api::Node& node, std::vector<std::string>& what) const {
-    api::Node changed = node;
-    for (const auto& [key, value] : MissingLabels(pod_, node)) {
-      changed.metadata.labels.Set(key, value);
-      what.push_back("node " + node.metadata.name + ": label " + key + "=" + value);
-    }
-    if (node.unschedulable) {
-      changed = Uncordoned(changed);
-      what.push_back("node " + node.metadata.name + ": uncordoned");
-    }
-    return changed;
-  }
-
   void TryNodes() {
     std::size_t tries = 0;
     std::vector<Change> changes;
@@ -236,94 +307,28 @@ class Search {
       }
       std::vector<std::string> what;
       const api::Node& node = overlay_.nodes().Info(row).node();
-      auto changed = std::make_shared<const api::Node>(Suited(node, what));
+      auto changed = std::make_shared<const api::Node>(Suited(pod_, node, what));
       if (what.size() != 1) continue;
       ++tries;
       const Overlay::Mark before = overlay_.mark();
       overlay_.SetNode(changed);
-      if (Fits(pod_)) {
-        Change change{ChangeKind::kNode, std::move(what), 0, {}};
-        Judge(pod_, change);
-        changes.push_back(std::move(change));
-      }
+      if (Fits(pod_)) changes.push_back(Judged(ChangeKind::kNode, std::move(what), pod_));
       overlay_.UndoTo(before);
     }
     Keep(std::move(changes));
   }
 
-  struct Tenant {
-    NodeIndex row{};
-    PodInfoPtr pod;
-    std::size_t position = 0;  // the order in which they were found
-  };
-
-  // Whether a pod less on this node could make it feasible.
-  static bool CanHelpItself(const std::vector<Status>& statuses) {
-    return std::all_of(statuses.begin(), statuses.end(),
-                       [](const Status& s) { return s.code() == framework::Code::kUnschedulable; });
-  }
-
-  // Whether a pod less on another node could make this one feasible: affinity and spreading look at whole zones, and a
-  // volume may be in use elsewhere.
-  static bool CanBeHelped(const std::vector<Status>& statuses) {
-    return CanHelpItself(statuses) && std::any_of(statuses.begin(), statuses.end(), [](const Status& s) {
-             return s.plugin() != plugins::names::kNodeResourcesFit && s.plugin() != plugins::names::kNodePorts &&
-                    s.plugin() != plugins::names::kNodeVolumeLimits;
-           });
-  }
-
-  // Pods whose place could be free: not those that a node has for itself.
-  std::vector<Tenant> Tenants() {
-    std::vector<Tenant> tenants;
-    const bool anywhere =
-        std::any_of(refusals_.begin(), refusals_.end(), [](const auto& of_row) { return CanBeHelped(of_row.second); });
-    for (const NodeIndex row : by_nearness_) {
-      if (!anywhere && !CanHelpItself(refusals_.at(row))) continue;
-      for (const PodInfoPtr& pod : overlay_.nodes().Info(row).pods()) {
-        const auto& controller = pod->pod_class->controller;
-        if (controller && (controller->kind == "DaemonSet" || controller->kind == "Node")) continue;
-        tenants.push_back({row, pod, tenants.size()});
-      }
-    }
-    const auto rank = [](const Tenant& t) {
-      const framework::Resource& r = t.pod->pod_class->requests;
-      return std::tuple(t.pod->priority(), r.cpu_milli, r.memory_bytes, t.position);
-    };
-    // One more than are tried, so that the search sees whether there are more.
-    const std::size_t count = std::min(tenants.size(), kTriesMax + 1);
-    std::partial_sort(tenants.begin(), tenants.begin() + static_cast<std::ptrdiff_t>(count), tenants.end(),
-                      [&](const Tenant& a, const Tenant& b) { return rank(a) < rank(b); });
-    tenants.resize(count, Tenant{});
-    return tenants;
-  }
-
-  // Whether the pod would still find one of its ports taken without the tenant. Nodes keep used ports as a set, as
-  // kube-scheduler does, so that an evaluation without the tenant says that the port is free.
-  bool HoldsPortTogether(const Tenant& tenant) {
-    const auto conflicts = [](const auto& ports, const framework::HostPort& with) {
-      return std::any_of(ports.begin(), ports.end(),
-                         [&](const framework::HostPort& port) { return framework::HostPortsConflict(port, with); });
-    };
-    for (const framework::HostPort& port : overlay_.MakePod(pod_)->pod_class->host_ports) {
-      if (!conflicts(tenant.pod->pod_class->host_ports, port)) continue;
-      for (const PodInfoPtr& other : overlay_.nodes().Info(tenant.row).pods()) {
-        if (other != tenant.pod && conflicts(other->pod_class->host_ports, port)) return true;
-      }
-    }
-    return false;
-  }
-
-  // The least important pod without which there is room, and of these the smallest.
+  // Finds the least important pod without which there is room, and of these the smallest.
   void TryPodsLess() {
     std::size_t tries = 0;
     if (IsOver()) return;
-    for (const Tenant& tenant : Tenants()) {
+    for (const Tenant& tenant : Tenants(overlay_, refusals_, by_nearness_)) {
       if (IsOver()) return;
       if (++tries > kTriesMax) {
         found_.is_complete = false;
         return;
       }
-      if (HoldsPortTogether(tenant)) continue;
+      if (HoldsPortTogether(overlay_, pod_, tenant)) continue;
       const Overlay::Mark before = overlay_.mark();
       overlay_.RemovePod(tenant.pod->uid);
       const bool fits = Fits(pod_);
@@ -336,18 +341,6 @@ class Search {
       overlay_.UndoTo(before);
       if (fits) return;
     }
-  }
-
-  // What makes two nodes alike to an autoscaler: all but the name.
-  static std::string ShapeOf(const api::Node& node) {
-    std::string shape;
-    for (const auto& [name, quantity] : node.allocatable)
-      shape += name + '=' + std::to_string(quantity.MilliValue()) + ' ';
-    for (const api::Taint& taint : node.taints) shape += TaintText(taint) + ' ';
-    for (const auto& [key, value] : node.metadata.labels) {
-      if (key != kHostnameLabel && value != node.metadata.name) shape += key + '=' + value + ' ';
-    }
-    return shape;
   }
 
   void TryNewNodes() {
@@ -369,10 +362,8 @@ class Search {
       const Overlay::Mark before = overlay_.mark();
       overlay_.SetNode(another);
       if (Fits(pod_)) {
-        Change change{ChangeKind::kNewNode, {"one more node like " + node.metadata.name}, 0, {}};
-        Judge(pod_, change);
-        change.nodes.clear();  // the name that the new node has here means nothing to anybody
-        changes.push_back(std::move(change));
+        changes.push_back(Judged(ChangeKind::kNewNode, {"one more node like " + node.metadata.name}, pod_));
+        changes.back().nodes.clear();  // the name that the new node has here means nothing to anybody
       }
       overlay_.UndoTo(before);
       if (changes.size() >= kChangesOfKindMax) {
@@ -383,7 +374,7 @@ class Search {
     Keep(std::move(changes));
   }
 
-  // For the nearest node that it helps.
+  // Several changes at once, for the nearest node that they help.
   void TryTogether() {
     std::size_t tries = 0;
     for (const NodeIndex row : by_nearness_) {
@@ -428,7 +419,7 @@ std::string_view ToString(ChangeKind kind) {
 
 ChangeSearch FindSmallestChanges(Overlay& overlay, const api::Pod& pod, const RefusalsByRow& refusals,
                                  const std::function<bool()>& is_over) {
-  return Search(overlay, pod, refusals, is_over).Go();
+  return SmallestChangeSearch(overlay, pod, refusals, is_over).Go();
 }
 
 }  // namespace berth::whatif

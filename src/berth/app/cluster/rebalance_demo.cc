@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "berth/app/cluster/rebalance_scenarios.h"
-#include "berth/app/rebalance_cluster.h"
+#include "berth/app/rebalance/rebalance_cluster.h"
 #include "berth/base/check.h"
 #include "berth/base/log.h"
 #include "berth/codec/json.h"

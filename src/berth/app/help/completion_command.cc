@@ -14,7 +14,7 @@
 #include "berth/app/common_flags.h"
 #include "berth/app/help/completion.h"
 #include "berth/app/process.h"
-#include "berth/app/question_flags.h"
+#include "berth/app/questions/question_flags.h"
 #include "berth/base/time.h"
 #include "berth/codec/json_reader.h"
 #include "berth/shell/cli/exit_codes.h"

@@ -25,7 +25,7 @@ class Exchange final : public net::ResponseWriter, public std::enable_shared_fro
     }
   }
 
-  // The handler is about to be called.
+  // To be called just before the handler is.
   void Begin() { has_begun_ = true; }
 
   void Send(net::Response response) override {

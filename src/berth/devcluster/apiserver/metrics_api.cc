@@ -22,7 +22,7 @@ constexpr std::string_view kGroup = "metrics.k8s.io";
 // What a container uses that asks for nothing.
 constexpr std::int64_t kIdleCpuNanos = 1'000'000;
 constexpr std::int64_t kIdleMemoryBytes = std::int64_t{8} << 20;
-// So much of what is asked for is used.
+// The share of its requests that a container uses, in percent.
 constexpr std::int64_t kUsedPercent = 50;
 // Far above any machine, and low enough that sums of a hundred thousand pods cannot overflow.
 constexpr std::int64_t kCpuNanosMax = std::int64_t{10'000} * 1'000'000'000;
@@ -132,7 +132,7 @@ Usage UsageOfNode(simdjson::dom::element node, Usage of_pods) {
             of_pods.memory_bytes)};
 }
 
-// As metrics-server writes them.
+// A use in the units of metrics-server.
 json::object UsageDocument(const Usage& usage) {
   return {{"cpu", std::to_string(usage.cpu_nanos) + "n"}, {"memory", std::to_string(usage.memory_bytes / 1024) + "Ki"}};
 }

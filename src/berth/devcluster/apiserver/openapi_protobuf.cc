@@ -10,7 +10,7 @@
 namespace berth::apiserver {
 namespace {
 
-// One message under way.
+// A protobuf message that is being written.
 class Message {
  public:
   void Bytes(int number, std::string_view bytes) {

@@ -126,7 +126,7 @@ class Registry {
   // one knows what was asked for.
   objects::Outcome<Deleted> Delete(const objects::ServedType& served, std::string_view namespace_name,
                                    std::string_view name, const DeleteOptions& options);
-  // Each that the query finds, as it was last.
+  // Deletes every object that the query finds, and returns their last versions.
   objects::Outcome<std::vector<objects::ObjectPtr>> DeleteCollection(const objects::ServedType& served,
                                                                      const Store::ListQuery& query,
                                                                      DeleteOptions options);

@@ -64,7 +64,7 @@ class Store {
   // is kept.
   std::string LogFailure() const;
 
-  // One more table, which is there for good.
+  // Adds a table, which is never removed.
   TableId AddTable(const TableOptions& options);
 
   std::int64_t resource_version() const;

@@ -42,7 +42,7 @@ std::int64_t Integer(const json::object* object, std::string_view name) {
   return member != nullptr && member->is_int64() ? member->get_int64() : 0;
 }
 
-// At a path of plain names, ".spec.replicas".
+// The integer at a path of plain names, ".spec.replicas".
 std::int64_t IntegerAt(const json::object& document, std::string_view path) {
   const json::value* value = objects::FindByJsonPath(document, path);
   return value != nullptr && value->is_int64() ? value->get_int64() : 0;

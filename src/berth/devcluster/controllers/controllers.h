@@ -43,7 +43,7 @@ class Controllers {
   // Any thread. Begins nothing new; requests under way end unheard.
   void Stop();
 
-  // Any thread; a moment old.
+  // The numbers may be a moment old. Any thread.
   ControllersStats Stats() const;
 
  private:

@@ -27,7 +27,7 @@ class CronJobController {
   void OnJob(const WorkloadView& job);
 
  private:
-  // One decision under way.
+  // A decision that is being carried out.
   struct Round {
     std::shared_ptr<const WorkloadView> cron_job;
     CronJobDecision decision;

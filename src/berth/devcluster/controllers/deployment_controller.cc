@@ -348,7 +348,7 @@ bool DeploymentController::WriteRevision(const RoundPtr& round) {
                     if (!response.ok()) {
                       context_.CountFailure("annotating the ReplicaSet of", round->deployment->Key(), response.error());
                     }
-                    // The set's own event leads to the next look.
+                    // The ReplicaSet's own event starts the next synchronisation.
                     if (response.ok()) return Scale(round);
                     Finish(round, false);
                   });

@@ -32,7 +32,7 @@ class DeploymentController {
 
  private:
   using SetPtr = std::shared_ptr<const WorkloadView>;
-  // One look at a Deployment.
+  // One synchronisation of a Deployment.
   struct Round {
     SetPtr deployment;
     std::vector<SetPtr> sets;  // oldest first

@@ -45,7 +45,7 @@ void SortForRemoval(std::vector<std::shared_ptr<const PodView>>& pods) {
   const auto rank = [&per_node](const PodView& pod) {
     const int phase = pod.phase == "Pending" || pod.phase.empty() ? 0 : pod.phase == "Running" ? 2 : 1;
     const Time never_ready = Time::max();
-    // Ascending: what is smaller goes first.
+    // Pods are sorted ascending by this, and the first ones are deleted first.
     return std::array<std::int64_t, 8>{pod.node_name.empty() ? 0 : 1,
                                        phase,
                                        pod.is_ready ? 1 : 0,
@@ -195,7 +195,7 @@ bool ReplicaSetController::Claim(const WorkloadView& set, const ObjectIndex<PodV
                         context_.CountFailure("adopting or releasing pods of", key, response.error());
                       }
                       if (--round->left > 0) return;
-                      // Once more when the watch has shown what changed.
+                      // Synchronises once more when the watch has shown what changed.
                       if (!round->has_failed) queue_->AddAfter(key, kGather);
                       done(!round->has_failed);
                     });

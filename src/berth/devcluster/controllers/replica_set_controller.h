@@ -50,7 +50,7 @@ class ReplicaSetController {
 
   void Sync(const std::string& key, client::WorkQueue::Done done);
   // Adopts pods without a controller that the selector matches, and lets go those that it does not match any more.
-  // False: nothing to do.
+  // False when there is nothing to do.
   bool Claim(const WorkloadView& set, const ObjectIndex<PodView>::Group& owned, const client::WorkQueue::Done& done);
   void CreatePods(const RoundPtr& round, std::int64_t count);
   void CreatePod(const RoundPtr& round, const std::string& name);

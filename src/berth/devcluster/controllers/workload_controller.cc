@@ -187,7 +187,7 @@ void WorkloadController::EndStep(const RoundPtr& round, const std::function<void
 }
 
 void WorkloadController::Finish(const RoundPtr& round) {
-  // A round may have been only a part.
+  // After a full burst more pods may be wanted.
   const auto made = static_cast<std::int64_t>(round->decision.pods.size());
   if (made >= kBurst) queue_->AddAfter(round->owner->Key(), kGather);
   if (round->has_failed) return round->done(false);

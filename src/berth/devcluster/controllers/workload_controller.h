@@ -34,7 +34,7 @@ class WorkloadController {
   void LookAtAll();
 
  private:
-  // One decision under way.
+  // A decision that is being carried out.
   struct Round {
     std::shared_ptr<const WorkloadView> owner;
     PodDecision decision;

@@ -151,7 +151,7 @@ PodMaker::PodMaker(std::string_view kind, const WorkloadView& workload)
 }
 
 json::object PodMaker::Make(const std::string& name, std::int64_t number) const {
-  // All names but a StatefulSet's end in five letters.
+  // The names of all pods but those of a StatefulSet end in five letters.
   constexpr std::size_t kSuffix = 5;
   const bool is_stateful = kind_ == "StatefulSet";
   const std::string base =

@@ -41,7 +41,7 @@ Expected<void> CreateDefaultStorageClass(client::RestClient& rest) {
       R"({"storageclass.kubernetes.io/is-default-class":"true"}},"provisioner":")" +
       std::string(controllers::kProvisioner) + R"(","volumeBindingMode":"WaitForFirstConsumer"})";
   const auto made = rest.DoSync(std::move(request));
-  // One that was kept from before is as good.
+  // A StorageClass that was kept from an earlier run serves as well.
   if (!made.ok() && made.error().code != ErrorCode::kAlreadyExists) {
     return made.error().Wrap("while creating the default StorageClass");
   }

@@ -66,7 +66,7 @@ Expected<void> WriteKubeconfig(const std::string& path, const ServerAccess& serv
   if (FirstLineOf(path, exists) != kFirstLine && exists) {
     return InvalidError(path + ": there is a file that berth has not written; name another one");
   }
-  // A token in it is its owner's alone.
+  // The file may hold a token, so only its owner may read it.
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   std::error_code failure;
   std::filesystem::permissions(path, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write, failure);

@@ -103,7 +103,7 @@ class KubeletSimulator {
   // expire.
   void Stop();
 
-  // Any thread; a moment old.
+  // The numbers may be a moment old. Any thread.
   KubeletStats Stats() const;
 
  private:

@@ -154,7 +154,7 @@ Expected<NodeShape> ReadShape(const json::object& entry, const Place& place) {
   return shape;
 }
 
-// How many there are; 0: one, of this very name.
+// The number of nodes of an entry; 0: one node that has the entry's name itself.
 Expected<int> ReadCount(const json::object& entry, const Place& place) {
   const json::value* count = entry.if_contains("count");
   if (count == nullptr) return 0;

@@ -14,7 +14,7 @@ class CallbackGate {
  public:
   explicit CallbackGate(StreamCallbacks callbacks) : callbacks_(std::move(callbacks)) {}
 
-  // Unless it was shut before, runs `then` too, before any other thread can know.
+  // Shuts the gate. If it was open, runs `then` before another thread can see that it is shut.
   template <typename Function>
   void Shut(Function then) {
     const std::lock_guard lock(mutex_);
@@ -34,7 +34,7 @@ class CallbackGate {
     return !is_shut_;
   }
 
-  // The same, for the last time: shuts first.
+  // Runs `function(callbacks)` for the last time: shuts the gate first.
   template <typename Function>
   void CallLast(Function function) {
     const std::lock_guard lock(mutex_);
@@ -43,7 +43,7 @@ class CallbackGate {
     Run(function);
   }
 
-  // Destroys the callbacks: now, or when the one under way has returned. They may own anything, the stream itself too.
+  // Destroys the callbacks now, or when a running one has returned. They may own anything, even the stream itself.
   void Drop();
 
  private:
@@ -58,7 +58,7 @@ class CallbackGate {
   std::recursive_mutex mutex_;  // held while a callback runs; recursive because callbacks shut the gate
   bool is_shut_ = false;
   bool is_dropped_ = false;
-  int depth_ = 0;  // of callbacks within callbacks
+  int depth_ = 0;  // the depth of callbacks that run within callbacks
   StreamCallbacks callbacks_;
 };
 

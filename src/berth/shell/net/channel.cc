@@ -20,16 +20,17 @@
 #include <openssl/x509v3.h>
 #include <sys/socket.h>
 
+#include "berth/base/text.h"
 #include "berth/shell/net/named_certificates.h"
 #include "berth/shell/net/url.h"
 
 namespace berth::net {
 namespace {
 
-// Several records of the largest size.
+// Enough for several TLS records of the largest size.
 constexpr std::size_t kReadAheadBytes = std::size_t{64} << 10;
 
-// As ALPN wants them: each with its length, the preferred one first.
+// Protocols in the format of ALPN: each with its length, the preferred one first.
 constexpr unsigned char kHttp11[] = "\x08http/1.1";
 constexpr unsigned char kHttp2OrHttp11[] = "\x02h2\x08http/1.1";
 
@@ -46,7 +47,7 @@ using BioPtr = std::unique_ptr<BIO, BioFree>;
 using X509Ptr = std::unique_ptr<X509, X509Free>;
 using KeyPtr = std::unique_ptr<EVP_PKEY, KeyFree>;
 
-// The last reason in OpenSSL's queue, which is emptied.
+// Empties OpenSSL's error queue and returns the last reason in it.
 std::string TakeOpensslReason() {
   const unsigned long code = ERR_peek_last_error();
   const char* reason = code == 0 ? nullptr : ERR_reason_error_string(code);
@@ -144,7 +145,7 @@ ssl_st* NewSsl(const TlsContext& context, int fd) {
   return NewSslOver(context, bio);
 }
 
-// TLS whose records are the content of another's. That one stays the caller's.
+// Makes a TLS connection inside another one, which the caller still owns.
 ssl_st* NewSslInside(const TlsContext& context, ssl_st* outer) {
   BIO* bio = BIO_new(BIO_f_ssl());
   BERTH_CHECK(bio != nullptr);
@@ -158,7 +159,8 @@ SSL_CTX* NewContext(const SSL_METHOD* method) {
   SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
   SSL_CTX_set_mode(context,
                    SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
-  // Many peers close without close_notify. Content-Length and chunks show a cut; only bodies until close cannot.
+  // Many peers close without close_notify. Content-Length and chunks show when a body is cut short; only a body that
+  // ends with the connection does not.
   SSL_CTX_set_options(context, SSL_OP_IGNORE_UNEXPECTED_EOF | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_read_ahead(context, 1);
@@ -173,7 +175,7 @@ int ChooseHttp11(SSL*, const unsigned char** chosen, unsigned char* chosen_size,
   return result == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_NOACK;
 }
 
-// RFC 9113, 9.2: TLS 1.2 or later, and there a suite with AEAD and an ephemeral key exchange.
+// RFC 9113, 9.2 demands TLS 1.2 or later, and with 1.2 a suite with AEAD and an ephemeral key exchange.
 bool SuitsHttp2(const SSL* ssl) {
   if (SSL_version(ssl) != TLS1_2_VERSION) return SSL_version(ssl) > TLS1_2_VERSION;
   const SSL_CIPHER* suite = SSL_get_pending_cipher(ssl);
@@ -182,7 +184,7 @@ bool SuitsHttp2(const SSL* ssl) {
   return exchange == NID_kx_ecdhe || exchange == NID_kx_dhe;
 }
 
-// OpenSSL has chosen version and cipher suite by then.
+// The ALPN callback. OpenSSL has chosen version and cipher suite before it.
 int ChooseHttp2OrHttp11(SSL* ssl, const unsigned char** chosen, unsigned char* chosen_size,
                         const unsigned char* offered, unsigned int offered_size, void* user) {
   if (!SuitsHttp2(ssl)) return ChooseHttp11(ssl, chosen, chosen_size, offered, offered_size, user);
@@ -209,7 +211,7 @@ Expected<void> AddRoots(SSL_CTX* context, const std::string& pem, std::string_vi
   BERTH_ASSIGN_OR_RETURN(const auto roots, ReadCertificates(pem, what));
   X509_STORE* store = SSL_CTX_get_cert_store(context);
   for (const auto& root : roots) X509_STORE_add_cert(store, root.get());
-  // As Go does, trust what is in the bundle itself, an intermediate certificate too.
+  // Every certificate of the bundle is trusted, intermediate ones too, as in Go.
   X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN);
   ERR_clear_error();
   return {};
@@ -219,7 +221,7 @@ Expected<void> AddRoots(SSL_CTX* context, const std::string& pem, std::string_vi
 
 std::string SystemErrorText(int error) {
   std::string text = std::generic_category().message(error);
-  if (!text.empty() && text[0] >= 'A' && text[0] <= 'Z') text[0] = static_cast<char>(text[0] - 'A' + 'a');
+  if (!text.empty()) text[0] = LowerCase(text[0]);
   return text;
 }
 
@@ -251,7 +253,7 @@ Expected<void> SetMinVersion(SSL_CTX* context, const std::string& name) {
                                                                    {"VersionTLS13", TLS1_3_VERSION}};
   for (const auto& [known, version] : kVersions) {
     if (name != known) continue;
-    // Below 1.2 OpenSSL's own level of security forbids what those versions need.
+    // OpenSSL's default security level forbids what versions below 1.2 need.
     if (version < TLS1_2_VERSION) SSL_CTX_set_security_level(context, 0);
     SSL_CTX_set_min_proto_version(context, version);
     return {};
@@ -264,7 +266,7 @@ Expected<void> SetCipherSuites(SSL_CTX* context, const std::vector<std::string>&
   std::string list;
   bool names_tls13 = false;
   for (const std::string& name : names) {
-    // Those of TLS 1.3 say nothing about the key exchange, and cannot be chosen, as in Go.
+    // Suites of TLS 1.3 do not name a key exchange. They cannot be chosen, as in Go.
     names_tls13 = names_tls13 || (name.starts_with("TLS_") && name.find("_WITH_") == std::string::npos);
     const std::string_view own_name = OPENSSL_cipher_name(name.c_str());
     if (own_name == "(NONE)" || name.find("_WITH_") == std::string::npos) continue;
@@ -288,7 +290,7 @@ Expected<void> SetCurves(SSL_CTX* context, const std::vector<std::int32_t>& numb
                                       : nullptr;
     if (name != nullptr) list.append(list.empty() ? "" : ":").append(name);
   }
-  // SSL_CTX_set1_groups_list without its old-style cast.
+  // The macro SSL_CTX_set1_groups_list has an old-style cast.
   if (!list.empty() && SSL_CTX_ctrl(context, SSL_CTRL_SET_GROUPS_LIST, 0, list.data()) == 1) return {};
   ERR_clear_error();
   return InvalidError("TLS curves: none of those given is known; should be of 23, 24, 25 and 29");
@@ -296,7 +298,7 @@ Expected<void> SetCurves(SSL_CTX* context, const std::vector<std::int32_t>& numb
 
 int TakeAnyCertificate(X509_STORE_CTX*, void*) { return 1; }
 
-// Asks for a certificate without looking at what comes.
+// Asks for a certificate and accepts any.
 Expected<void> AskForCertificate(SSL_CTX* context, const std::string& hint_pem) {
   if (!hint_pem.empty()) {
     BERTH_ASSIGN_OR_RETURN(const auto roots, ReadCertificates(hint_pem, "client certificate authority"));
@@ -337,7 +339,7 @@ Expected<std::shared_ptr<const TlsContext>> TlsContext::MakeServer(const TlsServ
   if (!options.named.empty()) {
     auto named = std::make_unique<NamedCertificates>();
     for (const NamedCertificate& each : options.named) {
-      // With it a connection takes the list of cipher suites over.
+      // SSL_set_SSL_CTX replaces the cipher suites of a connection, too, so the other context has the same options.
       TlsServerOptions same = options;
       same.named.clear();
       same.certificate_chain_pem = each.certificate_chain_pem;
@@ -355,7 +357,7 @@ TlsContext::~TlsContext() { SSL_CTX_free(context_); }
 std::shared_ptr<const TlsContext> ClientTlsContexts::Now() {
   if (!options_.ca_pem_now) return current_;
   auto pem = options_.ca_pem_now();
-  // A file that is being replaced may be away or half written for a moment.
+  // A file may be missing or incomplete while it is being replaced.
   if (!pem.ok() || *pem == options_.ca_pem) return current_;
   TlsClientOptions changed = options_;
   changed.ca_pem = *std::move(pem);
@@ -368,8 +370,9 @@ std::shared_ptr<const TlsContext> ClientTlsContexts::Now() {
 
 namespace {
 
-// Probes after kIdleS seconds of silence, and an end kIntervalS * kProbes seconds later; bytes that nobody acknowledges
-// end it as soon. Where the kernel refuses, the time-outs of requests and streams have to do.
+// Turns on TCP keep-alive: probes begin after kIdleS seconds of silence, and the connection ends kIntervalS * kProbes
+// seconds later. Bytes that are not acknowledged end it after the same time. If the kernel refuses the options, the
+// time-outs of requests and streams remain.
 void SetLiveness(int socket) {
   constexpr int kIdleS = 10;
   constexpr int kIntervalS = 5;
@@ -409,7 +412,7 @@ Expected<void> Channel::StartClientTls(const TlsContext& context, const TlsClien
   const bool is_ip = IsIpAddress(name);
   bool ok = true;
   if (!is_ip) {
-    // SSL_set_tlsext_host_name without its old-style cast.
+    // The macro SSL_set_tlsext_host_name has an old-style cast.
     ok = SSL_ctrl(ssl_, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, const_cast<char*>(name.c_str())) == 1;
   }
   if (options.verify_peer) {
@@ -426,7 +429,8 @@ Expected<void> Channel::StartClientTls(const TlsContext& context, const TlsClien
   }
   if (options.client_certificate_pem) {
     if (const auto used = UseClientCertificate(ssl_, options.client_certificate_pem()); !used.ok()) {
-      // Whatever it is, it is not the server's answer to a request, and files that are being replaced are soon whole.
+      // kUnavailable, since this is not an answer to the request, and a file that is being replaced will soon be
+      // complete.
       Error error = used.error();
       error.code = ErrorCode::kUnavailable;
       return error;
@@ -504,7 +508,8 @@ std::vector<std::string> Channel::PeerCertificates() const {
   const X509Ptr own(SSL_get1_peer_certificate(ssl_));
   if (own == nullptr) return shown;
   add(own.get());
-  const STACK_OF(X509)* chain = SSL_get_peer_cert_chain(ssl_);  // On a server's side without the peer's own.
+  // On a server's side the chain lacks the peer's own certificate.
+  const STACK_OF(X509)* chain = SSL_get_peer_cert_chain(ssl_);
   for (int i = 0; i < sk_X509_num(chain); ++i) add(sk_X509_value(chain, i));
   ERR_clear_error();
   return shown;
@@ -581,7 +586,7 @@ void Channel::ShutdownWrite() {
     if (outer_ != nullptr) SSL_shutdown(outer_);
     ERR_clear_error();
   }
-  boost::system::error_code ignored;  // The peer may have gone first.
+  boost::system::error_code ignored;  // the peer may have closed before
   socket_.shutdown(boost::asio::ip::tcp::socket::shutdown_send, ignored);
 }
 
@@ -590,11 +595,11 @@ void Channel::Close() {
     if (is_tls_established_ && !is_tls_broken_ && socket_.is_open()) SSL_shutdown(ssl_);
     SSL_free(ssl_);
     ssl_ = nullptr;
-    SSL_free(outer_);  // after the one inside, which says goodbye through it
+    SSL_free(outer_);  // freed after the inner connection, which sends its close_notify through it
     outer_ = nullptr;
     ERR_clear_error();
   }
-  boost::system::error_code ignored;  // There is nothing left to do about it.
+  boost::system::error_code ignored;  // a failure changes nothing
   socket_.close(ignored);
 }
 

@@ -73,9 +73,9 @@ class Channel {
 
   Socket& socket() { return socket_; }
   bool is_tls() const { return ssl_ != nullptr; }
-  // Before the handshake of a client.
+  // Offers HTTP/2. To be called before the handshake of a client.
   void OfferHttp1Only();
-  // After the handshake: both sides have agreed on HTTP/2.
+  // After the handshake: whether both sides have agreed on HTTP/2.
   bool is_http2() const;
   // For a connection that is never idle for long: TLS keeps its buffers, and reads as much at once as they hold.
   void KeepBuffers();
@@ -85,7 +85,7 @@ class Channel {
   Expected<void> Prepare();
 
   // Makes it a TLS channel; the Handshake steps follow. `name` is the host name or address to verify, and is sent as
-  // SNI. Once more after a handshake: TLS inside TLS, to the server behind a proxy.
+  // SNI. A second call after a handshake makes TLS inside TLS, to the server behind a proxy.
   Expected<void> StartClientTls(const TlsContext& context, const TlsClientOptions& options, const std::string& name);
   Expected<void> StartServerTls(const TlsContext& context);
 
@@ -95,15 +95,15 @@ class Channel {
   Step Read(char* data, std::size_t size);
   Step Write(std::string_view bytes);
 
-  // True while TLS holds bytes that it has read already: readiness of the socket will not tell of them.
+  // True while TLS holds bytes that it has already read, of which the socket's readiness says nothing.
   bool HasBufferedInput() const;
-  // Between messages: nothing has arrived, neither bytes nor the end. One system call.
+  // True between messages if nothing has arrived, neither bytes nor the end. One system call.
   bool IsQuiet();
 
   // What went wrong in the step that failed, in one line without the peer's address.
   const std::string& failure() const { return failure_; }
 
-  // Says goodbye where TLS wants it and ends our side; the peer's may still be read.
+  // Sends TLS's close_notify and ends our side. The peer's bytes may still be read.
   void ShutdownWrite();
   // Idempotent. Waits in progress end with operation_aborted.
   void Close();
@@ -114,7 +114,7 @@ class Channel {
 
   Socket socket_;
   ssl_st* ssl_ = nullptr;
-  ssl_st* outer_ = nullptr;  // that of an https:// proxy, around ssl_
+  ssl_st* outer_ = nullptr;  // the TLS connection to an https:// proxy, around ssl_
   std::string verified_name_;
   bool is_tls_established_ = false;
   bool is_tls_broken_ = false;

@@ -78,7 +78,7 @@ void ClientConnection::OnWritable() {
   if (is_busy() && written_ < (*exchange_)->wire.size()) {
     WriteSome();
   } else {
-    ReadSome();  // TLS wanted to write before it could read.
+    ReadSome();  // TLS had to write before it could read
   }
 }
 
@@ -91,10 +91,10 @@ void ClientConnection::WriteSome() {
     switch (step.outcome) {
       case Channel::Outcome::kDone: written_ += step.bytes; break;
       case Channel::Outcome::kWantWrite: ArmWrite(); return;
-      case Channel::Outcome::kWantRead: return;  // A read is always armed, and goes on with the write.
+      case Channel::Outcome::kWantRead: return;  // a read is always armed, and its handler goes on with the write
       case Channel::Outcome::kEof:
       case Channel::Outcome::kFailed:
-        // The peer may have answered before it closed (413, 401): look, but not from inside Begin().
+        // The peer may have answered before it closed (413, 401). The answer is read later, not from inside Begin().
         has_write_failed_ = true;
         boost::asio::post(pool_->loop().io, [self = shared_from_this()] {
           if (!self->is_closed_ && self->is_busy()) self->ReadSome();
@@ -104,8 +104,8 @@ void ClientConnection::WriteSome() {
   }
 }
 
-// The fence of the request has closed. What was sent of it is no whole request, and no more follows. Not from inside
-// Begin().
+// The fence of the request has closed in the middle: the rest is not sent, so the server got no complete request. The
+// connection fails later, not from inside Begin().
 void ClientConnection::BreakOff() {
   has_write_failed_ = true;
   boost::asio::post(pool_->loop().io, [self = shared_from_this()] {
@@ -122,7 +122,7 @@ void ClientConnection::ReadSome() {
       case Channel::Outcome::kDone: {
         buffer_.Filled(step.bytes, size);
         if (!is_busy()) {
-          Discard();  // Nobody asked: whatever it is, no later answer could be told from it.
+          Discard();  // nobody asked for it, and later answers could not be told from it
           return;
         }
         has_answer_begun_ = true;
@@ -155,7 +155,7 @@ void ClientConnection::ReadSome() {
   });
 }
 
-// False when the connection is done with this exchange, one way or another.
+// Parses the answer. False when the exchange has ended or failed.
 bool ClientConnection::Parse() {
   for (;;) {
     std::size_t consumed = 0;
@@ -210,7 +210,7 @@ void ClientConnection::Finish() {
   if (IsProxyRefusal(pool_->settings(), parser_.response())) return FailWith(ProxyRefusal(pool_->settings()));
   Response response = std::move(parser_.response());
   response.body = std::move(parser_.body());
-  // Only another connection takes another certificate.
+  // A new client certificate needs a new connection.
   const bool is_refused = pool_->settings().HasClientCertificate() && (*exchange_)->IsCertificateRefused(response);
   const bool is_reusable = parser_.keep_alive() && !is_refused && buffer_.unread().empty() && !has_write_failed_ &&
                            written_ == (*exchange_)->wire.size();
@@ -226,14 +226,14 @@ void ClientConnection::Finish() {
   }
 }
 
-// The connection broke while an exchange was on it; `reason` is empty when the peer simply closed it.
+// The connection broke during an exchange; `reason` is empty when the peer closed it.
 void ClientConnection::Fail(const std::string& reason) {
   if (has_answer_begun_) {
     FailWith(Unavailable(where() + ": the answer was cut short" + (reason.empty() ? "" : ": " + reason), true));
     return;
   }
-  // Nothing sent: no handler can have seen it. Otherwise only what may be done twice is done again, and only where
-  // the connection had served before: a fresh one that breaks is no stale one.
+  // A request of which nothing was sent is safe to send again, and so is one that may be repeated. That is done only if
+  // the connection has served before: it was a stale kept-alive connection then.
   const bool is_safe = written_ == 0 || (*exchange_)->is_repeatable;
   if (has_served_ && is_safe && (*exchange_)->attempts < kAttemptsMax) {
     const auto pool = pool_;

@@ -24,17 +24,17 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
  public:
   explicit ClientConnection(std::shared_ptr<ClientPool> pool);
 
-  // Once; the pool hears how it went.
+  // Call it once. The pool gets OnConnected() or OnConnectFailed().
   void Connect();
 
   bool is_http2() { return link_->channel().is_http2(); }
-  // Leaves nothing but a shell, that is to be forgotten.
+  // Gives the link away. The connection is of no use afterwards.
   std::shared_ptr<Link> TakeLink() {
     is_closed_ = true;
     return link_;
   }
 
-  // False when the peer has closed it meanwhile, or sent what nobody asked for.
+  // False when the peer has closed the connection meanwhile, or sent something that nobody asked for.
   bool IsUsable() { return !is_closed_ && link_->channel().IsQuiet(); }
 
   // Sends an exchange of those in flight, and reads its answer.

@@ -7,13 +7,104 @@
 
 #include "berth/shell/net/client_connection.h"
 #include "berth/shell/net/client_stream.h"
-#include "berth/shell/net/http2_call.h"
 #include "berth/shell/net/http2_connection.h"
+#include "berth/shell/net/http2_session.h"
 #include "berth/shell/net/write_fence.h"
 
 namespace berth::net {
 
 using boost::system::error_code;
+
+// An exchange on a connection that speaks HTTP/2.
+class Http2Call final : public Http2Reader, public std::enable_shared_from_this<Http2Call> {
+ public:
+  Http2Call(std::shared_ptr<ClientPool> pool, ExchangeList::iterator exchange,
+            std::shared_ptr<Http2Connection> connection);
+  ~Http2Call() override;
+
+  // False when the connection takes no further request.
+  bool Begin();
+  // Ends the call without an answer.
+  void Leave();
+
+  const std::shared_ptr<Http2Connection>& connection() const { return connection_; }
+  ExchangeList::iterator exchange() const { return exchange_; }
+
+  void OnHttp2Head(Response&& head) override;
+  void OnHttp2Body(std::string_view bytes) override;
+  void OnHttp2End(const Http2End& end) override;
+
+ private:
+  void Finish(Expected<Response> result);
+  const std::string& where() const;
+
+  const std::shared_ptr<ClientPool> pool_;
+  const ExchangeList::iterator exchange_;
+  const std::shared_ptr<Http2Connection> connection_;
+  std::int32_t id_ = 0;
+  Response response_;
+};
+
+Http2Call::Http2Call(std::shared_ptr<ClientPool> pool, ExchangeList::iterator exchange,
+                     std::shared_ptr<Http2Connection> connection)
+    : pool_(std::move(pool)), exchange_(exchange), connection_(std::move(connection)) {}
+
+Http2Call::~Http2Call() { Leave(); }
+
+bool Http2Call::Begin() {
+  // The exchange keeps its body: the peer may refuse it, and it is sent again.
+  id_ = connection_->Submit(exchange_->request, exchange_->request.body, *this);
+  return id_ != 0;
+}
+
+void Http2Call::Leave() {
+  if (id_ != 0) connection_->Reset(std::exchange(id_, 0));
+}
+
+void Http2Call::OnHttp2Head(Response&& head) { response_ = std::move(head); }
+
+void Http2Call::OnHttp2Body(std::string_view bytes) {
+  if (response_.body.size() + bytes.size() > exchange_->body_bytes_max) {
+    return Finish(Error{
+        ErrorCode::kTooLarge,
+        where() + ": the answer's body is longer than " + std::to_string(exchange_->body_bytes_max) + " bytes", true});
+  }
+  response_.body.append(bytes);
+}
+
+void Http2Call::OnHttp2End(const Http2End& end) {
+  id_ = 0;
+  using How = Http2End::How;
+  const bool is_safe = end.how == How::kRefused || (exchange_->is_repeatable && response_.status == 0);
+  switch (end.how) {
+    case How::kComplete:
+      // A new client certificate may get a better answer, and needs a new connection.
+      if (pool_->settings().HasClientCertificate() && exchange_->IsCertificateRefused(response_)) connection_->Retire();
+      return Finish(std::move(response_));
+    case How::kTooLarge: return Finish(Error{ErrorCode::kTooLarge, where() + ": " + end.reason, true});
+    case How::kFenced: return Finish(FencedError(where(), end.was_sent));
+    case How::kRefused:
+    case How::kBroken: break;
+  }
+  if (is_safe && exchange_->attempts < kAttemptsMax) {
+    const auto self = shared_from_this();
+    exchange_->call.reset();
+    return pool_->Again(exchange_);
+  }
+  const std::string detail = end.reason.empty() ? "" : ": " + end.reason;
+  const bool is_unknown = end.how != How::kRefused;
+  if (response_.status != 0) return Finish(Unavailable(where() + ": the answer was cut short" + detail, true));
+  Finish(Unavailable(where() + (detail.empty() ? ": the connection was closed before an answer came" : detail),
+                     is_unknown));
+}
+
+// Completes the exchange, which destroys this object.
+void Http2Call::Finish(Expected<Response> result) {
+  const auto self = shared_from_this();
+  pool_->Complete(pool_->in_flight(), exchange_, std::move(result));
+}
+
+const std::string& Http2Call::where() const { return pool_->settings().where; }
 
 ClientPool::ClientPool(IoContext::Impl& io, Loop& loop, ClientSettings settings)
     : io_(io),
@@ -51,7 +142,7 @@ void ClientPool::Send(Request request, SendOptions options, Transport::Done done
   bool must_post = false;
   {
     const std::lock_guard lock(inbox_mutex_);
-    if (is_inbox_closed_) return;  // From a callback of the closing client: the exchange is dropped.
+    if (is_inbox_closed_) return;  // called from a callback of the closing client: the exchange is dropped
     inbox_.splice(inbox_.end(), made);
     must_post = !std::exchange(is_inbox_posted_, true);
   }
@@ -77,7 +168,7 @@ void ClientPool::DrainInbox() {
   Pump();
 }
 
-// One that takes another request now.
+// A connection that takes another request now; null: there is none.
 std::shared_ptr<Http2Connection> ClientPool::Http2WithRoom() {
   const auto found = std::find_if(http2_.begin(), http2_.end(), [](const auto& one) { return one->HasRoom(); });
   return found == http2_.end() ? nullptr : *found;
@@ -97,7 +188,7 @@ void ClientPool::PumpHttp2() {
     if (!connection) return;
     const auto exchange = waiting_.begin();
     const auto call = std::make_shared<Http2Call>(shared_from_this(), exchange, connection);
-    if (!call->Begin()) continue;  // It has no room any more.
+    if (!call->Begin()) continue;  // the connection has no room any more
     exchange->attempts++;
     exchange->call = call;
     queued_.fetch_sub(1);
@@ -111,7 +202,7 @@ void ClientPool::OnHttp2Change(const std::shared_ptr<Http2Connection>& connectio
   ArmIdle();
 }
 
-// Whether there is a use for another connection.
+// Whether another connection is useful and allowed.
 bool ClientPool::MayConnect() const {
   const auto count = connections_.size() + http2_.size();
   if (count >= static_cast<std::size_t>(std::max(1, settings_->options.connections_max))) return false;
@@ -152,7 +243,7 @@ void ClientPool::OnConnected(const std::shared_ptr<ClientConnection>& connection
   --connecting_;
   if (!connection->is_http2()) {
     if (http2_.empty()) mode_ = Mode::kHttp1;
-    // Streams have connections of their own then.
+    // With HTTP/1.1 each stream has a connection of its own.
     for (const auto& stream : std::exchange(waiting_streams_, {})) stream->Dial();
     return GiveBack(connection);
   }
@@ -167,7 +258,7 @@ void ClientPool::OnConnected(const std::shared_ptr<ClientConnection>& connection
   Pump();
 }
 
-// Those at the head of the queue that may not be sent any more.
+// Refuses requests at the head of the queue whose fence has closed.
 void ClientPool::RefuseFenced() {
   while (!waiting_.empty()) {
     const WriteFence* const fence = waiting_.front().request.fence.get();
@@ -189,8 +280,8 @@ void ClientPool::OnConnectFailed(const std::shared_ptr<ClientConnection>& connec
   --connecting_;
   connection->Close();
   Forget(connection);
-  // Connections that are up, or may come up, serve those that wait. Without one there is no point in waiting: a retry,
-  // with its back-off, is the caller's decision.
+  // If other connections exist or are being made, they serve the waiting requests. Otherwise these fail: a retry, with
+  // its back-off, is the caller's decision.
   if (connections_.empty() && http2_.empty()) FailWaiting(error);
 }
 
@@ -216,7 +307,7 @@ void ClientPool::DropIdle() {
 }
 
 void ClientPool::Again(ExchangeList::iterator exchange) {
-  // Where one kept-alive connection was dead the peer has restarted, most likely, and the others are dead too.
+  // If one kept-alive connection was dead, the peer has probably restarted, and the others are dead as well.
   DropIdle();
   queued_.fetch_add(1);
   waiting_.splice(waiting_.begin(), in_flight_, exchange);
@@ -252,7 +343,7 @@ void ClientPool::RunCompletions() {
 void ClientPool::ArmDeadline() {
   if (is_closed_ || deadlines_.empty()) return;
   const SteadyTime first = deadlines_.begin()->first;
-  // A timer that fires too early is set again then; this saves setting it for every request.
+  // A timer that fires too early is set again when it fires. This saves setting it for every request.
   if (deadline_armed_ && *deadline_armed_ <= first) return;
   deadline_armed_ = first;
   deadline_timer_->expires_at(first);
@@ -344,7 +435,7 @@ std::shared_ptr<ClientStream> ClientPool::StartStream(Request request, StreamOpt
     is_closing = is_inbox_closed_;
     if (!is_closing) streams_.insert(stream);
   }
-  if (is_closing) {  // From a callback of the closing client: it never begins, like a Send() then.
+  if (is_closing) {  // called from a callback of the closing client: the stream never begins
     stream->Abandon(true);
     return stream;
   }

@@ -45,24 +45,24 @@ class ClientPool : public std::enable_shared_from_this<ClientPool> {
   void Send(Request request, SendOptions options, Transport::Done done);
   std::shared_ptr<ClientStream> StartStream(Request request, StreamOptions options, StreamCallbacks callbacks);
 
-  // The rest on the loop's thread only.
+  // All below is for the loop's thread only.
 
-  // Everything ends with kCancelled, or without a word where the loop has stopped.
+  // Ends everything with kCancelled, or without callbacks if the loop has stopped.
   void Shutdown(bool is_loop_stopped);
 
   // ---- from its connections
 
-  // The exchange, of the waiting or those in flight, has its result; its callback comes later, from the loop.
+  // The exchange, which is waiting or in flight, has its result. Its callback comes later, from the loop.
   void Complete(ExchangeList& list, ExchangeList::iterator exchange, Expected<Response> result);
-  // One in flight goes back to the head of those that wait.
+  // Moves an exchange from in flight to the head of the waiting ones.
   void Again(ExchangeList::iterator exchange);
   void OnConnected(const std::shared_ptr<ClientConnection>& connection);
   void OnConnectFailed(const std::shared_ptr<ClientConnection>& connection, const Error& error);
-  // It is free for another exchange.
+  // The connection is free for another exchange.
   void GiveBack(const std::shared_ptr<ClientConnection>& connection);
-  // It has closed.
+  // The connection has closed.
   void Forget(const std::shared_ptr<ClientConnection>& connection);
-  // Those that wait get what is free, or connections to come.
+  // Gives waiting exchanges the free connections, and makes new ones.
   void Pump();
 
   const ClientSettings& settings() const { return *settings_; }
@@ -103,26 +103,27 @@ class ClientPool : public std::enable_shared_from_this<ClientPool> {
   std::mutex inbox_mutex_;
   ExchangeList inbox_;                                         // guarded by inbox_mutex_
   bool is_inbox_posted_ = false;                               // guarded by inbox_mutex_
-  bool is_inbox_closed_ = false;                               // guarded by inbox_mutex_: the client goes away
+  bool is_inbox_closed_ = false;                               // guarded by inbox_mutex_: the client is being destroyed
   std::unordered_set<std::shared_ptr<ClientStream>> streams_;  // guarded by inbox_mutex_
   std::atomic<std::size_t> queued_{0};                         // in the inbox and waiting
 
   bool is_closed_ = false;
   ExchangeList waiting_;
   ExchangeList in_flight_;
-  std::set<std::pair<SteadyTime, Exchange*>> deadlines_;     // of waiting and in flight
-  std::optional<boost::asio::steady_timer> deadline_timer_;  // the timers belong to the loop: gone after Shutdown
+  std::set<std::pair<SteadyTime, Exchange*>> deadlines_;  // of waiting and in flight
+  // Timers belong to the loop, and are destroyed by Shutdown().
+  std::optional<boost::asio::steady_timer> deadline_timer_;
   std::optional<SteadyTime> deadline_armed_;
   std::optional<boost::asio::steady_timer> idle_timer_;
   bool is_idle_armed_ = false;
 
   Mode mode_;
   std::vector<std::shared_ptr<Http2Connection>> http2_;
-  // For HTTP/2, or to know whether it is.
+  // Streams that wait for a connection with HTTP/2, or to learn whether it is HTTP/2.
   std::deque<std::shared_ptr<ClientStream>> waiting_streams_;
-  // Of HTTP/1.1, in any state; and those that are being made.
+  // Connections with HTTP/1.1 in any state, and those that are being made.
   std::unordered_set<std::shared_ptr<ClientConnection>> connections_;
-  // The longest idle in front; used from the back.
+  // The connection that has been idle for longest is in front. The last one is used first.
   std::deque<std::shared_ptr<ClientConnection>> idle_;
   int connecting_ = 0;
   std::deque<Completion> completions_;

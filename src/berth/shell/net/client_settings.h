@@ -16,15 +16,15 @@ namespace berth::net {
 // Reads from one connection before the others of the loop get their turn.
 inline constexpr int kReadsPerTurn = 16;
 inline constexpr std::size_t kAnswerHeaderBytesMax = std::size_t{256} << 10;
-// Answers of the 1xx kind before the real one.
+// The most answers of the 1xx kind before the real one.
 inline constexpr int kInterimAnswersMax = 8;
 
 // Immutable.
 struct ClientSettings {
   LinkOptions link;
-  std::string where;   // as the link's, for errors
+  std::string where;   // LinkOptions::where, for errors
   std::string host;    // the Host header
-  std::string prefix;  // before every target: a path, or where a proxy takes the requests a whole URL
+  std::string prefix;  // goes before every target: a path, or a whole URL if a proxy takes the requests
   bool asks_proxy = false;
   std::string proxy_authorization;  // the header's value; empty: none is sent
   HttpClientOptions options;
@@ -38,7 +38,7 @@ Expected<void> CheckRequest(const Request& request);
 // The request as bytes of HTTP/1.1, head and body in one piece so that it is one write.
 std::string SerializeRequest(const ClientSettings& settings, const Request& request);
 
-// The answer is the proxy's own and not the server's, which has heard nothing.
+// Whether the answer is the proxy's own: the server has not got the request.
 inline bool IsProxyRefusal(const ClientSettings& settings, const Response& response) {
   return settings.asks_proxy && response.status == 407;
 }

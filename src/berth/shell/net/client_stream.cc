@@ -11,7 +11,7 @@ namespace {
 using boost::system::error_code;
 using Wait = Channel::Socket::wait_type;
 
-// The body of a refused stream: a Status object, never more.
+// The body of a refused stream is a Status object, which is never longer.
 constexpr std::size_t kRefusalBodyBytesMax = std::size_t{1} << 20;
 
 }  // namespace
@@ -48,7 +48,7 @@ void ClientStream::StartOn(const std::shared_ptr<Http2Connection>& connection) {
 
 void ClientStream::OnHttp2Head(Response&& head) {
   last_byte_ = std::chrono::steady_clock::now();
-  // As in Http2Call: only another connection takes another certificate.
+  // A new client certificate needs a new connection.
   if (head.status == 401 && http2_ && settings_->HasClientCertificate()) http2_->Retire();
   if (head.status < 200 || head.status > 299) {
     refusal_ = std::move(head);
@@ -102,7 +102,7 @@ void ClientStream::Dial() {
 }
 
 void ClientStream::Cancel() {
-  // The client shuts its streams before it goes, so while this one is being shut the loop exists.
+  // The client shuts its streams before it is destroyed, so the loop exists while this one is being shut.
   gate_.Shut([this] { boost::asio::post(loop_.io, [self = shared_from_this()] { self->Close(); }); });
 }
 
@@ -243,7 +243,7 @@ bool ClientStream::Parse() {
         continue;
       case HttpParser::Outcome::kHeaderTooLarge:
       case HttpParser::Outcome::kBodyTooLarge:
-        if (!Deliver(false)) return false;  // What came before the fault is good.
+        if (!Deliver(false)) return false;  // the bytes before the fault are valid
         End(Error{ErrorCode::kTooLarge,
                   where() + ": a head or chunk line of the answer is longer than " +
                       std::to_string(kAnswerHeaderBytesMax) + " bytes",
@@ -296,7 +296,7 @@ bool ClientStream::DeliverBytes(std::string_view bytes) {
   const bool goes_on = gate_.Call([&](StreamCallbacks& callbacks) {
     if (callbacks.on_bytes) callbacks.on_bytes(bytes);
   });
-  last_byte_ = std::chrono::steady_clock::now();  // The silence while the callback ran was ours.
+  last_byte_ = std::chrono::steady_clock::now();  // silence while the callback ran does not count
   return goes_on;
 }
 

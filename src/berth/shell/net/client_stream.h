@@ -24,13 +24,13 @@ class ClientStream final : public Http2Reader, public std::enable_shared_from_th
  public:
   using Forget = std::function<void(const std::shared_ptr<ClientStream>&)>;
 
-  // `forget` is called when it closes. `loop` must outlive the open stream.
+  // `forget` is called when the stream closes. `loop` must outlive the open stream.
   ClientStream(Loop& loop, std::shared_ptr<const ClientSettings> settings, Request request, StreamOptions options,
                StreamCallbacks callbacks, Forget forget);
 
-  // The time for the head begins to run. False: it is over already.
+  // The time for the head begins. False: the stream is over already.
   bool Begin();
-  // Then one of these three.
+  // One of these three follows.
   void Dial();
   void StartOn(const std::shared_ptr<Http2Connection>& connection);
   void Fail(const Error& error) { End(error); }
@@ -38,7 +38,7 @@ class ClientStream final : public Http2Reader, public std::enable_shared_from_th
   // Any thread, callbacks included.
   void Cancel();
 
-  // The client goes away: ends with kCancelled, or without a word where the loop has stopped.
+  // The client is being destroyed: ends with kCancelled, or without a callback if the loop has stopped.
   void Abandon(bool is_loop_stopped);
 
   void OnHttp2Head(Response&& head) override;
@@ -54,7 +54,7 @@ class ClientStream final : public Http2Reader, public std::enable_shared_from_th
   void ArmWrite();
   void WriteSome();
   void ReadSome();
-  // These two: false when the stream is over.
+  // Both return false when the stream is over.
   bool Parse();
   bool Deliver(bool is_complete);
   bool DeliverHead(const Response& head);
@@ -72,8 +72,8 @@ class ClientStream final : public Http2Reader, public std::enable_shared_from_th
 
   const Request request_;
   std::shared_ptr<Http2Connection> http2_;
-  std::int32_t http2_id_ = 0;  // 0: not, or no longer, one of the connection's
-  Response refusal_;           // that comes over HTTP/2
+  std::int32_t http2_id_ = 0;  // 0: the stream is not, or no longer, on the connection
+  Response refusal_;           // a refusal over HTTP/2 while it arrives
   bool has_http2_answer_begun_ = false;
 
   std::shared_ptr<Link> link_;

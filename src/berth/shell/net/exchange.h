@@ -26,13 +26,13 @@ struct Exchange {
   SteadyTime deadline;
   Duration timeout{};
   std::size_t body_bytes_max = 0;
-  bool (*is_about_certificate)(const Response& answer) = nullptr;  // as SendOptions'
+  bool (*is_about_certificate)(const Response& answer) = nullptr;  // see SendOptions
   bool is_repeatable = false;                                      // GET and HEAD
   bool is_head = false;
   int attempts = 0;
   std::shared_ptr<Http2Call> call;  // while it is in flight over HTTP/2
 
-  // Where the client has a certificate.
+  // For clients with a certificate: whether the answer may be about that.
   bool IsCertificateRefused(const Response& answer) const {
     return answer.status == 401 && (is_about_certificate == nullptr || is_about_certificate(answer));
   }

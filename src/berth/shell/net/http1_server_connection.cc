@@ -30,17 +30,17 @@ namespace {
 using boost::system::error_code;
 using Wait = Channel::Socket::wait_type;
 
-// Of the next requests while one is handled (pipelining); beyond it the peer has to wait.
+// The most bytes of pipelined requests while one is handled; beyond it the peer has to wait.
 constexpr std::size_t kPipelinedBytesMax = std::size_t{64} << 10;
-constexpr std::size_t kDiscardBytes = std::size_t{16} << 10;  // read at a time while it lingers
-// Pieces that wait to be sent, beyond which a WebSocket's pings are not answered.
+constexpr std::size_t kDiscardBytes = std::size_t{16} << 10;  // read at once while the connection lingers
+// With more pieces waiting to be sent, a WebSocket's pings are not answered.
 constexpr std::size_t kPongsMax = 16;
 
-// What Go's server says to whoever speaks plain HTTP where TLS is spoken, word for word, down to the version.
+// The answer of Go's server to plain HTTP on a TLS port, word for word and with the same version.
 constexpr std::string_view kPlainHttpAnswer =
     "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n";
 
-// Whether what has arrived, of which nothing is taken, begins as a request in plain HTTP.
+// Whether the first bytes begin a request in plain HTTP. They are not consumed.
 bool HasPlainHttp(int socket) {
   char begin[5];
   const ssize_t size = recv(socket, begin, sizeof begin, MSG_PEEK | MSG_DONTWAIT);
@@ -48,7 +48,7 @@ bool HasPlainHttp(int socket) {
   return text == "GET /" || text == "HEAD " || text == "POST " || text == "PUT /" || text == "OPTIO";
 }
 
-// Best effort: a peer that has not read the answer when more of its own arrives does not get it.
+// Best effort: the answer is lost if more bytes of the peer arrive before it has read the answer.
 void AnswerPlainHttp(int socket) {
   static_cast<void>(send(socket, kPlainHttpAnswer.data(), kPlainHttpAnswer.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
   shutdown(socket, SHUT_WR);
@@ -101,7 +101,7 @@ void Http1ServerConnection::CheckTime(SteadyTime now) {
       }
       break;
     case Phase::kHandling:
-      // The handler may take its time, and a stream may be silent; a peer that does not read may not.
+      // A slow handler or a silent stream is not closed, but a peer that does not read is.
       if (writes && still >= shared_->options.idle_timeout) Close();
       break;
     case Phase::kLingering:
@@ -220,7 +220,7 @@ void Http1ServerConnection::ArmWrite() {
     self->is_write_armed_ = false;
     if (self->is_closed_) return;
     self->WriteSome();
-    if (!self->is_closed_ && self->channel_->is_tls()) self->ReadSome();  // It may have been the reader that waited.
+    if (!self->is_closed_ && self->channel_->is_tls()) self->ReadSome();  // the reader may have been waiting for it
   });
 }
 
@@ -247,7 +247,7 @@ void Http1ServerConnection::ReadSome() {
         return;
       case Channel::Outcome::kWantRead:
         ArmRead();
-        if (channel_->is_tls() && !out_.empty()) WriteSome();  // It may have been the writer that waited.
+        if (channel_->is_tls() && !out_.empty()) WriteSome();  // the writer may have been waiting for it
         return;
       case Channel::Outcome::kWantWrite: ArmWrite(); return;
       case Channel::Outcome::kEof: OnPeerEnded(); return;
@@ -259,12 +259,11 @@ void Http1ServerConnection::ReadSome() {
   });
 }
 
-// The peer sends no more. It may still wait for the answer to what it has asked, but nobody waits for a stream like
-// that.
+// The peer has ended its side. It may still wait for an answer to its request, but not for a stream.
 void Http1ServerConnection::OnPeerEnded() {
   has_peer_ended_ = true;
   if (phase_ == Phase::kReading) {
-    Process();  // What it has asked in advance; closes when that is nothing.
+    Process();  // handles pipelined requests, and closes when there are none
     return;
   }
   if (phase_ != Phase::kHandling) {
@@ -281,10 +280,10 @@ void Http1ServerConnection::OnPeerEnded() {
 
 // Parses and handles what is in the buffer, one request after the other.
 void Http1ServerConnection::Process() {
-  if (is_processing_) return;  // An answer given inside the handler: the loop below goes on with the next request.
+  if (is_processing_) return;  // called for an answer inside the handler: the loop below goes on with the next request
   is_processing_ = true;
   while (!is_closed_ && phase_ == Phase::kReading && !buffer_.unread().empty()) {
-    if (!parser_.has_started()) Touch();  // A request has request_timeout from its first byte to its last.
+    if (!parser_.has_started()) Touch();  // request_timeout runs from a request's first byte to its last
     std::size_t consumed = 0;
     const auto outcome = parser_.Feed(buffer_.unread(), consumed);
     buffer_.Consume(consumed);
@@ -299,7 +298,7 @@ void Http1ServerConnection::Process() {
     RefuseMalformed(outcome);
     break;
   }
-  if (!is_closed_ && phase_ == Phase::kReading && has_peer_ended_) Linger();  // The rest of this request never comes.
+  if (!is_closed_ && phase_ == Phase::kReading && has_peer_ended_) Linger();  // the rest of this request will not come
   if (!is_closed_ && phase_ == Phase::kLingering) {
     lingered_bytes_ += buffer_.unread().size();
     buffer_.Consume(buffer_.unread().size());
@@ -334,7 +333,7 @@ void Http1ServerConnection::AnswerExpectation() {
   }
 }
 
-// Answers without a handler, and ends the connection: where the next request would begin is unknown.
+// Answers without a handler, and ends the connection, since it is unknown where the next request would begin.
 void Http1ServerConnection::Refuse(int status, std::string_view message) {
   const Response response = shared_->Malformed(status, message);
   std::string out;
@@ -380,7 +379,7 @@ bool Http1ServerConnection::ReadFrames() {
       EndWebSocket(1000);
       return true;
     }
-    // A peer that pings and does not read gets no more answers than it could use.
+    // A peer that sends pings and does not read gets a limited number of answers.
     if (out_.size() >= kPongsMax) continue;
     std::string pong;
     AppendFrame(pong, WebSocketOpcode::kPong, each.payload);
@@ -394,7 +393,7 @@ bool Http1ServerConnection::ReadFrames() {
   return true;
 }
 
-// The peer wants to end, or has to: what has been fetched for it goes before the close frame.
+// Ends a WebSocket that the peer closes or that broke the protocol. Frames that were fetched go before the close frame.
 void Http1ServerConnection::EndWebSocket(std::uint16_t code) {
   ReleaseReply(true);
   if (is_closed_) return;
@@ -410,7 +409,7 @@ void Http1ServerConnection::EndWebSocket(std::uint16_t code) {
 // The answer is complete and sent.
 void Http1ServerConnection::OnReplySent(bool closes) {
   ReleaseReply(true);
-  if (is_closed_) return;  // By what the handler did when it heard of the end.
+  if (is_closed_) return;  // the handler's on_closed may have closed it
   if (closes || (has_peer_ended_ && buffer_.unread().empty())) {
     Linger();
     return;
@@ -423,7 +422,7 @@ void Http1ServerConnection::OnReplySent(bool closes) {
     ArmRead();
     return;
   }
-  // Who answers may hold locks that the handler of the next request takes: that one starts from the loop.
+  // Whoever answers may hold locks that the handler of the next request takes, so that handler starts from the loop.
   boost::asio::post(loop().io, [self = Self()] {
     if (self->is_closed_) return;
     self->Process();
@@ -489,7 +488,7 @@ void Http1ServerConnection::WriteSome() {
   if (is_sent) OnReplySent(closes);
 }
 
-// Parts with the writer; tells it that the connection is of no use to it any more.
+// Detaches the writer from the connection, and calls its on_closed.
 void Http1ServerConnection::ReleaseReply(bool calls_back) {
   if (const auto reply = std::exchange(reply_, nullptr); reply != nullptr) (void)EndReply(reply, calls_back);
 }

@@ -24,13 +24,13 @@ namespace berth::net {
 
 class Http1ServerConnection final : public ServerConnection {
  public:
-  // It counts in shared->connection_count, until Close(). `shard`, one of the server's, is to hold it.
+  // It counts in shared->connection_count until Close(). The caller adds it to `shard`, which is one of the server's.
   Http1ServerConnection(std::shared_ptr<ServerShared> shared, ServerShared::Shard& shard,
                         std::unique_ptr<Channel> channel);
 
   void Start() override;
   void CheckTime(SteadyTime now) override;
-  // Sends as much as the peer takes, too.
+  // Also sends as much as the peer takes.
   void Flush(const std::shared_ptr<ServerReply>& reply) override;
   void Break(const std::shared_ptr<ServerReply>& reply) override;
   void EndIfSlow(SteadyTime now) override;
@@ -60,7 +60,7 @@ class Http1ServerConnection final : public ServerConnection {
   void AnswerExpectation();
   void Refuse(int status, std::string_view message);
   void Handle();
-  // True when the answer under way is a WebSocket, and what has arrived was for it.
+  // True when the answer under way is a WebSocket, which has consumed the bytes.
   bool ReadFrames();
   void EndWebSocket(std::uint16_t code);
   void OnReplySent(bool closes);
@@ -73,12 +73,12 @@ class Http1ServerConnection final : public ServerConnection {
   std::unique_ptr<Channel> channel_;
   HttpParser parser_;
   ReadBuffer buffer_;
-  WebSocketReader frames_;              // once the connection is a WebSocket, which it stays
+  WebSocketReader frames_;              // used once the connection is a WebSocket, which it stays
   ServerBudget::Share received_;        // of the request that is being received
   std::shared_ptr<ServerReply> reply_;  // while a request is handled
   std::shared_ptr<const std::vector<std::string>> peer_certificates_;
   std::deque<std::string> out_;
-  std::size_t out_begin_ = 0;  // sent of the first piece
+  std::size_t out_begin_ = 0;  // bytes of the first piece that are sent
   std::size_t lingered_bytes_ = 0;
   SteadyTime last_progress_;
   Phase phase_ = Phase::kReading;

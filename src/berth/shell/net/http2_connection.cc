@@ -15,9 +15,9 @@ using boost::system::error_code;
 using Wait = Channel::Socket::wait_type;
 
 constexpr std::size_t kReadBytes = std::size_t{64} << 10;
-// Bytes that are made ahead of the socket's taking them: one TLS record, so that it is one write.
+// The most bytes that are made before the socket takes them: one TLS record, so that they need one write.
 constexpr std::size_t kWriteBytes = std::size_t{16} << 10;
-// Memory for writing that is kept.
+// A larger write buffer is freed.
 constexpr std::size_t kKeptWriteBytes = std::size_t{64} << 10;
 
 }  // namespace
@@ -37,7 +37,7 @@ void Http2Connection::Start() {
   room_.resize(kReadBytes);
   PostFlush();
   WatchSilence();
-  // The peer speaks first, and TLS may have read that already.
+  // The peer sends its settings first, and TLS may have read them already.
   boost::asio::post(loop_.io, [self = shared_from_this()] { self->ReadSome(); });
 }
 
@@ -81,7 +81,7 @@ void Http2Connection::Doubt(Duration waited) {
   });
 }
 
-// Watches may rightly be silent for minutes: only a peer that does not answer a PING either is given up.
+// Watches may be silent for minutes, so a silent peer gets a PING, and is given up only if it does not answer that.
 void Http2Connection::WatchSilence() {
   if (is_closed_) return;
   const SteadyTime now = std::chrono::steady_clock::now();
@@ -133,7 +133,7 @@ void Http2Connection::ArmWrite() {
   link_->channel().socket().async_wait(Wait::wait_write, [self = shared_from_this()](const error_code&) {
     self->is_write_armed_ = false;
     self->Flush();
-    self->ReadSome();  // TLS may have wanted to write before it could read.
+    self->ReadSome();  // TLS may have had to write before it could read
   });
 }
 
@@ -156,7 +156,7 @@ void Http2Connection::Flush() {
       session_.Take(out_, kWriteBytes);
       if (out_.empty()) return;
     }
-    // A part of a write may have gone out, or the process may have been frozen since the bytes were made.
+    // A part of the write may have been sent already, or the process may have been frozen since the bytes were made.
     if (!session_.MaySend()) {
       boost::asio::post(loop_.io, [self = shared_from_this()] {
         self->Break("broken off: this process does not hold the leader election lease");
@@ -167,10 +167,10 @@ void Http2Connection::Flush() {
     switch (step.outcome) {
       case Channel::Outcome::kDone: written_ += step.bytes; break;
       case Channel::Outcome::kWantWrite: ArmWrite(); return;
-      case Channel::Outcome::kWantRead: return;  // A read is always armed, and goes on with the write.
+      case Channel::Outcome::kWantRead: return;  // a read is always armed, and its handler goes on with the write
       case Channel::Outcome::kEof:
       case Channel::Outcome::kFailed:
-        // What the peer has said before it closed is still to be read; that meets the end, too.
+        // What the peer sent before it closed is still read; the read finds the end as well.
         boost::asio::post(loop_.io, [self = shared_from_this(), reason = link_->channel().failure()] {
           self->ReadSome();
           self->Break(reason);
@@ -217,7 +217,7 @@ void Http2Connection::AfterTurn() {
     return Break("");
   }
   if (written_ == out_.size() && session_.is_dead()) return Break("the server does not keep to HTTP/2");
-  // While the socket takes no more, its readiness goes on.
+  // If the socket takes no more, its readiness continues the write.
   if (written_ == out_.size() && session_.has_output()) PostFlush();
   on_change_(shared_from_this());
 }

@@ -18,7 +18,7 @@ namespace berth::net {
 
 class Http2Connection : public std::enable_shared_from_this<Http2Connection> {
  public:
-  // Called when answers may have ended, and once when it has closed other than by Close(); not from inside a reader's
+  // Called when answers may have ended, and once when the connection has closed by itself; not from inside a reader's
   // call.
   using OnChange = std::function<void(const std::shared_ptr<Http2Connection>&)>;
 
@@ -28,25 +28,25 @@ class Http2Connection : public std::enable_shared_from_this<Http2Connection> {
 
   void Start();
 
-  // A request may begin.
+  // Whether a request may begin.
   bool HasRoom();
-  // As Http2Session::Submit.
+  // See Http2Session::Submit.
   std::int32_t Submit(const Request& request, std::string body, Http2Reader& reader);
   void Reset(std::int32_t id);
 
-  // No further request begins; it closes after the last answer.
+  // No further request begins. The connection closes after the last answer.
   void Retire();
-  // An answer has not come within `waited`: where nothing else has come for a good part of it either, the peer is asked
-  // for a sign of life. Until it gives one no further request begins, and it is given up after ping_timeout.
+  // An answer has not come within `waited`. If nothing else has come for a good part of that time, the peer gets a
+  // PING. Until it answers no further request begins, and it is given up after ping_timeout.
   void Doubt(Duration waited);
-  // The peer is given up: every reader is told, with `reason`. Not from inside a reader's call.
+  // Gives the peer up: every reader gets `reason`. Not from inside a reader's call.
   void Break(std::string reason);
-  // Nobody is told anything more.
+  // Closes without further callbacks.
   void Close();
 
   bool is_closed() const { return is_closed_; }
   std::size_t open() const { return session_.open(); }
-  // When a request began last.
+  // When the last request began.
   SteadyTime last_use() const { return last_use_; }
 
  private:
@@ -66,9 +66,9 @@ class Http2Connection : public std::enable_shared_from_this<Http2Connection> {
   std::string room_;  // for reading
   std::string out_;
   std::size_t written_ = 0;
-  std::optional<boost::asio::steady_timer> doubt_timer_;  // gone when closed: they belong to the loop
+  std::optional<boost::asio::steady_timer> doubt_timer_;  // destroyed when closed, since timers belong to the loop
   std::optional<boost::asio::steady_timer> silence_timer_;
-  std::optional<SteadyTime> asked_at_;  // for a sign of life, and none has come
+  std::optional<SteadyTime> asked_at_;  // when a PING was sent that has no answer yet
   SteadyTime last_byte_;
   SteadyTime last_use_;
   bool is_closed_ = false;

@@ -22,10 +22,10 @@ using Code = Http2ServerSession::Code;
 using Event = Http2ServerSession::Event;
 
 constexpr std::size_t kReadBytes = std::size_t{16} << 10;
-// Bytes that are made ahead of the socket's taking them: one TLS record, so that it is one write.
+// The most bytes that are made before the socket takes them: one TLS record, so that they need one write.
 constexpr std::size_t kWriteBytes = std::size_t{16} << 10;
-// A peer whose requests are refused that many times as often in a row as it may have streams, because handlers still
-// run for streams that it has reset, is told off; as golang.org/x/net/http2.
+// A peer may reset streams whose handlers still run, and its further requests are then refused. After this many
+// refusals in a row for each stream that it may have, the connection ends, as in golang.org/x/net/http2.
 constexpr std::uint32_t kRefusedFactor = 4;
 
 std::size_t BytesOf(const Request& request) {
@@ -72,11 +72,11 @@ void Http2ServerConnection::CheckTime(SteadyTime now) {
   std::vector<std::int32_t> late;
   for (const auto& request : session_.receiving()) {
     if (!has_passed(request.begun, options.request_timeout)) continue;
-    // Behind half a head nothing else can come.
+    // A head that is not complete blocks all other streams.
     if (!request.has_head) return Drop(true);
     late.push_back(request.stream);
   }
-  // A handler may take its time, and a stream may be silent; a peer that does not read may not.
+  // A slow handler or a silent stream is not closed, but a peer that does not read is.
   for (const auto& [id, stream] : streams_) {
     if (stream.has_unsent && has_passed(stream.last_progress, options.idle_timeout)) late.push_back(id);
   }
@@ -100,7 +100,7 @@ void Http2ServerConnection::Flush(const std::shared_ptr<ServerReply>& reply) {
   {
     const std::lock_guard lock(reply->mutex);
     reply->is_flush_posted = false;
-    if (reply->state == ServerReply::State::kGone) return;  // Break() comes next.
+    if (reply->state == ServerReply::State::kGone) return;  // Break() is called next
     head = std::exchange(reply->head, std::nullopt);
     length = reply->length;
     has_unsent = !reply->pieces.empty();
@@ -141,15 +141,15 @@ void Http2ServerConnection::EndIfSlow(SteadyTime now) {
   }
   if (slow.empty()) return;
   ResetStreams(slow, Code::kEnhanceYourCalm);
-  if (!is_closed_) (void)KeepsToBudget();  // It gives back.
+  if (!is_closed_) (void)KeepsToBudget();  // gives the share of the budget back
   WriteSome();
 }
 
 void Http2ServerConnection::Close(bool calls_back) {
   if (is_closed_) return;
-  if (phase_ == Phase::kOpen && calls_back) {  // else the loop has ended
+  if (phase_ == Phase::kOpen && calls_back) {  // otherwise the loop has ended
     session_.GoAway();
-    (void)Drain();  // The socket may not take it.
+    (void)Drain();  // the socket may not take the bytes
   }
   Drop(calls_back);
 }
@@ -171,7 +171,7 @@ void Http2ServerConnection::ArmWrite() {
   channel_->socket().async_wait(Wait::wait_write, [self = Self()](const error_code&) {
     self->is_write_armed_ = false;
     self->WriteSome();
-    if (!self->is_closed_) self->ReadSome();  // It may have been the reader that waited.
+    if (!self->is_closed_) self->ReadSome();  // the reader may have been waiting for it
   });
 }
 
@@ -188,7 +188,7 @@ void Http2ServerConnection::ReadSome() {
         return ArmRead();
       case Channel::Outcome::kWantRead:
         ArmRead();
-        if (written_ < out_.size()) WriteSome();  // It may have been the writer that waited.
+        if (written_ < out_.size()) WriteSome();  // the writer may have been waiting for it
         return;
       case Channel::Outcome::kWantWrite: return ArmWrite();
       case Channel::Outcome::kEof:
@@ -216,7 +216,7 @@ void Http2ServerConnection::OnBytes(std::string_view bytes) {
 
 void Http2ServerConnection::HandleEvents() {
   for (Event& event : session_.TakeEvents()) {
-    if (is_closed_) return;  // By what a handler has done.
+    if (is_closed_) return;  // a handler may have closed it
     switch (event.kind) {
       case Event::Kind::kRequest: Handle(event.stream, std::move(event.request)); break;
       case Event::Kind::kRefused:
@@ -290,7 +290,7 @@ void Http2ServerConnection::EndStream(std::int32_t id) {
 
 void Http2ServerConnection::ResetStreams(const std::vector<std::int32_t>& ids, Code code) {
   for (const std::int32_t id : ids) {
-    if (is_closed_) return;  // By what a handler did when it heard of the end.
+    if (is_closed_) return;  // a handler's on_closed may have closed it
     session_.Reset(id, code);
     EndStream(id);
   }
@@ -306,7 +306,7 @@ bool Http2ServerConnection::KeepsToBudget() {
   return false;
 }
 
-// Of the requests that are being received; those that wait for their answers have been found to have room.
+// Refuses the request among those being received that got bytes last. Requests that wait for their answers had room.
 void Http2ServerConnection::RefuseLastFed() {
   const auto receiving = session_.receiving();
   const auto last = std::max_element(receiving.begin(), receiving.end(),
@@ -317,7 +317,7 @@ void Http2ServerConnection::RefuseLastFed() {
 
 Http2ServerSession::Part Http2ServerConnection::ReadBody(std::int32_t id, char* room, std::size_t size) {
   const auto found = streams_.find(id);
-  if (found == streams_.end()) return {};  // It is being reset.
+  if (found == streams_.end()) return {};  // the stream is being reset
   Stream& stream = found->second;
   ServerReply& reply = *stream.reply;
   Http2ServerSession::Part part;
@@ -338,7 +338,7 @@ Http2ServerSession::Part Http2ServerConnection::ReadBody(std::int32_t id, char* 
   return part;
 }
 
-// Who answers may hold locks that another stream's writer takes when it hears of its end: that happens from the loop.
+// Whoever answers may hold locks that the on_closed of another stream takes, so writing happens from the loop.
 void Http2ServerConnection::PostWrite() {
   if (is_reading_ || std::exchange(is_write_posted_, true)) return;
   loop().AtTurnEnd([self = Self()] {
@@ -379,7 +379,8 @@ bool Http2ServerConnection::Drain() {
   }
 }
 
-// Ends our side and waits a little for the peer to end its own, as over HTTP/1.1: the peer is to read our last words.
+// Ends our side and waits a little for the peer to end its own, as over HTTP/1.1, so that the peer can read our last
+// frames.
 void Http2ServerConnection::Linger() {
   phase_ = Phase::kLingering;
   last_progress_ = std::chrono::steady_clock::now();

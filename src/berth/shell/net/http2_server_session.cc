@@ -17,20 +17,20 @@
 namespace berth::net {
 namespace {
 
-// What the peer may send of one body before it has been taken, as kube-apiserver: most bodies are shorter. Bytes are
-// taken as soon as they are read, so that this is no memory of ours. The connection's is as much for each stream.
+// The flow-control window of a stream, as in kube-apiserver: most bodies are shorter. Bytes are taken as soon as they
+// are read, so this needs no memory. The connection's window is the sum of those of its streams.
 constexpr std::uint32_t kStreamWindowBytes = std::uint32_t{256} << 10;
-// What HTTP/2 counts for a header besides its texts.
+// HTTP/2 counts these bytes for a header besides its texts.
 constexpr std::size_t kHeaderExtraBytes = 32;
-// A peer whose head is that many times too long is told off instead of answered.
+// A head that is longer than the limit by this factor ends the connection instead of being answered.
 constexpr std::size_t kHeadExcess = 2;
-// Frames that wait to be sent, as golang.org/x/net/http2's maxQueuedControlFrames. More come of a peer that asks and
-// does not read.
+// The most frames that wait to be sent, as maxQueuedControlFrames of golang.org/x/net/http2. A peer that sends and does
+// not read causes more.
 constexpr std::size_t kQueuedFramesMax = 10'000;
-// An answer's head; nghttp2 takes half as much unless it is told.
+// The most bytes of an answer's head. The default of nghttp2 is half of it.
 constexpr std::size_t kAnswerHeadBytesMax = std::size_t{1} << 17;
 
-// An answer's headers as HTTP/2 wants them: a line break would make the peer refuse all of it.
+// An answer's headers as HTTP/2 allows them: with a line break in one the peer would refuse the whole answer.
 std::vector<Header> CleanHeaders(const std::vector<Header>& headers) {
   std::vector<Header> clean;
   clean.reserve(headers.size());
@@ -68,9 +68,9 @@ struct Http2ServerSession::Impl {
   nghttp2_session* session = nullptr;
   std::map<std::int32_t, Stream> streams;
   std::vector<Event> events;
-  Time now;                  // of the bytes that are being fed
-  std::uint64_t feeds = 0;   // of requests
-  std::optional<Code> doom;  // to be told to the peer, once nghttp2 may be called again
+  Time now;                  // when the present bytes were fed
+  std::uint64_t feeds = 0;   // the number of feeds of requests
+  std::optional<Code> doom;  // the error to end the session with, once nghttp2 may be called again
   std::string problem;
   bool has_begun = false;
   bool is_going_away = false;
@@ -87,7 +87,7 @@ struct Http2ServerSession::Impl {
     Impl& self = Of(user);
     if (frame->headers.cat != NGHTTP2_HCAT_REQUEST) return 0;
     if (self.is_going_away) {
-      // GOAWAY, which may not have gone out yet, says that this stream is not looked at.
+      // The peer may have sent this before our GOAWAY, which excludes the stream.
       nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, frame->hd.stream_id, NGHTTP2_REFUSED_STREAM);
     } else {
       self.streams[frame->hd.stream_id].begun = self.now;
@@ -95,7 +95,7 @@ struct Http2ServerSession::Impl {
     return 0;
   }
 
-  // A request's head, and its trailers, of which nothing but their size is of interest.
+  // Takes a header of a request's head, or of its trailers, of which only the size counts.
   static int OnHeader(nghttp2_session*, const nghttp2_frame* frame, const std::uint8_t* name, std::size_t name_size,
                       const std::uint8_t* value, std::size_t value_size, std::uint8_t, void* user) {
     Impl& self = Of(user);
@@ -104,7 +104,7 @@ struct Http2ServerSession::Impl {
     stream->last_fed = ++self.feeds;
     stream->head_bytes += name_size + value_size + kHeaderExtraBytes;
     if (stream->head_bytes > self.limits.header_bytes_max) {
-      // What is repeated costs the peer a byte: to go on decoding is all that is done for it.
+      // The head is only decoded from here on: a repeated header costs the peer just one byte.
       if (stream->head_bytes / kHeadExcess > self.limits.header_bytes_max) self.doom = Code::kEnhanceYourCalm;
       return 0;
     }
@@ -122,7 +122,7 @@ struct Http2ServerSession::Impl {
     } else if (name == ":authority") {
       request.headers.push_back({"Host", std::string(value)});
     } else if (name == "host") {
-      // One that :authority has said already is left out: they may differ.
+      // :authority takes precedence over a Host header, which may differ.
       if (request.Get("Host").empty()) request.headers.push_back({"Host", std::string(value)});
     } else if (!name.starts_with(':')) {
       request.headers.push_back({std::string(name), std::string(value)});
@@ -183,7 +183,7 @@ struct Http2ServerSession::Impl {
     return 0;
   }
 
-  // An answer may end before its request: the rest of that is not wanted.
+  // If an answer ends before its request, the rest of the request is not wanted.
   static int OnSent(nghttp2_session* session, const nghttp2_frame* frame, void* user) {
     const bool is_end = (frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA) &&
                         (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
@@ -194,7 +194,7 @@ struct Http2ServerSession::Impl {
     return 0;
   }
 
-  // A head that nghttp2 cannot send.
+  // nghttp2 could not send a head.
   static int OnNotSent(nghttp2_session* session, const nghttp2_frame* frame, int, void* user) {
     if (frame->hd.type == NGHTTP2_HEADERS && Of(user).Find(frame->hd.stream_id) != nullptr) {
       nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, frame->hd.stream_id, NGHTTP2_INTERNAL_ERROR);
@@ -205,7 +205,7 @@ struct Http2ServerSession::Impl {
   static int OnClose(nghttp2_session*, std::int32_t id, std::uint32_t, void* user) {
     Impl& self = Of(user);
     if (self.streams.erase(id) == 0) return 0;
-    // Nobody has heard of it where it began since the last call of TakeEvents.
+    // Drops events of the stream that nobody has taken yet.
     std::erase_if(self.events, [id](const Event& event) { return event.stream == id; });
     self.events.push_back({Event::Kind::kClosed, id, {}});
     return 0;

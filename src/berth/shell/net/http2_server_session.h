@@ -30,10 +30,10 @@ class Http2ServerSession {
     std::uint32_t streams_max = 0;     // open at once
   };
 
-  // What the peer has done, in order.
+  // Something that the peer has done. Events come in order.
   struct Event {
     enum class Kind : std::uint8_t {
-      kRequest,  // `request` has come whole
+      kRequest,  // `request` is complete
       kRefused,  // the request is not to be handled, but answered with `status`; the rest of it is thrown away
       kClosed,   // the stream is over, whoever has ended it
     };
@@ -44,16 +44,16 @@ class Http2ServerSession {
     std::string problem;  // with status 400 and 417
   };
 
-  // A request that has not come whole.
+  // A request that is not complete yet.
   struct Receiving {
     std::int32_t stream = 0;
     std::size_t bytes = 0;
     Time begun;
-    std::uint64_t last_fed = 0;  // larger for what has grown later
+    std::uint64_t last_fed = 0;  // larger for requests that got bytes later
     bool has_head = false;
   };
 
-  // Bytes of an answer's body. None, and not the last: they come after Resume().
+  // Bytes of an answer's body. If there are none and they are not the last, they come after Resume().
   struct Part {
     std::size_t bytes = 0;
     bool is_last = false;
@@ -61,7 +61,7 @@ class Http2ServerSession {
   // Moves bytes of an answer's body to `room`. Called from inside Take, and must not call the session.
   using ReadBody = std::function<Part(std::int32_t stream, char* room, std::size_t size)>;
 
-  // As HTTP/2 counts them.
+  // With HTTP/2's extra bytes for each header.
   enum class Code : std::uint8_t { kNone = 0, kInternal = 2, kRefusedStream = 7, kCancel = 8, kEnhanceYourCalm = 11 };
 
   Http2ServerSession(const Limits& limits, ReadBody read_body);
@@ -76,7 +76,7 @@ class Http2ServerSession {
   std::vector<Event> TakeEvents();
   std::vector<Receiving> receiving() const;
 
-  // Throws away what has come of a request, and what comes of it from now on. It is answered all the same.
+  // Drops a request's bytes, now and later. It is still answered.
   void Refuse(std::int32_t stream);
   // Begins an answer, once for a stream. `length`: of its body, where that is known. Without `has_body` it ends there.
   void Answer(std::int32_t stream, const Response& head, std::optional<std::size_t> length, bool has_body);
@@ -87,14 +87,14 @@ class Http2ServerSession {
 
   // The peer is told to begin no further streams; those that are open go on, and is_dead() is true after the last.
   void GoAway();
-  // Everything ends.
+  // Ends the session with this code.
   void Terminate(Code code);
 
   // Appends what is to be sent to `out`, until that has about `bytes_max`.
   void Take(std::string& out, std::size_t bytes_max);
 
   bool is_dead() const;
-  // The peer has said what every HTTP/2 client says first.
+  // Whether the peer's connection preface has come.
   bool has_begun() const;
   // Streams.
   std::size_t open() const;

@@ -68,7 +68,7 @@ class TestServer {
     session.Answer(stream, {200, {}, {}}, is_whole ? std::optional(body.size()) : std::nullopt, true);
   }
 
-  // Both sides go on until neither has anything to say.
+  // Exchanges bytes until neither side has more to send.
   void Exchange(Http2TestClient& client) {
     for (;;) {
       const std::string to_server = client.TakeOutput();
@@ -101,7 +101,7 @@ class TestServer {
   Http2ServerSession session;
 };
 
-// The code of the GOAWAY frame in what a server has said; -1: none.
+// The code of the GOAWAY frame in a server's bytes; -1: there is none.
 int GoawayCode(std::string_view out) {
   while (out.size() >= 9) {
     const auto byte = [&](std::size_t at) { return static_cast<std::size_t>(static_cast<std::uint8_t>(out[at])); };
@@ -200,7 +200,7 @@ TEST(Http2ServerSessionTest, RefusedRequests) {
   };
   const std::vector<Case> cases = {
       {"long head", {"GET", "/", {{"a", std::string(1000, 'x')}}}, 431},
-      // With what HTTP/2 counts besides their texts.
+      // HTTP/2 counts 32 bytes for each header besides its texts.
       {"many headers", {"GET", "/", std::vector<Header>(27, Header{"a", "b"})}, 431},
       {"long body", {"POST", "/", {}, std::string(100'001, 'x')}, 413},
       {"long body that goes on", {"POST", "/", {}, std::string(100'001, 'x')}, 413, false},

@@ -112,7 +112,7 @@ TEST(Http2ServerTest, AnswersAreThoseOfHttp1) {
        500,
        "the request's handler gave no answer\n",
        "content-type=text/plain; charset=utf-8;content-length=37;"},
-      // What is not whole must not look so.
+      // An incomplete answer must not look complete.
       {"cut", {"GET", "/cut"}, 200, "abc", "", 2},
       {"aborted", {"GET", "/aborted"}, 200, "", "", 2},
   };
@@ -365,7 +365,7 @@ TEST(Http2ServerTest, RequestsThatDoNotComeWholeAreGivenUp) {
     const std::int32_t next = connection.client().Submit({"GET", "/"});
     EXPECT_TRUE(connection.RunUntilClosed(next).has_ended);
   }
-  // Behind half a head nothing else can come.
+  // A head that is not complete blocks all other streams.
   Http2TestConnection connection(server->port());
   ASSERT_TRUE(connection.RunUntil([] { return true; }));
   connection.Write(RawFrame(1, 1, 1, kHttp2Get));

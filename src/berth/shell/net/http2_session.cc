@@ -17,19 +17,19 @@
 namespace berth::net {
 namespace {
 
-// What the peer may send before we have taken it, of one answer and of all. Bytes are taken as soon as they are read,
-// so that this is no memory of ours; back-pressure comes from not reading.
+// The flow-control windows of a stream and of the connection. Bytes are taken as soon as they are read, so these need
+// no memory; back-pressure comes from not reading.
 constexpr std::uint32_t kStreamWindowBytes = std::uint32_t{4} << 20;
 constexpr std::int32_t kConnectionWindowBytes = std::int32_t{64} << 20;
 constexpr int kInterimHeadsMax = 8;
-constexpr std::size_t kHeadersUsual = 8;  // of an answer of kube-apiserver
+constexpr std::size_t kHeadersUsual = 8;  // the usual number in an answer of kube-apiserver
 
 }  // namespace
 
 struct Http2Session::Impl {
   struct Stream {
-    Http2Reader* reader = nullptr;  // null: nobody listens any more
-    std::string body;               // of the request
+    Http2Reader* reader = nullptr;  // null: nobody wants the answer any more
+    std::string body;               // the request's
     std::size_t body_taken = 0;
     Response head;
     std::size_t header_bytes = 0;
@@ -46,11 +46,11 @@ struct Http2Session::Impl {
   std::size_t header_bytes_max = 0;
   std::map<std::int32_t, std::unique_ptr<Stream>> streams;
   std::vector<std::int32_t> unsent_fenced;  // streams with a fence whose head has not been handed out, perhaps
-  std::vector<std::shared_ptr<const WriteFence>> taken_fences;  // of what the latest Take has handed out, each once
+  std::vector<std::shared_ptr<const WriteFence>> taken_fences;  // the fences of bytes from the latest Take(), each once
   std::string problem;
   bool is_closing = false;
   bool is_over = false;
-  // Of the request that is being submitted; kept for their memory.
+  // Buffers of Submit(), kept for their memory.
   std::vector<nghttp2_nv> fields;
   std::string names;
 
@@ -73,7 +73,7 @@ struct Http2Session::Impl {
                       const std::uint8_t* value, std::size_t value_size, std::uint8_t, void* user) {
     Impl& self = Of(user);
     Stream* const stream = self.Find(frame->hd.stream_id);
-    if (stream == nullptr || stream->reader == nullptr || stream->has_head) return 0;  // or a trailer: nobody asks
+    if (stream == nullptr || stream->reader == nullptr || stream->has_head) return 0;  // nobody asks for trailers
     stream->header_bytes += name_size + value_size + 4;
     if (stream->header_bytes > self.header_bytes_max) {
       stream->is_too_large = true;
@@ -117,7 +117,7 @@ struct Http2Session::Impl {
   static int OnData(nghttp2_session*, std::uint8_t, std::int32_t id, const std::uint8_t* data, std::size_t size,
                     void* user) {
     Stream* const stream = Of(user).Find(id);
-    // Without a head it is about to be reset: nghttp2 lets a status below 100 pass.
+    // A stream without a head is about to be reset: nghttp2 accepts a status below 100.
     if (stream != nullptr && stream->has_head && stream->reader != nullptr)
       stream->reader->OnHttp2Body(Http2View(data, size));
     return 0;
@@ -132,12 +132,12 @@ struct Http2Session::Impl {
     return 0;
   }
 
-  // A process has one fence, or none.
+  // The list is short: a process has at most one fence.
   void RecordTaken(const std::shared_ptr<const WriteFence>& fence) {
     if (std::find(taken_fences.begin(), taken_fences.end(), fence) == taken_fences.end()) taken_fences.push_back(fence);
   }
 
-  // Requests whose head has not gone out end, when they may not be sent any more.
+  // Ends requests whose head has not been sent and whose fence has closed.
   void RefuseFenced() {
     std::vector<Http2Reader*> refused;
     std::erase_if(unsent_fenced, [&](std::int32_t id) {
@@ -179,7 +179,7 @@ struct Http2Session::Impl {
   static ssize_t ReadBody(nghttp2_session*, std::int32_t, std::uint8_t* buffer, std::size_t size, std::uint32_t* flags,
                           nghttp2_data_source* source, void*) {
     Stream& stream = *static_cast<Stream*>(source->ptr);
-    // Without its end the peer makes nothing of it.
+    // The peer discards a request without its end.
     if (stream.fence != nullptr && !stream.fence->IsOpen()) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
     const std::size_t taken = stream.body.copy(reinterpret_cast<char*>(buffer), size, stream.body_taken);
     stream.body_taken += taken;
@@ -192,7 +192,7 @@ struct Http2Session::Impl {
     names.clear();
     std::size_t names_bytes = 0;
     for (const Header& header : request.headers) names_bytes += header.name.size();
-    names.reserve(names_bytes);  // so that the views below stay good
+    names.reserve(names_bytes);  // so that the views below stay valid
     fields.push_back(Http2Field(":method", request.method));
     fields.push_back(Http2Field(":scheme", "https"));
     fields.push_back(Http2Field(":authority", target.authority));
@@ -291,7 +291,7 @@ void Http2Session::Take(std::string& out, std::size_t bytes_max) {
   while (!impl_->is_over && out.size() < bytes_max) {
     const std::uint8_t* data = nullptr;
     const auto size = nghttp2_session_mem_send(impl_->session, &data);
-    if (size <= 0) return;  // Out of memory apart, there is no failure here.
+    if (size <= 0) return;  // it fails only if memory runs out
     out.append(reinterpret_cast<const char*>(data), static_cast<std::size_t>(size));
   }
 }
@@ -318,7 +318,7 @@ const std::string& Http2Session::problem() const { return impl_->problem; }
 
 void Http2Session::FailAll(const std::string& reason) {
   if (std::exchange(impl_->is_over, true)) return;
-  // One by one out of the table, where a reader's call may find and reset others.
+  // Streams are taken out one by one, since a reader may reset others.
   while (!impl_->streams.empty()) {
     const auto stream = std::move(impl_->streams.extract(impl_->streams.begin()).mapped());
     if (stream->reader == nullptr) continue;

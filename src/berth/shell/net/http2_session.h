@@ -26,8 +26,8 @@ struct Http2End {
   bool was_sent = false;  // at least its head was handed out for sending
 };
 
-// Who is told of one answer. Calls come from inside Feed, and of kFenced from inside Take; they may Submit and Reset,
-// but not Feed or Take.
+// Gets one answer. Calls come from inside Feed(), or with kFenced from inside Take(). They may call Submit() and
+// Reset(), but not Feed() or Take().
 class Http2Reader {
  public:
   virtual ~Http2Reader() = default;
@@ -53,10 +53,10 @@ class Http2Session {
   // Begins a request; `request.target` is replaced by `target`. 0 when the session takes none any more. `reader` must
   // stay until its last call or Reset.
   std::int32_t Submit(const Target& target, const Request& request, std::string body, Http2Reader& reader);
-  // Its reader hears nothing more, and the peer is told.
+  // Ends the request: its reader gets no more calls, and the peer gets a RST_STREAM.
   void Reset(std::int32_t id);
 
-  // Asks the peer for a sign of life.
+  // Sends a PING.
   void Ping();
 
   // False when nothing more can be made of what comes: `problem` says why. A peer that does not keep to the protocol is
@@ -69,16 +69,16 @@ class Http2Session {
   bool has_output() const;
   bool is_dead() const;
 
-  // Another request may begin now.
+  // Whether another request may begin now.
   bool HasRoom() const;
-  // The peer, or our side, wants no further requests.
+  // Whether the peer or our side accepts no further requests.
   bool is_closing() const;
   std::size_t open() const;
   const std::string& problem() const;
 
   // Tells every reader that it is over. May be called once; Submit and Feed do nothing afterwards.
   void FailAll(const std::string& reason);
-  // The same without a word.
+  // Ends the session without calls of readers.
   void DropAll();
 
  private:

@@ -135,7 +135,7 @@ TEST(Http2Test, Failures) {
       {"no HTTP/2", {.then = Then::kGarbage}, ErrorCode::kUnavailable, true, "does not keep to HTTP/2", 1},
       {"left out by GOAWAY", {.then = Then::kGoAway}, ErrorCode::kUnavailable, false, "REFUSED_STREAM", 3},
       {"body too large", {.body = std::string(2000, 'x')}, ErrorCode::kTooLarge, true, "longer than 1000 bytes", 1},
-      // What is repeated costs its sender a byte.
+      // A repeated header costs its sender one byte.
       {"head too large",
        {.headers = std::vector<Header>(100, Header{"bomb", std::string(3000, 'x')})},
        ErrorCode::kTooLarge,

@@ -298,7 +298,7 @@ TEST(HttpClientTest, TimeoutInFlight) {
   Writers writers;
   const auto server = MakeWaitingServer(io, writers);
   const auto client = MakeClient(io, "http://" + server->address(), {.connections_max = 1});
-  // With a connection that is open already the next one is sent at once, however slow the machine.
+  // On an open connection the next request is sent at once, even on a slow machine.
   auto first = SendForStatus(*client, {"GET", "/0"});
   ASSERT_TRUE(writers.WaitFor([](const auto& all) { return all.size() == 1; }));
   writers.Get()[0]->Send({200});

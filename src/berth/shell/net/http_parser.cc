@@ -7,6 +7,7 @@
 
 #include <boost/beast/http/basic_parser.hpp>
 
+#include "berth/base/text.h"
 #include "berth/shell/net/url.h"
 
 namespace berth::net {
@@ -16,9 +17,9 @@ namespace http = boost::beast::http;
 using boost::beast::error_code;
 using BeastView = boost::beast::string_view;
 
-// A Content-Length is a claim: beyond this, room is made only as bytes arrive.
+// A Content-Length may be false: beyond this size memory is allocated only as bytes arrive.
 constexpr std::size_t kReservedBodyBytesMax = std::size_t{1} << 20;
-constexpr std::size_t kReservedRequestBytesMax = std::size_t{32} << 10;  // of a request, whose peer is anybody
+constexpr std::size_t kReservedRequestBytesMax = std::size_t{32} << 10;  // for requests, which anybody may send
 
 std::string_view View(BeastView text) { return {text.data(), text.size()}; }
 
@@ -52,10 +53,10 @@ class BeastParser final : public http::basic_parser<kIsRequest> {
   }
 
   void on_field_impl(http::field field, BeastView name, BeastView value, error_code& ec) override {
-    if (parsed_.is_head_done) return;  // Trailers: nobody asks for them.
+    if (parsed_.is_head_done) return;  // nobody asks for trailers
     switch (field) {
       case http::field::transfer_encoding:
-        // Another coding than "chunked" would leave it to a guess where the body ends.
+        // With another coding than "chunked" it would be unclear where the body ends.
         if (!EqualsIgnoreCase(View(value), "chunked")) ec = http::error::bad_transfer_encoding;
         break;
       case http::field::host:
@@ -177,7 +178,7 @@ HttpParser::Outcome HttpParser::Feed(std::string_view bytes, std::size_t& consum
   }
   if (ec && ec != http::error::need_more) return impl_->Judge(ec);
   if (is_complete()) return Outcome::kComplete;
-  // Only lines stay unconsumed: one that does not end within the limit is no honest peer's.
+  // Only an incomplete line stays unconsumed. No honest peer sends one beyond the limit.
   if (bytes.size() - consumed > impl_->header_bytes_max) return Outcome::kHeaderTooLarge;
   return Outcome::kNeedMore;
 }
@@ -262,8 +263,7 @@ std::string_view ReasonPhrase(int status) {
 
 bool IsToken(std::string_view text) {
   const auto is_token_char = [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
+    return IsAlphanumeric(c) || std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
   };
   return !text.empty() && std::all_of(text.begin(), text.end(), is_token_char);
 }

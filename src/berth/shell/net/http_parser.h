@@ -40,13 +40,14 @@ class HttpParser {
   // Begins a message. `has_no_body`: the answer to a HEAD request, whatever its Content-Length says.
   void Start(const Limits& limits, bool has_no_body = false);
 
-  // Takes bytes of the message and says in `consumed` how many; the rest is to be offered again, with more behind it
-  // (kNeedMore), or belongs to the next message (kComplete). After any other outcome the connection is beyond use.
+  // Takes bytes of the message and sets `consumed` to their number. With kNeedMore the rest has to be passed again with
+  // further bytes; with kComplete it belongs to the next message. After any other outcome the connection cannot be used
+  // any more.
   Outcome Feed(std::string_view bytes, std::size_t& consumed);
   // The peer has ended its side.
   Outcome FeedEof();
 
-  bool has_started() const;  // a byte of the message was seen
+  bool has_started() const;  // a byte of the message has come
   bool is_head_done() const;
   bool is_complete() const;
   // Valid once the head is done. Whether the connection may carry another message after this one.
@@ -59,7 +60,7 @@ class HttpParser {
   // What was parsed so far; the caller may move from them once the head (or, for the body, the message) is complete.
   Request& request();    // with Kind::kRequest
   Response& response();  // with Kind::kResponse
-  std::string& body();   // the body of either
+  std::string& body();   // the body of the request or response
 
  private:
   struct Impl;

@@ -25,12 +25,12 @@ using boost::asio::ip::tcp;
 using boost::system::error_code;
 using Acceptor = boost::asio::basic_socket_acceptor<tcp, boost::asio::io_context::executor_type>;
 
-// Over connections_max, these many more are told so; beyond, they are closed without a word.
+// This many connections beyond connections_max get an answer that says so; further ones are closed without an answer.
 constexpr int kRefusedConnectionsMax = 64;
-// Rest after an accept that failed for want of file descriptors or memory.
+// The pause after an accept that failed for lack of file descriptors or memory.
 constexpr Duration kAcceptRest = std::chrono::milliseconds(100);
 
-// One of a shard's connections, if there is one to spare. Any thread.
+// Closes the connection of the shard that has been silent for longest, if one is silent. Any thread.
 void EndMostSilent(const std::shared_ptr<ServerShared>& shared, ServerShared::Shard& shard) {
   boost::asio::post(shard.loop.io, [shared, &shard] {
     std::shared_ptr<ServerConnection> silent;
@@ -42,7 +42,7 @@ void EndMostSilent(const std::shared_ptr<ServerShared>& shared, ServerShared::Sh
   });
 }
 
-// Takes connections in and hands them to the loops in turn. On the first loop's thread.
+// Accepts connections and gives them to the loops in turn. On the first loop's thread.
 class Listener : public std::enable_shared_from_this<Listener> {
  public:
   Listener(std::shared_ptr<ServerShared> shared, Acceptor acceptor)
@@ -170,7 +170,7 @@ class Server final : public HttpServer {
 
 using SharesPort = boost::asio::detail::socket_option::boolean<SOL_SOCKET, SO_REUSEPORT>;
 
-// What a listen address names; several for a host name.
+// The endpoints of a listen address; a host name may have several.
 Expected<std::vector<tcp::endpoint>> ResolveListen(boost::asio::io_context& io, const std::string& listen) {
   BERTH_ASSIGN_OR_RETURN(const auto host_port, SplitHostPort(listen));
   const auto& [host, port] = host_port;
@@ -204,7 +204,8 @@ Expected<Acceptor> Listen(boost::asio::io_context& io, const std::string& listen
     acceptor.bind(endpoint, ec);
     if (!ec) acceptor.listen(boost::asio::socket_base::max_listen_connections, ec);
     if (!ec) return acceptor;
-    if (ec == boost::asio::error::address_in_use) break;  // Another address of the name would hide the mistake.
+    // Listening on another address of the name would hide the mistake.
+    if (ec == boost::asio::error::address_in_use) break;
   }
   std::string hint;
   if (ec == boost::asio::error::address_in_use) {

@@ -259,7 +259,7 @@ TEST(HttpServerTest, ARequestHasToArriveInTime) {
   EXPECT_THAT(idle.ReadToEnd(), EndsWith("GET /b "));
 }
 
-// Waits until so many of the sockets have something to read. The indexes of those that have.
+// Waits until `count` of the sockets have something to read, and returns the indexes of these.
 std::vector<std::size_t> WaitForReadable(const std::vector<RawSocket>& sockets, std::size_t count) {
   std::vector<pollfd> open;
   for (const RawSocket& socket : sockets) open.push_back({socket.fd(), POLLIN, 0});
@@ -302,7 +302,7 @@ TEST(HttpServerTest, RequestsBeingReceivedAreBoundedTogether) {
   small.Write("POST /small HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 4000\r\n\r\n" +
               std::string(4000, 'y'));
   EXPECT_THAT(small.ReadToEnd(), HasSubstr("POST /small yyy"));
-  // What was given up gives its room back.
+  // Requests that were ended have given their room back.
   halves.clear();
   std::string answer;
   for (int i = 0; i < kTriesMax && !answer.starts_with("HTTP/1.1 200"); ++i) {
@@ -314,7 +314,7 @@ TEST(HttpServerTest, RequestsBeingReceivedAreBoundedTogether) {
   EXPECT_THAT(answer, StartsWith("HTTP/1.1 200"));
 }
 
-// Whoever sends a large request byte by byte makes room for those that do not.
+// A peer that sends a large request byte by byte is ended to make room for others.
 TEST(HttpServerTest, SlowRequestsEndWhenThereIsNoRoom) {
   IoContext io;
   HttpServerOptions options;

@@ -12,9 +12,9 @@ namespace berth::net {
 
 namespace {
 
-// Of deferred work between two looks at the sockets.
+// The longest time of deferred work before the sockets are polled again.
 constexpr Duration kTurnMax = std::chrono::milliseconds(1);
-// A turn that takes longer has enough to do: more is waiting already.
+// After a longer turn the thread does not rest, since more work is waiting already.
 constexpr Duration kShortTurnMax = std::chrono::microseconds(500);
 
 }  // namespace
@@ -98,7 +98,7 @@ std::function<void()> IoContext::PostAfter(Duration delay, std::function<void()>
   }
   if (is_first) boost::asio::post(impl_->loops.front()->io, [impl = impl_.get()] { impl->ArmTimer(); });
   return [timers = impl_->timers, key] {
-    std::function<void()> dropped;  // Its destructor may do anything, so it runs without the lock.
+    std::function<void()> dropped;  // destroyed without the lock, since its destructor may do anything
     const std::lock_guard lock(timers->mutex);
     const auto entry = timers->entries.find(key);
     if (entry == timers->entries.end()) return;

@@ -12,9 +12,9 @@ namespace berth::net {
 
 class IoContext {
  public:
-  // `threads` run the loop; 1 makes every callback of this context run on the same thread. After a short turn a thread
-  // rests for `gather`, so that what arrives one after the other is met in one turn: waking up costs more than most of
-  // what there is to do. What arrives while nothing happens is met at once.
+  // `threads` run the loop; with 1 every callback of this context runs on the same thread. After a short turn a thread
+  // rests for `gather`, so that events that come one after the other are handled in one turn: waking up costs more than
+  // most of them. An event that comes while the loop is idle is handled at once.
   explicit IoContext(int threads = 1, Duration gather = Duration{0});
   ~IoContext();
   IoContext(const IoContext&) = delete;

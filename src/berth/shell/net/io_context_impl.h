@@ -26,7 +26,7 @@ namespace berth::net {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-// Now plus a delay, which may be negative, zero or beyond what the clock can count.
+// Now plus a delay, which may be negative or too large for the clock.
 inline SteadyTime SteadyAfter(Duration delay) {
   constexpr Duration kDelayMax = std::chrono::hours(24 * 365);
   return std::chrono::steady_clock::now() + std::clamp(delay, Duration::zero(), kDelayMax);
@@ -37,7 +37,7 @@ struct Loop {
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work = boost::asio::make_work_guard(io);
   std::thread thread;
 
-  // Until the loop is stopped.
+  // Runs until the loop is stopped.
   void Run(Duration gather);
 
   bool IsCurrent() { return io.get_executor().running_in_this_thread(); }
@@ -46,7 +46,7 @@ struct Loop {
   // follows the other without a look at the sockets in between, which would be a system call each time, as long as
   // they take less than a moment together.
   void Defer(std::function<void()> step);
-  // The same, when nothing else is deferred any more: for what gathers.
+  // Runs `step` after all other deferred steps: for work that gathers.
   void AtTurnEnd(std::function<void()> step);
 
  private:
@@ -78,7 +78,7 @@ struct IoContext::Impl {
   bool is_stopping = false;  // guarded by mutex
   bool is_joined = false;    // guarded by mutex: no thread runs any more
 
-  // Loops in turn, for whoever settles down on one.
+  // The loops in turn: a client or connection stays on the loop that it gets.
   Loop& NextLoop() { return *loops[loop_next.fetch_add(1, std::memory_order_relaxed) % loops.size()]; }
 
   // Runs `work` on the loop and returns when it is done; at once where this is the loop's thread, or where the threads

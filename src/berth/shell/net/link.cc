@@ -16,10 +16,10 @@ using boost::system::error_code;
 
 namespace {
 
-// For an address to answer in, when there is another one.
+// How long an address may take to answer if there is another one.
 constexpr Duration kAddressMax = std::chrono::seconds(2);
 
-// Read at once of what a proxy says.
+// Bytes of a proxy's answer that are read at once.
 constexpr std::size_t kTunnelReadBytes = 4096;
 
 }  // namespace
@@ -73,7 +73,7 @@ void Link::ConnectNext() {
     return;
   }
   const tcp::endpoint endpoint = endpoints_[endpoint_next_++];
-  error_code ignored;  // Of a socket that is to be thrown away.
+  error_code ignored;  // the socket is not used any more
   channel_->socket().close(ignored);
   if (endpoint_next_ < endpoints_.size()) GiveAddressUpLater();
   channel_->socket().async_connect(endpoint,
@@ -93,7 +93,7 @@ void Link::ConnectNext() {
                                    });
 }
 
-// An address may swallow what is sent to it, while the next one answers.
+// An address may drop all packets, while the next one answers.
 void Link::GiveAddressUpLater() {
   address_timer_.emplace(loop_.io, SteadyAfter(std::min(kAddressMax, options_.connect_timeout / 2)));
   address_timer_->async_wait([self = shared_from_this(), attempt = endpoint_next_](const error_code& ec) {
@@ -116,7 +116,7 @@ void Link::StartTunnel() {
   TunnelStep();
 }
 
-// What the proxy says is bounded, and so are the turns of the loop.
+// The proxy's answer is bounded, and so is this loop.
 void Link::TunnelStep() {
   for (;;) {
     if (tunnel_written_ == tunnel_output_.size()) {
@@ -147,7 +147,7 @@ void Link::TunnelStep() {
   }
 }
 
-// Bytes go to the server from here on, or to a proxy that takes requests for it.
+// From here on bytes go to the server, or to a proxy that takes requests for it.
 void Link::OnTunnel() {
   if (!options_.tls) return Finish({});
   is_tls_to_proxy_ = false;

@@ -21,8 +21,8 @@ namespace berth::net {
 
 struct LinkProxy {
   Proxy proxy;
-  bool makes_tunnel = false;  // else requests are the proxy's own, and the link ends there
-  TlsClientOptions tls;       // these two of an https:// proxy
+  bool makes_tunnel = false;  // false: the proxy takes the requests themselves, and the link ends there
+  TlsClientOptions tls;       // this and the next one are of an https:// proxy
   std::shared_ptr<ClientTlsContexts> tls_contexts;
 };
 
@@ -35,7 +35,7 @@ struct LinkOptions {
   Duration connect_timeout{};                       // for all of it together
   std::optional<LinkProxy> proxy;
 
-  // Whom the TCP connection is made to.
+  // The host that the TCP connection is made to.
   const std::string& DialHost() const { return proxy ? proxy->proxy.host : host; }
   std::uint16_t DialPort() const { return proxy ? proxy->proxy.port : port; }
 };
@@ -44,17 +44,17 @@ class Link : public std::enable_shared_from_this<Link> {
  public:
   using Done = std::function<void(Expected<void>)>;
 
-  // Both must outlive the open link. `may_be_http2`: it is offered, if the options allow it.
+  // Both must outlive the open link. With `may_be_http2` HTTP/2 is offered, if the options allow it.
   Link(Loop& loop, const LinkOptions& options, bool may_be_http2)
       : loop_(loop), options_(options), may_be_http2_(may_be_http2) {}
 
-  // Once. `done` is called from the loop, never from inside Dial, and not after Close.
+  // Call it once. `done` is called from the loop, never from inside Dial(), and not after Close().
   void Dial(Done done);
 
-  // While dialling and until Close.
+  // Valid from Dial() until Close().
   Channel& channel() { return *channel_; }
 
-  // Idempotent; lets go of everything that belongs to the loop.
+  // Idempotent. Destroys everything that belongs to the loop.
   void Close();
 
  private:
@@ -88,7 +88,7 @@ class Link : public std::enable_shared_from_this<Link> {
   std::optional<ProxyHandshake> tunnel_;
   std::string tunnel_output_;
   std::size_t tunnel_written_ = 0;
-  bool is_tls_to_proxy_ = false;  // the handshake under way
+  bool is_tls_to_proxy_ = false;  // whether the handshake under way is with the proxy
   bool is_closed_ = false;
 };
 

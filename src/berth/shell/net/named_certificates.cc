@@ -23,7 +23,7 @@ bool IsDomain(std::string_view name) {
   if (name == "*") return true;
   if (name.starts_with("*.")) name.remove_prefix(2);
   if (name.empty() || name.size() > 253) return false;
-  const auto is_end = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  const auto is_end = [](char c) { return IsLower(c) || IsDigit(c); };
   while (!name.empty()) {
     const std::string_view label = name.substr(0, name.find('.'));
     if (label.empty() || !is_end(label.front()) || !is_end(label.back())) return false;
@@ -40,7 +40,7 @@ std::string TextOf(const ASN1_STRING* text) {
           static_cast<std::size_t>(ASN1_STRING_length(text))};
 }
 
-// The common name where it is a domain, and the DNS names. Its addresses do not count: they are never asked for.
+// The common name if it is a domain, and the DNS names. Addresses do not count, since SNI never has them.
 std::vector<std::string> NamesOf(X509* certificate) {
   std::vector<std::string> names;
   X509_NAME* subject = X509_get_subject_name(certificate);
@@ -76,7 +76,7 @@ std::string OwnAddress(ssl_st* ssl) {
     ::inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in&>(address).sin_addr, text, sizeof text);
   } else if (address.ss_family == AF_INET6) {
     const in6_addr& six = reinterpret_cast<const sockaddr_in6&>(address).sin6_addr;
-    if (IN6_IS_ADDR_V4MAPPED(&six)) {  // of a socket for both families
+    if (IN6_IS_ADDR_V4MAPPED(&six)) {  // the socket is for both families
       ::inet_ntop(AF_INET, six.s6_addr + 12, text, sizeof text);
     } else {
       ::inet_ntop(AF_INET6, &six, text, sizeof text);
@@ -135,7 +135,7 @@ const TlsContext* NamedCertificates::Find(std::string_view name, std::string_vie
 
 void NamedCertificates::Attach(std::unique_ptr<NamedCertificates> named, ssl_ctx_st* context) {
   SSL_CTX_set_ex_data(context, DataIndex(), named.release());
-  // As SSL_CTX_set_tlsext_servername_callback, a macro that casts as C does.
+  // The macro SSL_CTX_set_tlsext_servername_callback has an old-style cast.
   SSL_CTX_callback_ctrl(context, SSL_CTRL_SET_TLSEXT_SERVERNAME_CB, reinterpret_cast<void (*)()>(Choose));
 }
 

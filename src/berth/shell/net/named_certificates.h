@@ -1,7 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
-// NamedCertificates: which certificate a TLS server shows to whom. Upstream: DynamicServingCertificateController of
-// k8s.io/apiserver and getCertificate of Go's crypto/tls. For the sources of this folder. Immutable once it is
-// attached.
+// SPDX-License-Identifier: Apache-2.0 NamedCertificates: chooses the certificate that a TLS server shows to a client.
+// Upstream: DynamicServingCertificateController of k8s.io/apiserver and getCertificate of Go's crypto/tls. For the
+// sources of this folder. Immutable once it is attached.
 #pragma once
 
 #include <memory>
@@ -21,14 +20,15 @@ class TlsContext;
 
 class NamedCertificates {
  public:
-  // In the order of precedence. `names` empty: those of the context's certificate, behind all that are given anywhere.
+  // Adds a certificate; earlier ones take precedence. If `names` is empty, those of the certificate count, after the
+  // given names of all others.
   void Add(std::shared_ptr<const TlsContext> context, const std::vector<std::string>& names);
 
-  // What is shown to who asks for `name`; empty: for none, and has reached `address`. Null: the server's own, which is
-  // `own`'s.
+  // The context for a client that asks for `name`, or for none if it is empty, and has connected to `address`. Null:
+  // the server's own.
   const TlsContext* Find(std::string_view name, std::string_view address, ssl_ctx_st* own) const;
 
-  // From now on `context` and its connections choose by `named`, which lives as long as they do.
+  // Connections of `context` choose by `named` from now on. `context` owns it.
   static void Attach(std::unique_ptr<NamedCertificates> named, ssl_ctx_st* context);
 
  private:

@@ -7,8 +7,8 @@
 
 namespace berth::net {
 
-// As the query parameter "pretty" says; without it, when the User-Agent is one that a person reads with. `target` is
-// the request's, parsed. Any thread.
+// The query parameter "pretty" decides. Without it, JSON is indented for the User-Agents of curl, wget and browsers.
+// `target` is the request's, parsed. Any thread.
 bool WantsPretty(const Request& request, const Target& target);
 
 }  // namespace berth::net

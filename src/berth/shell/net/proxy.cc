@@ -36,13 +36,11 @@ std::string Shown(std::string_view text) {
   return shown + '"';
 }
 
-// As Go's net/url has it. Other characters must be percent-encoded.
+// Whether the text is valid as a user or password, as in Go's net/url. Other characters must be percent-encoded.
 bool IsUserText(std::string_view text) {
   static constexpr std::string_view kMarks = "-._:~!$&'()*+,;=%@";
-  return std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           kMarks.find(c) != std::string_view::npos;
-  });
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return IsAlphanumeric(c) || kMarks.find(c) != std::string_view::npos; });
 }
 
 struct Scheme {
@@ -81,14 +79,14 @@ std::string WithoutLeadingZeros(std::string_view octets) {
   for (std::size_t i = 0; i < octets.size(); ++i) {
     const bool begins =
         i == 0 || octets[i - 1] == '.' || (octets[i - 1] == '0' && (text.empty() || text.back() == '.'));
-    const bool goes_on = i + 1 < octets.size() && octets[i + 1] >= '0' && octets[i + 1] <= '9';
+    const bool goes_on = i + 1 < octets.size() && IsDigit(octets[i + 1]);
     if (!(octets[i] == '0' && begins && goes_on)) text += octets[i];
   }
   return text;
 }
 
 struct Block {
-  Address address;  // its other bits are zero
+  Address address;  // bits behind the prefix are zero
   unsigned bits;
 
   bool Contains(const Address& other) const {
@@ -149,7 +147,7 @@ bool Excludes(std::string_view entry, const Server& server) {
   std::string_view port;
   if (const auto split = SplitEntry(entry)) std::tie(host, port) = *split;
   if (host.empty() || (!port.empty() && port != server.port)) return false;
-  // An address without brackets: with them and without a port it is neither to Go.
+  // An address has no brackets here: Go accepts brackets only with a port.
   if (const auto address = ParseAddress(std::string(host))) return server.address == address;
   if (server.address) return false;
   if (host.starts_with("*.")) host.remove_prefix(1);
@@ -212,7 +210,7 @@ Expected<Proxy> ParseProxy(std::string_view text) {
     proxy.user = Proxy::User{*std::move(name), *std::move(decoded)};
     authority.remove_prefix(at + 1);
   }
-  if (authority.ends_with(':')) authority.remove_suffix(1);  // An empty port is none, as for Go.
+  if (authority.ends_with(':')) authority.remove_suffix(1);  // an empty port counts as none, as in Go
   auto place = ParseAuthority(authority, scheme->port);
   if (!place.ok()) return fail(place.error().message);
   std::tie(proxy.host, proxy.port) = *std::move(place);
@@ -247,7 +245,7 @@ Expected<std::optional<Proxy>> ProxyFor(const ProxyEnvironment& environment, std
                         " is not used beside REQUEST_METHOD: under CGI a client may have set it; unset one of them");
   }
   const Server server{LowerCase(server_url.host), std::to_string(server_url.port), ParseAddress(server_url.host)};
-  // As Go: in this spelling only.
+  // Go knows only this spelling.
   if (server_url.host == "localhost" || (server.address && IsLoopback(*server.address))) return std::optional<Proxy>();
   if (IsExcluded(environment.no_proxy, server)) return std::optional<Proxy>();
   BERTH_ASSIGN_OR_RETURN(Proxy proxy, ParseVariable(variable));

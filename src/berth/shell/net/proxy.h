@@ -28,7 +28,7 @@ struct Proxy {
   std::string shown;         // "http://host:port", for errors and logs: never with user or password
 };
 
-// A length of one byte is all that SOCKS has for names, users and passwords.
+// SOCKS has lengths of one byte for names, users and passwords.
 inline constexpr std::size_t kSocksTextBytesMax = 255;
 
 // "http://[USER[:PASSWORD]@]HOST[:PORT]", or with https, socks5 or socks5h, which mean the same: the proxy looks names

@@ -67,7 +67,7 @@ ProxyHandshake::ProxyHandshake(const Proxy& proxy, std::string host, std::uint16
     output_ += "Proxy-Authorization: " + authorization + "\r\n";
   }
   output_ += "\r\n";
-  // What a successful answer says of a body means nothing (RFC 9110, 9.3.6); that of a refusal is not read.
+  // A successful answer has no body, whatever its headers say (RFC 9110, 9.3.6), and the body of a refusal is not read.
   parser_.Start({kProxyAnswerBytesMax, 0}, true);
 }
 
@@ -150,7 +150,7 @@ ProxyHandshake::Outcome ProxyHandshake::FeedSocks(std::string_view bytes) {
     case Step::kReply:
       if (said != 0) return Fail("the proxy made no connection: " + SocksProblem(static_cast<unsigned char>(said)));
       if (unread_.size() <= kReplyHeadBytes) return Outcome::kNeedMore;
-      // The address that it connects from, which is of no use.
+      // Skips the address that the proxy connects from.
       switch (unread_[kReplyHeadBytes - 1]) {
         case kIpv4: expected = kReplyHeadBytes + 4 + kPortBytes; break;
         case kIpv6: expected = kReplyHeadBytes + 16 + kPortBytes; break;

@@ -13,7 +13,7 @@
 
 namespace berth::net {
 
-// Of the answer to CONNECT.
+// The most bytes of the answer to CONNECT.
 inline constexpr std::size_t kProxyAnswerBytesMax = std::size_t{64} << 10;
 
 // The value of a Proxy-Authorization header; empty where the proxy's URL has no user.
@@ -23,12 +23,12 @@ class ProxyHandshake {
  public:
   enum class Outcome : std::uint8_t { kNeedMore, kDone, kFailed };
 
-  // To `host` (without brackets) and `port`. The proxy looks the name up.
+  // A handshake for a connection to `host` (without brackets) and `port`. The proxy looks the name up.
   ProxyHandshake(const Proxy& proxy, std::string host, std::uint16_t port);
 
-  // What is to be sent before more is read; empty when there is nothing.
+  // Bytes that have to be sent before more is read; empty: none.
   std::string TakeOutput();
-  // Bytes from the proxy. After kDone and kFailed no more.
+  // Takes bytes from the proxy. Not to be called after kDone or kFailed.
   Outcome Feed(std::string_view bytes);
   // After kFailed: why, in one line that says "the proxy".
   const std::string& problem() const { return problem_; }

@@ -32,14 +32,14 @@ class ReadBuffer {
 
   std::size_t capacity() const { return bytes_.capacity(); }
 
-  // Gives back what a large message has needed.
+  // Frees the memory that a large message has needed.
   void Trim() {
     if (begin_ != end_ || bytes_.capacity() <= 2 * kReadBytesMin) return;
     bytes_ = std::string();
     read_bytes_ = kReadBytesMin;
   }
 
-  // A read that fills its room is part of something large: the next may be larger.
+  // A read that fills its room is part of a large message, so the next read may be larger.
   void Filled(std::size_t count, std::size_t room) {
     end_ += count;
     if (count == room) read_bytes_ = std::min(read_bytes_ * 2, kReadBytesMax);

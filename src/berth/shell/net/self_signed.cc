@@ -39,7 +39,7 @@ bool SetRandomSerial(X509* certificate) {
 
 std::string PemOf(BIO* bio) {
   char* data = nullptr;
-  // BIO_get_mem_data without its old-style cast.
+  // The macro BIO_get_mem_data has an old-style cast.
   const long size = BIO_ctrl(bio, BIO_CTRL_INFO, 0, &data);
   return {data, static_cast<std::size_t>(size)};
 }

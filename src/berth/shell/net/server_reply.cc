@@ -30,7 +30,7 @@ void AppendConnectionHeader(std::string& out, const ServerReply& reply, bool clo
 
 bool HasBody(int status) { return status >= 200 && status != 204 && status != 304; }
 
-// Adds bytes to what waits to be fetched, in pieces that are worth a write.
+// Adds bytes to the pieces that wait to be fetched. Small ones are joined, so that each is worth a write.
 void AppendPiece(ServerReply& reply, std::string_view bytes) {
   if (reply.pieces.empty() || reply.pieces.back().size() + bytes.size() > kPieceBytes) reply.pieces.emplace_back();
   reply.pieces.back().append(bytes);
@@ -88,8 +88,7 @@ class Writer final : public ResponseWriter {
       return;
     }
     lock.unlock();
-    connection->Flush(
-        reply_);  // The common case, a handler that answers at once: no way round through the loop's queue.
+    connection->Flush(reply_);  // the common case: a handler that answers at once needs no post to the loop
   }
 
   void StartStream(Response response) override {
@@ -101,7 +100,7 @@ class Writer final : public ResponseWriter {
     if (IsHttp2()) {
       SetHttp2Head(std::move(response), has_body);
     } else {
-      // HTTP/1.0 knows no chunks: there the body ends with the connection, as what follows a 101 does.
+      // In HTTP/1.0 there are no chunks: the body ends with the connection. So does the stream after a 101.
       reply_->is_upgraded = response.status == 101;
       reply_->has_body = has_body || reply_->is_upgraded;
       reply_->is_chunked = !reply_->is_http_1_0 && !reply_->is_upgraded;
@@ -158,17 +157,17 @@ class Writer final : public ResponseWriter {
         return;
       }
     }
-    closed();  // The connection has gone, and perhaps its loop with it: there is no other thread to call from.
+    closed();  // the connection, and perhaps its loop, do not exist any more, so it is called from here
   }
 
   std::shared_ptr<const std::vector<std::string>> PeerCertificates() const override {
-    return reply_->peer_certificates;  // Set before the handler was called.
+    return reply_->peer_certificates;  // set before the handler is called, so it needs no lock
   }
 
  private:
   bool IsHttp2() const { return reply_->http2_stream != 0; }
 
-  // With the reply's lock held. An answer that is larger than all may be together goes alone.
+  // With the reply's lock held. An answer that is larger than the whole budget may be sent when it is the only one.
   bool HasRoom(const Response& response) {
     if (reply_->is_head_request) return true;
     const std::size_t size = response.body.size();
@@ -179,7 +178,7 @@ class Writer final : public ResponseWriter {
     return reply_->held.emplace(shared_->answers).Set(std::min(size, shared_->answers.bytes_max()));
   }
 
-  // With the reply's lock held. The handler wants the connection to end, where it says so.
+  // With the reply's lock held. A header "Connection: close" ends the connection.
   void SetHttp2Head(Response head, bool has_body) {
     reply_->closes = EqualsIgnoreCase(head.Get("Connection"), "close");
     reply_->has_body = has_body;
@@ -214,8 +213,8 @@ class Writer final : public ResponseWriter {
                       [connection = reply_->connection, reply = reply_] { connection->Break(reply); });
   }
 
-  // With the reply's lock held. The server closes its connections, and with them this reply, before it goes: so while
-  // the reply is not kGone the loop exists.
+  // With the reply's lock held. The loop exists as long as the reply is not kGone: the server closes its connections,
+  // and with them this reply, before it is destroyed.
   void PostFlush(ServerConnection& connection) {
     if (std::exchange(reply_->is_flush_posted, true)) return;
     boost::asio::post(connection.loop().io,
@@ -231,7 +230,7 @@ class Writer final : public ResponseWriter {
 bool EndReply(const std::shared_ptr<ServerReply>& reply, bool calls_back) {
   bool has_ended = false;
   std::function<void()> on_closed;
-  std::shared_ptr<ServerConnection> connection;  // perhaps the last hold on it
+  std::shared_ptr<ServerConnection> connection;  // this may be the last reference
   {
     const std::lock_guard lock(reply->mutex);
     has_ended = reply->state == ServerReply::State::kEnded || reply->state == ServerReply::State::kGone;
@@ -254,7 +253,7 @@ void AppendHead(std::string& out, const Response& response) {
   for (const Header& header : response.headers) {
     if (!IsToken(header.name) || EqualsIgnoreCase(header.name, "Content-Length") ||
         EqualsIgnoreCase(header.name, "Transfer-Encoding") || EqualsIgnoreCase(header.name, "Connection")) {
-      continue;  // How the answer is framed is decided here.
+      continue;  // this file decides how the answer is framed
     }
     out.append(header.name).append(": ");
     if (IsHeaderValue(header.value)) {

@@ -26,10 +26,10 @@ struct ServerReply {
     kGone,       // the connection is closed: what is written now is lost
   };
 
-  // What the request says, set before the handler is called.
+  // From the request, and set before the handler is called.
   bool is_head_request = false;
   bool is_http_1_0 = false;
-  bool keeps_alive = false;               // as the request wants it
+  bool keeps_alive = false;               // whether the request allows keep-alive
   std::int32_t http2_stream = 0;          // 0: HTTP/1
   ServerBudget* small_answers = nullptr;  // over HTTP/2: of all small answers on the connection
   std::shared_ptr<const std::vector<std::string>> peer_certificates;
@@ -56,8 +56,8 @@ struct ServerReply {
 // together.
 inline constexpr std::size_t kSmallAnswerBytesMax = std::size_t{16} << 10;
 
-// The connection parts with the writer: what is written from now on is lost. `calls_back`: the writer's on_closed is
-// called. On the connection's loop. False when the handler is still to go on with its answer, and hears of the end.
+// Detaches the writer from the connection: what is written from now on is lost. With `calls_back` the writer's
+// on_closed is called. On the connection's loop. False when the handler has not ended its answer yet.
 bool EndReply(const std::shared_ptr<ServerReply>& reply, bool calls_back);
 
 // Status line and headers, without those that say how the answer is framed and without the empty line.

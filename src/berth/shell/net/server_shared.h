@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -17,7 +18,6 @@
 #include "berth/shell/net/channel.h"
 #include "berth/shell/net/http_server.h"
 #include "berth/shell/net/io_context_impl.h"
-#include "berth/shell/net/server_budget.h"
 
 namespace berth::net {
 
@@ -26,6 +26,49 @@ class ServerConnection;
 // Why a request is refused with 429.
 inline constexpr std::string_view kTooManyLargeRequests =
     "the server is receiving too many large requests at a time, please try again later";
+
+// The bytes that requests being received hold, or answers that are not read yet, of all connections of one server
+// together. Thread-safe.
+class ServerBudget {
+ public:
+  explicit ServerBudget(std::size_t bytes_max) : bytes_max_(bytes_max) {}
+
+  // The share that one request or answer holds, beyond what each may hold. It is given back when it is destroyed.
+  class Share {
+   public:
+    explicit Share(ServerBudget& budget) : budget_(budget) {}
+    ~Share() { Set(0); }
+    Share(const Share&) = delete;
+    Share& operator=(const Share&) = delete;
+
+    // False if all shares together would be too large: nothing is changed then.
+    bool Set(std::size_t bytes) {
+      if (bytes > bytes_) {
+        const std::size_t more = bytes - bytes_;
+        if (budget_.bytes_.fetch_add(more) + more > budget_.bytes_max_) {
+          budget_.bytes_.fetch_sub(more);
+          return false;
+        }
+      } else {
+        budget_.bytes_.fetch_sub(bytes_ - bytes);
+      }
+      bytes_ = bytes;
+      return true;
+    }
+    std::size_t bytes() const { return bytes_; }
+
+   private:
+    ServerBudget& budget_;
+    std::size_t bytes_ = 0;
+  };
+
+  std::size_t bytes() const { return bytes_.load(); }
+  std::size_t bytes_max() const { return bytes_max_; }
+
+ private:
+  const std::size_t bytes_max_;
+  std::atomic<std::size_t> bytes_{0};
+};
 
 struct ServerShared {
   // `io` must outlive the server.
@@ -36,13 +79,13 @@ struct ServerShared {
         requests(options.requests_bytes_max),
         answers(options.answers_bytes_max) {}
 
-  // The answer of a server without a handler's help.
+  // An answer that no handler gives.
   Response Malformed(int status, std::string_view message) const {
     if (options.malformed) return options.malformed(status, message);
     return {status, {{"Content-Type", "text/plain; charset=utf-8"}}, std::string(message) + "\n"};
   }
 
-  // Why a request is refused with 413 or 431.
+  // The message of a refusal with 413 or 431.
   std::string TooLongText(int status) const {
     const auto text = [](std::string_view what, std::size_t bytes_max) {
       return "the request's " + std::string(what) + " is longer than " + std::to_string(bytes_max) + " bytes";

@@ -309,7 +309,7 @@ TEST(TlsTest, CertificatesForNames) {
   EXPECT_THAT(mismatch.error().message, HasSubstr("the private key does not belong to the first certificate"));
 }
 
-// What comes back to `request` from a server with TLS, without any TLS of ours; empty: it hung up.
+// The answer of a server with TLS to a `request` in plain text; empty: it closed the connection.
 std::string AnswerToPlain(std::uint16_t port, std::string_view request) {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};

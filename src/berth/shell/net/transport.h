@@ -53,8 +53,8 @@ struct SendOptions {
   // Whether an answer 401 may be about the client certificate, so that what follows takes a new connection, which shows
   // the certificate of then. Null: each may.
   bool (*is_about_certificate)(const Response& answer) = nullptr;
-  // For whoever counts requests; nothing else depends on these.
-  bool is_retry = false;                                   // the same request has been sent before
+  // Only metrics depend on these.
+  bool is_retry = false;                                   // the request was sent before
   std::optional<Duration> rate_limit_wait = std::nullopt;  // how long the rate limit held it back; none without a limit
 };
 

@@ -59,10 +59,10 @@ Expected<std::pair<std::string, std::uint16_t>> ParseAuthority(std::string_view 
 // A host and port, "[...]" around an IPv6 address: "127.0.0.1:8001", "[::1]:443".
 std::string JoinHostPort(std::string_view host, std::uint16_t port);
 
-// The reverse, for listen addresses: the port is required, 0 is allowed, an empty host stays empty.
+// Splits "host:port", for listen addresses. The port is required, 0 is allowed, and an empty host stays empty.
 Expected<std::pair<std::string, std::uint16_t>> SplitHostPort(std::string_view text);
 
-// ASCII only, as header names and schemes compare.
+// Compares ASCII letters without case, as for header names and schemes.
 bool EqualsIgnoreCase(std::string_view a, std::string_view b);
 
 // An IPv4 or IPv6 address, without brackets.

@@ -13,7 +13,7 @@
 namespace berth::net {
 namespace {
 
-constexpr std::string_view kKeySuffix = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";  // of RFC 6455
+constexpr std::string_view kKeySuffix = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";  // from RFC 6455
 constexpr std::size_t kControlBytesMax = 125;
 constexpr std::size_t kMaskBytes = 4;
 constexpr std::uint8_t kFinal = 0x80;
@@ -86,7 +86,7 @@ bool WebSocketReader::Feed(std::string_view bytes, std::vector<Control>& control
     const std::size_t skipped = static_cast<std::size_t>(std::min<std::uint64_t>(skip_bytes_, bytes.size()));
     skip_bytes_ -= skipped;
     bytes.remove_prefix(skipped);
-    // What `frame_` lacks comes from `bytes`, as many as are needed and no more.
+    // Moves the bytes that frame_ still needs from `bytes`.
     const auto fill = [&](std::size_t size) {
       const std::size_t taken = std::min(size - std::min(size, frame_.size()), bytes.size());
       frame_.append(bytes.substr(0, taken));

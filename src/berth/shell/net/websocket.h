@@ -15,7 +15,7 @@
 
 namespace berth::net {
 
-// The peer asks to go on as a WebSocket.
+// Whether the peer asks for a WebSocket.
 bool AsksForWebSocket(const Request& request);
 
 // 101 for a request that AsksForWebSocket(); kInvalid when it is no handshake of version 13. A protocol that the
@@ -41,8 +41,8 @@ class WebSocketReader {
   bool Feed(std::string_view bytes, std::vector<Control>& controls);
 
  private:
-  std::string frame_;             // of a control frame, or of a head that is not complete
-  std::uint64_t skip_bytes_ = 0;  // of a message that is being thrown away
+  std::string frame_;             // a control frame, or the head of a frame, that is not complete
+  std::uint64_t skip_bytes_ = 0;  // bytes of a message that are still to be dropped
 };
 
 }  // namespace berth::net

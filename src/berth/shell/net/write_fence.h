@@ -27,18 +27,18 @@ class BootClock final : public Clock {
 
 class WriteFence final {
  public:
-  // Not open yet. `clock` must outlive it.
+  // The fence is closed at first. `clock` must outlive it.
   explicit WriteFence(const Clock& clock) : clock_(clock) {}
   WriteFence(const WriteFence&) = delete;
   WriteFence& operator=(const WriteFence&) = delete;
 
-  // By Now(). Replaces what was said before; does nothing after Close().
+  // Opens the fence until this time, by Now(). It replaces an earlier time, and does nothing after Close().
   void HoldUntil(Time until);
-  // For good.
+  // Closes the fence for good.
   void Close();
 
   bool IsOpen() const { return clock_.Now() < Time(Duration(held_until_.load(std::memory_order_acquire))); }
-  // The time of its clock.
+  // The time of the fence's clock.
   Time Now() const { return clock_.Now(); }
 
  private:
@@ -49,8 +49,8 @@ class WriteFence final {
   std::atomic<Duration::rep> held_until_{kNotYet};
 };
 
-// Of a write that was stopped. kCancelled: another try would be stopped as well. `where` is the server, or empty;
-// `outcome_unknown` is set where a part of the request had been sent before.
+// The error of a write that was stopped. Its code is kCancelled, since another try would be stopped as well. `where` is
+// the server, or empty; `outcome_unknown` is set if a part of the request was sent.
 Error FencedError(const std::string& where, bool outcome_unknown);
 
 }  // namespace berth::net

@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 
 constexpr Time kBegin = Time(std::chrono::hours(24 * 365 * 56));
 
-// Stands still until it is told otherwise, or until it has been looked at so often. Any thread.
+// A clock that stands still until Expire(), or until Now() was called a given number of times. Any thread.
 class TestClock final : public Clock {
  public:
   explicit TestClock(int looks = 1'000'000) : looks_(looks) {}
@@ -72,7 +72,7 @@ TEST(WriteFenceTest, OverHttp1NothingIsSentOnceItHasClosed) {
     writer->Send({200, {}, ""});
   });
   const auto client = MakeClient(io, "http://" + server->address());
-  // At each place where it is asked.
+  // The fence closes at each place where it is asked.
   for (int looks = 0; looks < 2; ++looks) {
     for (int repeat = 0; repeat < 2; ++repeat) {  // on a new connection, and on one that has served
       const TestClock clock(looks);

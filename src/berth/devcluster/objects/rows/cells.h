@@ -31,7 +31,7 @@ json::string Age(const json::object& object, std::int64_t now_seconds);
 // A quantity, a number or a percentage as text.
 std::string Plain(const json::value* value);
 
-// Adds to a list with commas.
+// Adds a piece to a list that commas separate.
 void Append(std::string& list, std::string_view piece);
 std::string JoinStrings(const json::object& object, std::string_view member);
 

@@ -266,7 +266,7 @@ void CheckReservations(const Place& claim) {
   if (!consumers.array().empty() && !ObjectAt(claim.object(), {"status", "allocation"})) {
     consumers.Forbidden("may not be specified when `allocated` is not set");
   } else if (!claim["metadata.deletionTimestamp"].text().empty()) {
-    const json::value before = consumers.old();
+    const json::value& before = consumers.old();
     const bool is_new = std::any_of(consumers.array().begin(), consumers.array().end(), [&](const json::value& each) {
       return !before.is_array() ||
              std::find(before.get_array().begin(), before.get_array().end(), each) == before.get_array().end();
@@ -392,7 +392,7 @@ bool IsAdvanced(const json::object& device) {
 void CheckSliceKept(const Place& spec) {
   for (const char* member : {"pool.name", "driver", "nodeName"}) {
     const Place name = spec[member];
-    const json::value old = name.old();
+    const json::value& old = name.old();
     if (spec.is_update() && name.text() != (old.is_string() ? View(old.get_string()) : std::string_view()))
       name.Invalid(json::value(name.text()), "field is immutable");
   }

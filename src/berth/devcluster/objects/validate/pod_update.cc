@@ -105,7 +105,7 @@ void CheckNodeSelectorOnlyGrew(const Place& selector) {
 
 void CheckNodeAffinityOnlyGrew(const Place& affinity) {
   const Place terms = affinity["requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"];
-  const json::value old = terms.old();
+  const json::value& old = terms.old();
   if (!old.is_array() || old.get_array().empty()) return;
   if (terms.array().size() != old.get_array().size()) {
     return terms.Invalid("no additions/deletions to non-empty NodeSelectorTerms list are allowed");

@@ -4,19 +4,24 @@
 //   Type member<marks> member<marks> @Function ...
 //
 // A member may be one further below ("spec.scope"). Errors are reported in the order of the text. @Function is called
-// with the object. Marks are looked at from left to right:
+// with the object. A paragraph "Type.part" holds only where a function asks for it (Place::Walk). Marks are looked at
+// from left to right; to stop means that the marks behind are not looked at:
 //
-//   <step>    errors call the member `step`, after "$." the whole path; <>: they name the object that it is in
-//   *         absent: no more marks are looked at;  ?: so for empty ones, as "", 0 and [] are;  +: so in updates
-//   !         must not be empty, else no more marks are looked at
-//   =A|B      is one of these or empty; of a list each string;  ==A|B: is one of these
-//   :syntax   keeps to a syntax of names (kSyntaxes); of a list each string
-//   >=0  >0  (1..9)  (..9)   is in this range; of a string its length in bytes
-//   #9        a list has at most 9 elements, else no more marks are looked at
-//   /         the rules of its type hold for it, or for each element
-//   &         its text is that of no other element, else no more marks are looked at;  &key: the elements' keys differ
-//   ^         an update must not change it;  ~: so when what it is in was there before, but errors do not show it, and
-//             no more marks are looked at
+//   <step>    errors call the member `step`; behind "$." stands the whole path; with <> they name the object around it
+//   *         stop when the member is absent
+//   ?         stop when the member is empty, as "", 0 and [] are
+//   +         stop when an object is updated
+//   !         the member must not be empty; stop when it is
+//   =A|B      the text, or each text of a list, is empty or one of these
+//   ==A|B     the text is one of these
+//   :syntax   the text, or each text of a list, keeps to a syntax of names (kSyntaxes)
+//   >=0  >0  (1..9)  (..9)   the number is in this range, or a text has at most this many bytes
+//   #9        the list has at most 9 elements; stop when it has more
+//   /         the rules of its type hold for the member, or for each element
+//   &         no other element of the list has the same text; stop when one has
+//   &key      the elements' keys differ
+//   ^         an update must not change the member
+//   ~         the same, where the object that it is in was there before; errors do not show the value; stop on an error
 //   @Function is called with the member
 //
 // ! and ranges may be followed by the error's detail in braces. |a|b in place of a member: the object has exactly one
@@ -356,6 +361,16 @@ Place Place::WithOld(const json::object* old) const {
   place.old_object_ = old;
   place.is_update_ = old != nullptr;
   return place;
+}
+
+const json::value& Place::value() const {
+  static const json::value kNull;
+  return value_ == nullptr ? kNull : *value_;
+}
+
+const json::value& Place::old() const {
+  static const json::value kNull;
+  return old_ == nullptr ? kNull : *old_;
 }
 
 const json::object& Place::object() const {

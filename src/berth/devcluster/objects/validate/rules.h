@@ -50,13 +50,13 @@ class Place {
   // The entry of a map, which errors show in brackets, or as if it were a field.
   Place Entry(std::string_view key) const&;
   Place Field(std::string_view key) const&;
-  // The same place with another value than the document has.
+  // The same place with another object than the document has, and with another one before the update (null: none).
   Place WithObject(const json::object& object) const;
   Place WithOld(const json::object* old) const;
 
   // --- What stands here ---
   bool is_set() const { return value_ != nullptr; }
-  json::value value() const { return value_ == nullptr ? json::value(nullptr) : *value_; }
+  const json::value& value() const;    // null when it is absent
   const json::object& object() const;  // empty for anything else
   const json::array& array() const;
   std::string_view text() const;
@@ -66,7 +66,7 @@ class Place {
 
   // --- What stood here before an update ---
   bool is_update() const { return is_update_; }
-  json::value old() const { return old_ == nullptr ? json::value(nullptr) : *old_; }
+  const json::value& old() const;
   const json::object& old_object() const;
   bool IsSame() const { return value() == old(); }
   // Whether other members of the object than these differ; an absent one is as good as null.

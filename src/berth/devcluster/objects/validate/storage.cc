@@ -137,8 +137,7 @@ void CheckParametersKept(const Place& parameters) {
 }
 
 void CheckNotNegative(const Place& amount) {
-  const json::value value = amount.value();
-  const std::optional<api::Quantity> quantity = amount.is_set() ? AmountOf(&value) : std::nullopt;
+  const std::optional<api::Quantity> quantity = AmountOf(amount.is_set() ? &amount.value() : nullptr);
   if (quantity && quantity->IsNegative()) amount.Invalid("must be greater than or equal to 0");
 }
 

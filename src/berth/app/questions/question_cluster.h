@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cluster that a question is asked about, in memory: read from where the flags say, with the core on it that the
+// configuration file describes.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "berth/app/questions/question_release.h"
+#include "berth/base/expected.h"
+#include "berth/core/config/known_plugins.h"
+#include "berth/whatif/cluster_state.h"
+#include "berth/whatif/offline_cluster.h"
+
+namespace berth::app {
+
+struct QuestionCluster {
+  whatif::ClusterState state;
+  std::unique_ptr<whatif::OfflineCluster> cluster;  // loaded with `state`
+  std::optional<whatif::ClusterState> with_ended;   // read once more, with pods that have ended
+};
+
+// What makes the core of --config, or of the defaults; its time is that of the state that will be loaded. Errors begin
+// with "--config PATH". Says on standard error which parts of the configuration have no say in an answer.
+// `server_version` and `release`: see LoadQuestionConfiguration.
+Expected<whatif::OfflineOptions> OfflineOptionsFor(const std::string& config, config::KnownPlugins plugins,
+                                                   std::string_view server_version,
+                                                   const QuestionRelease& release = {});
+
+}  // namespace berth::app
