@@ -33,8 +33,8 @@ NEAR = 20
 PROGRAM = re.compile(r"(?:^|/)main\.cc$")
 # Folders and files, as beginnings of paths, that break a rule for now. Each goes with the commit that splits or renames it.
 EXCEPTIONS: tuple[str, ...] = ()
-# Sources and folders, as beginnings of paths, with a class that is longer than BODY_LINES_MAX for now. Each goes with the
-# commit that splits the class.
+# Sources, as beginnings of paths, with a class that is longer than BODY_LINES_MAX for now. Each goes with the commit that
+# splits the class.
 LONG_BODIES = (
     "src/berth/devcluster/kubelet/kubelet_simulator.cc",
     "src/berth/proof/core_sim/simulation.cc",

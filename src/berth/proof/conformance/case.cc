@@ -8,7 +8,12 @@
 #include <simdjson.h>
 
 #include "berth/api/decode.h"
+#include "berth/core/config/default.h"
+#include "berth/core/config/feature_gates.h"
+#include "berth/core/config/load.h"
+#include "berth/core/config/validate.h"
 #include "berth/framework/object_kinds.h"
+#include "berth/plugins/names.h"
 
 namespace berth::conformance {
 namespace {
@@ -81,7 +86,7 @@ PreemptionRecord ToPreemption(element from) {
   return to;
 }
 
-// An amount that is none counts as 0: the oracle writes amounts that it has parsed.
+// Text that is no quantity counts as 0. It does not occur: the oracle writes only amounts that it has parsed.
 DeviceRecord ToDevice(element from) {
   DeviceRecord to{Text(from, "request"), Text(from, "driver"), Text(from, "pool"), Text(from, "device"), std::nullopt};
   object share;
@@ -192,7 +197,7 @@ CycleRecord ToCycle(element from) {
   return to;
 }
 
-// What the API server always sets.
+// Sets the fields that the API server sets on every pod.
 std::shared_ptr<const api::Pod> Fill(const std::shared_ptr<const api::Pod>& pod) {
   auto filled = std::make_shared<api::Pod>(*pod);
   api::ObjectMeta& meta = filled->metadata;
@@ -262,6 +267,15 @@ Expected<int> ReleaseMinorOf(const std::string& version) {
                       std::to_string(framework::kNewestRelease));
 }
 
+void PreemptEverywhere(config::KubeSchedulerConfiguration& configuration) {
+  constexpr config::DefaultPreemptionArgs kAll{100, 100};
+  for (config::Profile& profile : configuration.profiles) {
+    std::erase_if(profile.plugin_config,
+                  [](const config::PluginConfig& plugin) { return plugin.name == plugins::names::kDefaultPreemption; });
+    profile.plugin_config.push_back({std::string(plugins::names::kDefaultPreemption), kAll});
+  }
+}
+
 }  // namespace
 
 Expected<Case> LoadCase(const std::string& path) {
@@ -323,6 +337,18 @@ Expected<Case> LoadCase(const std::string& path) {
     for (const element cycle : cycles) loaded.cycles.push_back(ToCycle(cycle));
   }
   return loaded;
+}
+
+Expected<config::KubeSchedulerConfiguration> ConfigurationOf(const Case& test) {
+  BERTH_ASSIGN_OR_RETURN(const config::FeatureGates gates,
+                         config::FeatureGates::Parse({.release_minor = test.release_minor, .gates = test.gates}));
+  config::KubeSchedulerConfiguration configuration = config::DefaultConfiguration(gates);
+  if (!test.config.empty()) {
+    BERTH_ASSIGN_OR_RETURN(configuration, config::LoadConfiguration(test.config, gates));
+    if (const auto valid = config::ValidateConfiguration(configuration); !valid.ok()) return valid.error();
+  }
+  PreemptEverywhere(configuration);
+  return configuration;
 }
 
 }  // namespace berth::conformance

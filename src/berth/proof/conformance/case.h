@@ -14,6 +14,7 @@
 #include "berth/api/pod.h"
 #include "berth/api/quantity.h"
 #include "berth/base/expected.h"
+#include "berth/core/config/types.h"
 #include "berth/framework/objects.h"
 #include "berth/framework/release.h"
 
@@ -57,7 +58,7 @@ struct DeviceRecord {
   std::optional<std::map<std::string, api::Quantity>> share;
   bool operator==(const DeviceRecord&) const = default;
 };
-// By the claims' names in the pod.
+// The keys are the names that the pod gives its claims.
 using DevicesByClaim = std::map<std::string, std::vector<DeviceRecord>>;
 
 // One scheduling cycle of one pod.
@@ -117,5 +118,9 @@ struct Case {
 // `expected.kubernetes` has to be of a release that berth follows. Fills in the namespace, uid and schedulerName of
 // pods where they are empty, as the oracle does.
 Expected<Case> LoadCase(const std::string& path);
+
+// The case's own, or the default one, for the release and gates that the case was answered with. All nodes are looked
+// at for preemption, as the oracle does: production stops when it has enough.
+Expected<config::KubeSchedulerConfiguration> ConfigurationOf(const Case& test);
 
 }  // namespace berth::conformance

@@ -261,7 +261,7 @@ TEST(Runner, APlantedDifferenceInACycleIsFound) {
   }
 }
 
-// A switch that nothing turns would pass otherwise.
+// Without this test a switch between releases that no code reads would pass.
 TEST(Runner, ACaseOfOneReleaseFailsUnderTheOther) {
   std::map<std::string, int> differing;  // by family
   for (const auto& entry : fs::recursive_directory_iterator(testing::SourcePath("tests/golden"))) {

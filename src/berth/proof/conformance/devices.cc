@@ -13,7 +13,7 @@
 namespace berth::conformance {
 namespace {
 
-// As the oracle calls the claim that the scheduler makes for extended resources.
+// The oracle's name for the claim that the scheduler makes for extended resources.
 constexpr std::string_view kExtendedResources = "<extended-resources>";
 
 std::vector<DeviceRecord> Records(const api::AllocationResult& allocation) {
@@ -31,7 +31,7 @@ bool IsForExtendedResourcesOf(const api::ResourceClaim& claim, const framework::
   return mark != nullptr && *mark == "true" && claim.metadata.controller && claim.metadata.controller->uid == pod.uid;
 }
 
-// Exact, unlike Value().
+// Value() rounds; cases need the exact amount.
 std::string Show(const api::Quantity& amount) {
   constexpr api::Quantity::Nanos kNanosPerUnit = 1'000'000'000;
   std::string text = std::to_string(static_cast<std::int64_t>(amount.nanos() / kNanosPerUnit));

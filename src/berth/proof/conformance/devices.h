@@ -10,14 +10,14 @@
 
 namespace berth::conformance {
 
-// Of the claims of `objects`, all that the pod's status knew of when it was made, and the one for its extended
+// The devices of the pod's claims: of those that its status named when `pod` was made, and of the one for its extended
 // resources. Claims without an allocation are left out.
 DevicesByClaim DevicesOf(const framework::PodInfo& pod, const framework::Objects& objects);
 
-// Of each claim, by "namespace/name".
+// The status of each claim, by "namespace/name".
 std::map<std::string, ClaimRecord> ClaimsOf(const framework::Objects& objects);
 
-// One text for equal records: "gpu: c: [r: driver/pool/device share {memory: 4}]".
+// Equal records have the same text: "gpu: c: [r: driver/pool/device share {memory: 4}]".
 std::string Show(const DevicesByClaim& devices);
 // "[r: driver/pool/device] for pods/a, podgroups/b".
 std::string Show(const ClaimRecord& claim);

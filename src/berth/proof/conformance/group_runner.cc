@@ -16,18 +16,17 @@
 #include "berth/core/runtime/profile_factory.h"
 #include "berth/core/scheduler/scheduler.h"
 #include "berth/framework/pod_groups.h"
-#include "berth/proof/conformance/case_configuration.h"
 #include "berth/proof/conformance/devices.h"
 #include "berth/whatif/in_memory_api.h"
 
 namespace berth::conformance {
 namespace {
 
-// As in runner.cc: pods that are bound start from here on, a second apart.
+// Bound pods start at this time and then a second apart, as in runner.cc.
 constexpr Time kBoundEpoch = std::chrono::sys_days{std::chrono::year{2030} / 1 / 1};
 constexpr std::size_t kCyclesMax = 40;
 constexpr std::uint64_t kSeedsMax = 64;
-// What waits for longer waits for something that does not come.
+// Carry() waits only for what is due within kMoment, and at most kMomentsMax times.
 constexpr Duration kMoment = std::chrono::milliseconds(20);
 constexpr int kMomentsMax = 1000;
 constexpr Duration kBackoff = std::chrono::hours(1);
@@ -61,7 +60,7 @@ class GroupRun {
         Differ(i, "entity", "none", got.entity);
         return std::move(differences_);
       }
-      // What one cycle did decides how the next ones go.
+      // The first cycle that differs ends the comparison: all later ones depend on it.
       const std::size_t before = differences_.size();
       Compare(i, test_.cycles[i], got);
       if (differences_.size() > before) return std::move(differences_);
@@ -110,7 +109,7 @@ class GroupRun {
     const std::map<std::string, ClaimRecord> before = ClaimsOf(handle_.objects());
     core_->ScheduleOne(now_);
     core_->Tick(now_);  // evictions begin
-    // The newest one is of a member, or of a pod that is in no group.
+    // The newest decision is about a member of the group, or about a pod that is in no group.
     const scheduler::Decision& decision = core_->decisions().Newest();
     const std::string key = decision.PodKey();
     const std::optional<framework::PodGroupKey> root = RootOf(key);
@@ -123,7 +122,7 @@ class GroupRun {
     return got;
   }
 
-  // Of the claims that the cycle changed; true: one was given up.
+  // Records the claims that the cycle changed. True: one of them lost a device or a consumer.
   bool RecordClaims(const std::map<std::string, ClaimRecord>& before, CycleRecord& got) const {
     bool has_given_up = false;
     for (auto& [name, now] : ClaimsOf(handle_.objects())) {
@@ -137,14 +136,14 @@ class GroupRun {
     return has_given_up;
   }
 
-  // Of the groups that the pod is in; nullopt: it is in none.
+  // The root of the tree of groups that the pod is in; nullopt: it is in no group.
   std::optional<framework::PodGroupKey> RootOf(const std::string& pod_key) const {
     const auto pod = pods_.find(pod_key);
     if (pod == pods_.end() || pod->second.spec.pod_group_name.empty()) return std::nullopt;
     return handle_.pod_groups()->RootOf({pod->second.metadata.namespace_name, pod->second.spec.pod_group_name, false});
   }
 
-  // As the oracle: what chance decides there is left out.
+  // Leaves out what kube-scheduler decides by chance, as the oracle does.
   void Shorten(CycleRecord& got, bool is_of_composite) const {
     if (has_composites_) std::ranges::sort(got.victims);
     if (is_of_composite) {
@@ -155,8 +154,8 @@ class GroupRun {
     got.conditions.clear();
   }
 
-  // Carries out what the core wants to have done, until it wants nothing more. Pods that write one claim after the
-  // other wait for a moment in between.
+  // Carries out the core's outputs until there are no more. Time passes where pods write the same claim one after the
+  // other: each waits for a moment before its write.
   void Carry(CycleRecord& got) {
     std::vector<scheduler::Output> outputs;
     for (int moments = 0; moments < kMomentsMax; ++moments) {
@@ -200,7 +199,7 @@ class GroupRun {
     }
   }
 
-  // Also of the group that the core sees from now on.
+  // The condition that the patch writes, as text. The group that the core is shown next gets it as well.
   std::string ConditionIn(const framework::ObjectPatch& patch) {
     const auto body = codec::ParseJson(patch.body);
     if (!body.ok()) return body.error().message;
@@ -218,7 +217,7 @@ class GroupRun {
     return text("type") + "=" + text("status") + " " + text("reason") + ": " + text("message");
   }
 
-  // What the API server, the kubelet and the informers do then, as the oracle does it.
+  // Does what the API server, the kubelet and the informers do after a cycle, in the way of the oracle.
   void Apply(const CycleRecord& got, const std::string& pod_key, const std::optional<framework::PodGroupKey>& root,
              bool has_given_up_claim) {
     CycleRecord late;
@@ -248,7 +247,7 @@ class GroupRun {
     Carry(late);
   }
 
-  // The back-off is not waited for: with the victims or the claim gone, who gave them up is next.
+  // The pod or group that evicted victims or gave up a claim is tried next, without its back-off.
   void Activate(const std::string& pod_key, const std::optional<framework::PodGroupKey>& root) {
     for (const auto& [key, pod] : pods_) {
       const bool is_of_group = root && RootOf(key) == root;
@@ -261,8 +260,8 @@ class GroupRun {
     core_->Handle(scheduler::PodSet{std::make_shared<const api::Pod>(pod)}, now_);
   }
 
-  // Pods that wait for their back-off and those that wait for an event count as one: the core hears of bindings and of
-  // victims that are gone, which the oracle's does not, and plain pods move from one to the other by that.
+  // Pods in backoffQ and unschedulable pods count together. Unlike the oracle's scheduler, this core sees bindings and
+  // deleted victims as events, which move plain pods from one of the two to the other.
   std::map<std::string, std::int64_t> Queue() const {
     std::map<std::string, std::int64_t> queue{{"active", 0}, {"waiting", 0}};
     for (const queue::PodStanding& standing : core_->queue().Dump())

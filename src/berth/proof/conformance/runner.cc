@@ -18,7 +18,6 @@
 #include "berth/core/runtime/profile_factory.h"
 #include "berth/framework/preemption_report.h"
 #include "berth/plugins/names.h"
-#include "berth/proof/conformance/case_configuration.h"
 #include "berth/proof/conformance/devices.h"
 #include "berth/proof/conformance/group_runner.h"
 #include "berth/whatif/in_memory_api.h"
@@ -83,7 +82,7 @@ std::string Show(const std::optional<StatusRecord>& status) {
 
 std::string Show(const std::vector<std::string>& names) { return GoList(names); }
 
-// Of several devices that a selector fails on, any may be named: upstream's chance.
+// Where a selector fails on several devices, upstream names any of them: the name is replaced by "D".
 std::string WithAnyDevice(std::string message) {
   constexpr std::string_view kBegin = " on device ";
   constexpr std::string_view kEnd = ": CEL runtime error";
@@ -98,46 +97,133 @@ std::string Show(const PreemptionRecord::Candidate& candidate) {
   return Show(candidate.victims) + ", " + std::to_string(candidate.pdb_violations) + " violations";
 }
 
-class Run {
+// Where kube-scheduler and berth decide differently, one line for each difference.
+class Differences {
  public:
-  Run(const Case& test, runtime::Form form, std::span<const config::KnownPlugin> registry)
+  explicit Differences(bool with_scores) : with_scores_(with_scores) {}
+
+  void Add(std::string line) { lines_.push_back(std::move(line)); }
+
+  void Differ(const std::string& pod, std::string_view what, const std::string& want, const std::string& got) {
+    if (want == got) return;
+    lines_.push_back(pod + ": " + std::string(what) + ": kube-scheduler " + want + ", berth " + got);
+  }
+
+  void Compare(const Attempt& want, const Attempt& got) {
+    Differ(want.pod, "pod", want.pod, got.pod);
+    Differ(want.pod, "attempt", std::to_string(want.attempt), std::to_string(got.attempt));
+    Differ(want.pod, "result", want.result, got.result);
+    Differ(want.pod, "preEnqueue", Show(want.pre_enqueue), Show(got.pre_enqueue));
+    Differ(want.pod, "prefilter", Show(want.pre_filter), Show(got.pre_filter));
+    Differ(want.pod, "prefilterNodes", want.pre_filter_nodes ? Show(*want.pre_filter_nodes) : "all",
+           got.pre_filter_nodes ? Show(*got.pre_filter_nodes) : "all");
+    Differ(want.pod, "nominatedEvaluated", want.nominated_evaluated, got.nominated_evaluated);
+    for (const auto& [name, node] : want.nodes) {
+      const auto it = got.nodes.find(name);
+      if (it == got.nodes.end()) {
+        Differ(want.pod, "node " + name, "filtered it", "did not");
+        continue;
+      }
+      Differ(want.pod, "node " + name + " filter", Show(node.refused), Show(it->second.refused));
+      Differ(want.pod, "node " + name + " total", node.total ? std::to_string(*node.total) : "none",
+             it->second.total ? std::to_string(*it->second.total) : "none");
+      if (with_scores_) CompareScores(want.pod, name, node.scores, it->second.scores);
+    }
+    for (const auto& [name, node] : got.nodes) {
+      if (!want.nodes.contains(name)) Differ(want.pod, "node " + name, "did not filter it", "filtered it");
+    }
+    Differ(want.pod, "best", Show(want.best), Show(got.best));
+    Differ(want.pod, "bound", want.bound, got.bound);
+    Differ(want.pod, "devices", Show(want.devices), Show(got.devices));
+    Differ(want.pod, "reserve", Show(want.reserve), Show(got.reserve));
+    Differ(want.pod, "message", WithAnyDevice(want.message), WithAnyDevice(got.message));
+    Differ(want.pod, "unschedulablePlugins", Show(want.unschedulable_plugins), Show(got.unschedulable_plugins));
+    ComparePreemption(want, got);
+  }
+
+  std::vector<std::string> Take() { return std::move(lines_); }
+
+ private:
+  void ComparePreemption(const Attempt& want, const Attempt& got) {
+    if (want.preemption == got.preemption) return;
+    const PreemptionRecord a = want.preemption.value_or(PreemptionRecord());
+    const PreemptionRecord b = got.preemption.value_or(PreemptionRecord());
+    Differ(want.pod, "preemption", want.preemption ? "some" : "none", got.preemption ? "some" : "none");
+    Differ(want.pod, "preemption for node", a.nominated_node, b.nominated_node);
+    Differ(want.pod, "preemption victims", Show(a.victims), Show(b.victims));
+    Differ(want.pod, "preemption acceptable", Show(a.acceptable), Show(b.acceptable));
+    Differ(want.pod, "preemption clearedNominations", Show(a.cleared_nominations), Show(b.cleared_nominations));
+    std::set<std::string> nodes;
+    for (const auto& [node, candidate] : a.candidates) nodes.insert(node);
+    for (const auto& [node, candidate] : b.candidates) nodes.insert(node);
+    const auto show = [](const PreemptionRecord& record, const std::string& node) {
+      const auto it = record.candidates.find(node);
+      return it == record.candidates.end() ? std::string("none") : Show(it->second);
+    };
+    for (const std::string& node : nodes) {
+      Differ(want.pod, "preemption candidate " + node, show(a, node), show(b, node));
+    }
+  }
+
+  void CompareScores(const std::string& pod, const std::string& node, const std::map<std::string, std::int64_t>& want,
+                     const std::map<std::string, std::int64_t>& got) {
+    std::set<std::string> plugins;
+    for (const auto& [plugin, score] : want) plugins.insert(plugin);
+    for (const auto& [plugin, score] : got) plugins.insert(plugin);
+    const auto show = [](const auto& scores, const std::string& plugin) {
+      const auto it = scores.find(plugin);
+      return it == scores.end() ? std::string("none") : std::to_string(it->second);
+    };
+    for (const std::string& plugin : plugins) {
+      Differ(pod, "node " + node + " score of " + plugin, show(want, plugin), show(got, plugin));
+    }
+  }
+
+  const bool with_scores_;
+  std::vector<std::string> lines_;
+};
+
+class CaseRun {
+ public:
+  CaseRun(const Case& test, runtime::Form form, std::span<const config::KnownPlugin> registry)
       : test_(test), form_(form), registry_(registry) {}
 
   std::vector<std::string> Go() {
-    if (!SetUp()) return std::move(differences_);
+    if (!SetUp()) return differences_.Take();
     std::size_t next = 0;
     for (const auto& pod : test_.pending) {
       // A pod is tried again only after its own preemption.
       bool is_retried = true;
       for (int attempt = 1; is_retried && attempt <= 4; ++attempt) {
         if (next == test_.expected.size()) {
-          Differ(pod->metadata.namespace_name + "/" + pod->metadata.name, "attempt", std::to_string(attempt), "none");
+          differences_.Differ(pod->metadata.namespace_name + "/" + pod->metadata.name, "attempt",
+                              std::to_string(attempt), "none");
           break;
         }
         const Attempt& want = test_.expected[next++];
         const Attempt got = Try(*pod, attempt);
-        Compare(want, got);
-        // What was evicted decides how the cluster goes on: after another preemption nothing is comparable.
-        if (want.preemption != got.preemption) return std::move(differences_);
+        differences_.Compare(want, got);
+        // The victims decide what happens next: after different preemptions nothing can be compared.
+        if (want.preemption != got.preemption) return differences_.Take();
         is_retried = got.preemption.has_value();
       }
     }
     for (; next < test_.expected.size(); ++next) {
-      Differ(test_.expected[next].pod, "attempt", std::to_string(test_.expected[next].attempt), "none");
+      differences_.Differ(test_.expected[next].pod, "attempt", std::to_string(test_.expected[next].attempt), "none");
     }
-    return std::move(differences_);
+    return differences_.Take();
   }
 
  private:
   bool SetUp() {
     const auto configuration = ConfigurationOf(test_);
     if (!configuration.ok()) {
-      differences_.push_back("config: " + configuration.error().message);
+      differences_.Add("config: " + configuration.error().message);
       return false;
     }
     auto profiles = runtime::MakeProfiles(*configuration, registry_, handle_);
     if (!profiles.ok()) {
-      differences_.push_back("config: " + profiles.error().message);
+      differences_.Add("config: " + profiles.error().message);
       return false;
     }
     profiles_ = std::move(*profiles);
@@ -184,7 +270,7 @@ class Run {
     return {};
   }
 
-  // The pod with the nomination that its status has by now.
+  // The pod as it is pending now, with the nomination that earlier attempts have given it.
   PodInfoPtr MakePending(const api::Pod& object) {
     const PodInfoPtr pod = classes_->MakePodInfo(object);
     const auto it = nominations_.find(pod->uid);
@@ -237,7 +323,7 @@ class Run {
     if (outcome.narrowed_to) got.pre_filter_nodes.emplace(outcome.narrowed_to->begin(), outcome.narrowed_to->end());
     if (!pod.nominated_node_name.empty() && cache_.nodes().Find(pod.nominated_node_name) != framework::kNoNode) {
       got.nominated_evaluated = pod.nominated_node_name;
-      // It may lie outside a narrowed search and is filtered all the same.
+      // The nominated node is filtered even where a PreFilter plugin has narrowed the search to other nodes.
       const framework::NodeIndex row = cache_.nodes().Find(pod.nominated_node_name);
       if (std::find(outcome.evaluated.begin(), outcome.evaluated.end(), row) == outcome.evaluated.end()) {
         got.nodes[pod.nominated_node_name].refused = ToRecord(outcome.nominated_status);
@@ -274,11 +360,11 @@ class Run {
       got.message = status.IsRejected() ? "0/1 nodes are available: 1 " + status.Message() + "." : status.Message();
       return;
     }
-    // As the oracle: claims are written, so that later pods find them allocated.
+    // Claims are written, as the oracle does it, so that later pods find them allocated.
     for (framework::PreBindPlugin* plugin : profiles_[p]->pre_bind) {
       if (plugin->Name() != plugins::names::kDynamicResources || plugin->PreBindPreFlight(*assumed).IsSkip()) continue;
       const Status status = handle_.api().Run(plugin->PreBind(*assumed), kBoundEpoch);
-      if (!status.IsSuccess()) differences_.push_back(got.pod + ": PreBind: " + status.Message());
+      if (!status.IsSuccess()) differences_.Add(got.pod + ": PreBind: " + status.Message());
     }
     auto running = std::make_shared<PodInfo>(*assumed);
     running->start_time = kBoundEpoch + std::chrono::seconds(bound_++);
@@ -311,7 +397,7 @@ class Run {
     if (preemption && preemption->chosen != framework::kNoNode) {
       got.preemption = Describe(*preemption);
       nomination = got.preemption->nominated_node;
-      TellPlacement(*preemption, *got.preemption, got.message);
+      NameNominatedNode(*preemption, *got.preemption, got.message);
     }
     if (has_nomination) {
       nominator_.AddNominatedPod(pod, nomination);
@@ -338,19 +424,21 @@ class Run {
     return record;
   }
 
-  // As the oracle: of equally good nodes the first by name is the one that the message tells of.
-  void TellPlacement(const framework::PreemptionReport& report, const PreemptionRecord& record,
-                     std::string& message) const {
+  // The oracle takes the first by name of equally good nodes: the message shall name that one.
+  void NameNominatedNode(const framework::PreemptionReport& report, const PreemptionRecord& record,
+                         std::string& message) const {
     const auto text = [](const std::string& node, std::size_t victim_count) {
       return "on node " + node + ", preempting " + std::to_string(victim_count) + " victims";
     };
     const std::string& chosen = cache_.nodes().Info(report.chosen).name();
-    const std::string told = text(chosen, record.candidates.at(chosen).victims.size());
-    if (message.ends_with(told))
-      message.replace(message.size() - told.size(), told.size(), text(record.nominated_node, record.victims.size()));
+    const std::string written = text(chosen, record.candidates.at(chosen).victims.size());
+    if (message.ends_with(written))
+      message.replace(message.size() - written.size(), written.size(),
+                      text(record.nominated_node, record.victims.size()));
   }
 
-  // As the oracle: nominations of less important pods for the node go, and the victims vanish at once.
+  // Clears the nominations of pods with lower priority for the node and removes the victims at once, as the oracle
+  // does.
   void Preempt(const PodInfo& preemptor, const framework::PreemptionReport& report, PreemptionRecord& record) {
     const auto on_node = nominator_.PodsForNode(record.nominated_node);
     for (const PodInfoPtr& other : std::vector<PodInfoPtr>(on_node.begin(), on_node.end())) {
@@ -365,78 +453,6 @@ class Run {
     }
   }
 
-  void Differ(const std::string& pod, std::string_view what, const std::string& want, const std::string& got) {
-    if (want == got) return;
-    differences_.push_back(pod + ": " + std::string(what) + ": kube-scheduler " + want + ", berth " + got);
-  }
-
-  void Compare(const Attempt& want, const Attempt& got) {
-    Differ(want.pod, "pod", want.pod, got.pod);
-    Differ(want.pod, "attempt", std::to_string(want.attempt), std::to_string(got.attempt));
-    Differ(want.pod, "result", want.result, got.result);
-    Differ(want.pod, "preEnqueue", Show(want.pre_enqueue), Show(got.pre_enqueue));
-    Differ(want.pod, "prefilter", Show(want.pre_filter), Show(got.pre_filter));
-    Differ(want.pod, "prefilterNodes", want.pre_filter_nodes ? Show(*want.pre_filter_nodes) : "all",
-           got.pre_filter_nodes ? Show(*got.pre_filter_nodes) : "all");
-    Differ(want.pod, "nominatedEvaluated", want.nominated_evaluated, got.nominated_evaluated);
-    for (const auto& [name, node] : want.nodes) {
-      const auto it = got.nodes.find(name);
-      if (it == got.nodes.end()) {
-        Differ(want.pod, "node " + name, "filtered it", "did not");
-        continue;
-      }
-      Differ(want.pod, "node " + name + " filter", Show(node.refused), Show(it->second.refused));
-      Differ(want.pod, "node " + name + " total", node.total ? std::to_string(*node.total) : "none",
-             it->second.total ? std::to_string(*it->second.total) : "none");
-      if (test_.has_scores) CompareScores(want.pod, name, node.scores, it->second.scores);
-    }
-    for (const auto& [name, node] : got.nodes) {
-      if (!want.nodes.contains(name)) Differ(want.pod, "node " + name, "did not filter it", "filtered it");
-    }
-    Differ(want.pod, "best", Show(want.best), Show(got.best));
-    Differ(want.pod, "bound", want.bound, got.bound);
-    Differ(want.pod, "devices", Show(want.devices), Show(got.devices));
-    Differ(want.pod, "reserve", Show(want.reserve), Show(got.reserve));
-    Differ(want.pod, "message", WithAnyDevice(want.message), WithAnyDevice(got.message));
-    Differ(want.pod, "unschedulablePlugins", Show(want.unschedulable_plugins), Show(got.unschedulable_plugins));
-    ComparePreemption(want, got);
-  }
-
-  void ComparePreemption(const Attempt& want, const Attempt& got) {
-    if (want.preemption == got.preemption) return;
-    const PreemptionRecord a = want.preemption.value_or(PreemptionRecord());
-    const PreemptionRecord b = got.preemption.value_or(PreemptionRecord());
-    Differ(want.pod, "preemption", want.preemption ? "some" : "none", got.preemption ? "some" : "none");
-    Differ(want.pod, "preemption for node", a.nominated_node, b.nominated_node);
-    Differ(want.pod, "preemption victims", Show(a.victims), Show(b.victims));
-    Differ(want.pod, "preemption acceptable", Show(a.acceptable), Show(b.acceptable));
-    Differ(want.pod, "preemption clearedNominations", Show(a.cleared_nominations), Show(b.cleared_nominations));
-    std::set<std::string> nodes;
-    for (const auto& [node, candidate] : a.candidates) nodes.insert(node);
-    for (const auto& [node, candidate] : b.candidates) nodes.insert(node);
-    const auto show = [](const PreemptionRecord& record, const std::string& node) {
-      const auto it = record.candidates.find(node);
-      return it == record.candidates.end() ? std::string("none") : Show(it->second);
-    };
-    for (const std::string& node : nodes) {
-      Differ(want.pod, "preemption candidate " + node, show(a, node), show(b, node));
-    }
-  }
-
-  void CompareScores(const std::string& pod, const std::string& node, const std::map<std::string, std::int64_t>& want,
-                     const std::map<std::string, std::int64_t>& got) {
-    std::set<std::string> plugins;
-    for (const auto& [plugin, score] : want) plugins.insert(plugin);
-    for (const auto& [plugin, score] : got) plugins.insert(plugin);
-    const auto show = [](const auto& scores, const std::string& plugin) {
-      const auto it = scores.find(plugin);
-      return it == scores.end() ? std::string("none") : std::to_string(it->second);
-    };
-    for (const std::string& plugin : plugins) {
-      Differ(pod, "node " + node + " score of " + plugin, show(want, plugin), show(got, plugin));
-    }
-  }
-
   const Case& test_;
   const runtime::Form form_;
   const std::span<const config::KnownPlugin> registry_;
@@ -447,8 +463,8 @@ class Run {
   cache::Cache cache_;
   std::vector<std::unique_ptr<runtime::ProfilePlugins>> profiles_;
   std::vector<std::unique_ptr<runtime::Evaluator>> evaluators_;
-  std::vector<std::string> differences_;
-  std::map<std::string, std::string> nominations_;  // by uid, where they changed
+  Differences differences_{test_.has_scores};
+  std::map<std::string, std::string> nominations_;  // by uid; only those that attempts have changed
   int bound_ = 0;
 };
 
@@ -456,7 +472,7 @@ class Run {
 
 std::vector<std::string> RunCase(const Case& test, runtime::Form form, std::span<const config::KnownPlugin> registry) {
   if (test.has_pod_groups) return RunGroupCase(test, form, registry);
-  return Run(test, form, registry).Go();
+  return CaseRun(test, form, registry).Go();
 }
 
 }  // namespace berth::conformance

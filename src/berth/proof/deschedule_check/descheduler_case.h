@@ -35,7 +35,7 @@ Expected<DeschedulerCase> ReadDeschedulerCase(std::string_view line);
 // What berth objects to, in the form of an answer.
 Expected<std::vector<DeschedulerEviction>> AnswerOf(const DeschedulerCase& test);
 
-// Empty: berth's answer is one of the descheduler's. Else both, in a few lines.
+// Empty if berth's answer is one of the descheduler's. Otherwise both answers, in a few lines.
 Expected<std::string> DifferenceOf(const DeschedulerCase& test);
 
 }  // namespace berth::conformance

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "berth/base/text.h"
 #include "berth/plugins/registry.h"
-#include "berth/proof/conformance/case_configuration.h"
 
 namespace berth::conformance {
 namespace {
@@ -19,7 +19,7 @@ using whatif::Explanation;
 using whatif::NodeVerdict;
 using whatif::PodState;
 
-// When the oracle's first pod is bound.
+// The oracle's first bound pod starts at this time.
 constexpr Time kNow = std::chrono::sys_days{std::chrono::year{2030} / 1 / 1};
 
 whatif::ClusterState StateOf(const Case& test) {
@@ -37,9 +37,7 @@ whatif::ClusterState StateOf(const Case& test) {
 // Reasons as one text, in the oracle's order.
 std::string Reasons(std::vector<std::string> reasons) {
   std::sort(reasons.begin(), reasons.end());
-  std::string text;
-  for (const std::string& reason : reasons) text += (text.empty() ? "" : ", ") + reason;
-  return text;
+  return Joined(reasons);
 }
 
 // The reasons of a refusal are one text; those of NodeResourcesFit come in another order than the oracle's.
@@ -65,13 +63,9 @@ std::string Show(const NodeVerdict& verdict) {
   return first.plugin + ": " + Sorted(first.reason) + (first.is_resolvable ? " (resolvable)" : "");
 }
 
-std::string Show(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : " ") + name;
-  return text;
-}
+std::string Show(const std::vector<std::string>& names) { return Joined(names, " "); }
 
-// Of equally good nodes any may be the one that a message tells of: ComparePreemption looks at it.
+// A message may name any of several equally good nodes. ComparePreemption compares the node.
 std::string_view WithoutPlacement(std::string_view message) {
   constexpr std::string_view kFound = "preemption: found a potential placement for pod on node ";
   const std::size_t at = message.find(kFound);

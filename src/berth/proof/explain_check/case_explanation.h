@@ -13,7 +13,7 @@
 
 namespace berth::conformance {
 
-// Of the pod of the first attempt, in the cluster as it is before it. The case must have an attempt.
+// Explains the pod of the first attempt in the cluster as it is before that attempt. The case must have an attempt.
 Expected<whatif::Explanation> ExplainFirst(const Case& test);
 
 // What an explanation is compared with.

@@ -13,7 +13,7 @@ Agenda::Key Agenda::At(Time time, const void* owner, std::function<void()> work)
 }
 
 void Agenda::Forget(const void* owner) {
-  // What the work holds may put something here, or forget, as it goes.
+  // Destructors of what the work holds may add entries or call Forget(), so the entries are destroyed last.
   std::vector<Entry> dropped;
   for (auto* entries : {&entries_, &held_}) {
     for (auto it = entries->begin(); it != entries->end();) {
@@ -28,7 +28,7 @@ void Agenda::Forget(const void* owner) {
   held_owners_.erase(owner);
 }
 
-// Under the keys that they had, so that they can be cancelled by them.
+// The entries keep their keys, so that Cancel() still finds them.
 void Agenda::LetGo(const void* owner) {
   held_owners_.erase(owner);
   for (auto it = held_.begin(); it != held_.end();) {
@@ -52,7 +52,7 @@ bool Agenda::RunUntil(Time end, const std::function<bool()>& goes_on) {
       continue;
     }
     if (entry.key().first > now_) steps = 0;
-    now_ = std::max(now_, entry.key().first);  // What was held is of an earlier time.
+    now_ = std::max(now_, entry.key().first);  // Entries that were held have an earlier time.
     if (++steps > kStepsMax) return false;
     entry.mapped().work();
   }

@@ -10,9 +10,9 @@
 namespace berth::program_sim {
 namespace {
 
-constexpr Duration kWebhookTimeout = std::chrono::seconds(10);  // as of one that says nothing else
+constexpr Duration kWebhookTimeout = std::chrono::seconds(10);  // the default of Kubernetes
 
-// With a code that the webhook has chosen.
+// A webhook's refusal, with a status code of the webhook's choice.
 net::Response Denial(Random& random) {
   constexpr std::pair<int, const char*> kAnswers[] = {{400, "BadRequest"},      {403, "Forbidden"},
                                                       {404, "NotFound"},        {409, "Conflict"},

@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// Answers that come from something between a scheduler and its API server, or from a server that fails: in the words of
-// real ones. Stateless.
+// SPDX-License-Identifier: Apache-2.0 Answers of proxies and webhooks between a scheduler and its API server, and of a
+// server that fails, in the words of real ones. Stateless.
 #pragma once
 
 #include <string_view>
@@ -14,14 +13,14 @@ namespace berth::program_sim {
 // A Status. `retry_after` in seconds; 0: the header is left out.
 net::Response StatusAnswer(int code, std::string_view reason, std::string_view message, int retry_after = 0);
 
-// A 5xx, with the body of a proxy or of an API server.
+// An answer 5xx, with the body of a proxy or of an API server.
 net::Response ServerError(Random& random);
 
-// Of an admission webhook that hangs until its timeout, or until three of them. `held`, which may be null, gets how
-// long.
+// The answer after an admission webhook has hung until its timeout, or three webhooks one after the other. Writes into
+// `held`, unless it is null, how long that took.
 net::Response Hang(Random& random, Duration* held);
 
-// Of one that refuses (mode 0), cannot be called (1), or hangs (2).
+// The answer for an admission webhook that refuses (mode 0), cannot be called (1), or hangs (2).
 net::Response WebhookAnswer(int mode, Random& random, Duration* held);
 
 }  // namespace berth::program_sim

@@ -40,10 +40,10 @@ std::int64_t Number(const json::object& object, std::initializer_list<std::strin
   return found != nullptr && found->is_int64() ? found->get_int64() : 0;
 }
 
-// Nothing has a higher priority.
+// Above the highest priority of any simulated pod.
 constexpr std::int64_t kEvictedBelow = 1000;
 
-// Of the amounts that simulated objects have: "2", "500m", "3Gi", "512Mi". In thousandths.
+// The amount in thousandths. Reads the forms that simulated objects use: "2", "500m", "3Gi", "512Mi".
 std::int64_t Milli(const std::string& text) {
   std::int64_t number = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -167,8 +167,8 @@ void Ledger::TakeEvent(std::string_view type, const json::object& object) {
   TakeScheduledEvent(type, object);
 }
 
-// Of the elector's rules (client/leader_elector.h) nothing is taken on trust: the server knows when a renewal was sent
-// and stored.
+// Keeps the terms of leaders without relying on the elector (client/leader_elector.h): the server knows when each
+// renewal was sent and stored.
 void Ledger::TakeLease(std::string_view type, const json::object& object) {
   if (type == "DELETED" || author_.life == kOutsider) return;
   const std::string holder = Text(object, {"spec", "holderIdentity"});
@@ -199,7 +199,7 @@ bool Ledger::IsWithinTerm(Life life) const {
   return term != terms_.end() && !term->second.was_given_back && clock_.Now() <= term->second.ends_at;
 }
 
-// Messages of RequestLanes' refusals (client/request_lanes.h).
+// Recognises refusals by RequestLanes (client/request_lanes.h) by their messages.
 void Ledger::CheckBlame(const std::string& who, std::string_view message) {
   if (!forbids_blame_) return;
   if (message.ends_with(": not sent") || message.find("webhook") != std::string_view::npos)
@@ -218,7 +218,8 @@ void Ledger::TakeNode(std::string_view type, const json::object& object) {
   }
   if (known == nodes_.end() || known->second.uid != node.uid) {
     node.created_at = clock_.Now();
-    // Pods of the node of that name that was there before, about which nobody asked the new one.
+    // Pods of an earlier node of the same name count as the new node's, and nobody checked whether it has room for
+    // them.
     for (const auto& [key, pod] : pods_) {
       if (pod.node == node.name && !pod.is_finished) node.excuse = "it holds pods of an earlier node of that name";
     }
@@ -270,9 +271,9 @@ void Ledger::TakePod(std::string_view type, const json::object& object) {
   const bool is_bound_now = !pod.node.empty() && (before == nullptr || before->node.empty());
   if (is_bound_now) {
     pod.binding = {clock_.Now(), author_.life};
-    // A binding whose node is deleted before it takes effect fails, and the pod is told so. If a request that is late
-    // by more than the client waits for it is carried out after that, on a node that was made anew under the same name,
-    // nobody announces it: kube-scheduler, too, announces only the bindings that it was told of.
+    // A binding whose node is deleted before it takes effect fails, and the pod's condition says so. The request may be
+    // so late that the client has given it up, and then take effect on a new node of the same name. Nobody records an
+    // event for it. kube-scheduler, too, records events only for bindings whose success it has seen.
     const auto node = nodes_.find(pod.node);
     pod.binding.was_given_up = before != nullptr && node != nodes_.end() && author_.sent_at < node->second.created_at &&
                                before->told_at > author_.sent_at && before->condition.starts_with("False/");
@@ -327,13 +328,14 @@ void Ledger::TakeScheduledEvent(std::string_view type, const json::object& objec
     if (uids_.contains(uid)) violate_("announced", name + " says Scheduled of a pod that is not bound");
     return;
   }
-  // Two that have the same name, and chose the same node, may both take the binding for theirs.
+  // Two schedulers that have the same name and chose the same node may both take the binding for their own.
   std::string reporter = Text(object, {"reportingInstance"});
   if (reporter.empty()) reporter = Text(object, {"source", "host"});
   const auto [known, is_new] = bound->second.scheduled_events.emplace(reporter, name);
   if (!is_new && known->second != name)
     violate_("events once", bound->second.key + " has two Scheduled events of " + reporter + ", the second is " + name);
-  // Without an election two may take a binding for theirs; with one, only a binding that was late.
+  // Without an election two schedulers may take a binding for their own. With an election that is allowed only if the
+  // binding was late.
   if (has_election_ && is_new && bound->second.scheduled_events.size() > 1 && !bound->second.binding.was_late)
     violate_("events once", bound->second.key + " has Scheduled events of two schedulers, the second is " + name);
   const std::int64_t count = std::max(Number(object, {"count"}), Number(object, {"series", "count"}));

@@ -1,7 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
-// Ledger: what the simulated API server has taken, as it happens, from watches of its own; and what must never be,
-// looked at with each change. Knows Kubernetes' objects by their JSON alone and shares no code with the scheduler. One
-// thread.
+// SPDX-License-Identifier: Apache-2.0 Ledger: the objects that the simulated API server has stored, from watches of its
+// own, and the safety checks, which run with each change. It reads objects from their JSON alone and shares no code
+// with the scheduler. One thread.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +16,7 @@
 
 namespace berth::program_sim {
 
-// Who writes: 0 is everybody but schedulers; each start of a scheduler's process has a number of its own.
+// Identifies who writes: each start of a scheduler's process has its own number, and 0 stands for everybody else.
 using Life = int;
 inline constexpr Life kOutsider = 0;
 
@@ -31,16 +30,16 @@ struct LedgerNode {
   bool is_tainted = false;
   bool is_ssd = false;
   Time created_at{};
-  Time roomier_at{};  // when it grew, or a pod left it, last
-  // Why it may hold more than it has room for, or what repels each other: somebody who did not ask, or could not know,
-  // was there. Empty: it may not.
+  Time roomier_at{};  // when its room last became larger: it grew, or a pod left it
+  // Why the node may be overcommitted, or hold pods that repel each other: for example, somebody bound a pod without
+  // asking whether it fits. Empty: it may not.
   std::string excuse;
 };
 
 struct LedgerBinding {
   Time at{};
   Life by = kOutsider;
-  bool was_given_up = false;  // by the scheduler, when it took effect
+  bool was_given_up = false;  // the scheduler had given it up when it took effect
   bool was_late = false;      // with leader election: it was under way for longer than its author's lease
 };
 
@@ -66,24 +65,24 @@ struct LedgerPod {
   bool is_evicted = false;  // a scheduler has deleted it
   std::string condition;    // PodScheduled: "False/Unschedulable"
   std::string condition_message;
-  Time told_at{};  // when a scheduler changed the condition last
+  Time told_at{};  // when a scheduler last changed the condition
   Time created_at{};
   LedgerBinding binding;
-  std::map<std::string, std::string> scheduled_events;  // names, by who reports
+  std::map<std::string, std::string> scheduled_events;  // names of the events, by reporter
 };
 
-// A write that is being handled.
+// Whose write is being handled.
 struct Author {
   Life life = kOutsider;
   Time sent_at{};
-  // Of a scheduler: its process lives, and is the only one. With leader election: its lease has not run out.
+  // False for a scheduler whose process has died or is not the only one. With leader election: whose lease has run out.
   bool is_current = true;
 };
 
-// What the leader election lease says of a life that has held it.
+// What the Lease of leader election has granted to a process that has held it.
 struct LedgerTerm {
   Time may_write_until{};  // nine tenths of the lease after its last renewal was sent
-  Time ends_at{};          // nobody else may lead before, unless it gave the lease back
+  Time ends_at{};          // no other process may lead before that, unless this one gave the lease back
   bool was_given_back = false;
 };
 
@@ -93,17 +92,19 @@ class Ledger {
 
   Ledger(const Clock& clock, Violate violate) : clock_(clock), violate_(std::move(violate)) {}
 
-  // Lines of watches in JSON. The author is whose request is being handled.
+  // Takes lines of watches in JSON, which the request of the current author has caused.
   void TakeLines(std::string_view bytes);
   void SetAuthor(const Author& author) { author_ = author; }
   // The schedulerName that a life serves.
   void NameLife(Life life, std::string name) { names_[life] = std::move(name); }
-  // Schedulers elect a leader.
+  // To be called where schedulers elect a leader.
   void ExpectElection() { has_election_ = true; }
-  // With an election, at this moment: whether the life may send writes, and whether what it has sent may take effect.
+  // With an election: whether the process may send writes now, and whether a write that it has sent may take effect
+  // now.
   bool MayWrite(Life life) const;
   bool IsWithinTerm(Life life) const;
-  // Nobody may be told that a binding was not sent, or that a webhook is to blame: the server is slow for all alike.
+  // The server is slow for all alike: it is a violation when a message says that a binding was not sent, or that a
+  // webhook is to blame.
   void ForbidBlame() { forbids_blame_ = true; }
 
   const std::map<std::string, LedgerPod>& pods() const { return pods_; }    // by key; those that are there
@@ -111,11 +112,11 @@ class Ledger {
   const std::map<std::string, LedgerNode>& nodes() const { return nodes_; }
   std::int64_t evicted() const { return evicted_; }
 
-  // Whether the pod has room on the node beside the pods of at least its priority: those below can be preempted. With
-  // `may_preempt` false beside all pods, those nominated for the node too unless it is more important than they are.
+  // Whether the pod fits on the node. With `may_preempt` only pods of at least its priority take room, since others can
+  // be preempted. Without it all pods do, and those that are nominated for the node, unless their priority is lower.
   bool Fits(const LedgerPod& pod, const LedgerNode& node, bool may_preempt) const;
-  // The name of a node on which it fits, or empty. With `unchanged_since` only of those that have not become roomier
-  // since then.
+  // The name of a node on which the pod fits, or empty. Nodes whose room has become larger after `unchanged_since` are
+  // left out.
   std::string FittingNode(const LedgerPod& pod, bool may_preempt, Time unchanged_since = Time::max()) const;
   // "n1: 3000m of 4000m by a/p1 a/p2"
   std::string Describe(const LedgerNode& node) const;
@@ -142,7 +143,7 @@ class Ledger {
   std::map<Life, std::string> names_;
   bool has_election_ = false;
   std::map<Life, LedgerTerm> terms_;
-  std::map<std::string, LedgerNode> gone_nodes_;  // as they were, by name
+  std::map<std::string, LedgerNode> gone_nodes_;  // deleted nodes as they last were, by name
   std::int64_t evicted_ = 0;
 };
 

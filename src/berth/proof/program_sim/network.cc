@@ -17,14 +17,14 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// What a slow webhook takes, and the least that a slow server does.
+// How long a slow webhook takes, and the minimum that a slow server takes.
 constexpr Duration kSlowWebhookMin = milliseconds(1500);
 constexpr Duration kSlowWebhookMax = seconds(8);
 constexpr Duration kSlowServerMin = milliseconds(300);
 constexpr Duration kHeldMin = milliseconds(500);
 constexpr Duration kHeldMax = seconds(25);
 constexpr Duration kBlankLines = seconds(5);
-// How long the transport believes in a connection on which nothing arrives: pings, below what is simulated, tell it.
+// The real transport gives up a silent connection after this time, by its pings. These are below what is simulated.
 constexpr Duration kPingTimeout = seconds(30);
 
 bool Contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
@@ -43,7 +43,7 @@ bool AsksWebhook(Subject subject, std::string_view namespace_name) {
          (subject == Subject::kBinding || subject == Subject::kStatus || subject == Subject::kEvent);
 }
 
-// One of three kinds that follow each other, as those for bindings, statuses and events do.
+// The kinds for bindings, statuses and events follow each other: this gives the one for `subject`.
 ItemKind WebhookOf(Subject subject, ItemKind of_bindings) {
   const int offset = subject == Subject::kStatus ? 1 : (subject == Subject::kEvent ? 2 : 0);
   return static_cast<ItemKind>(static_cast<int>(of_bindings) + offset);
@@ -88,13 +88,13 @@ struct Network::Call {
   Time sent_at{};
   std::function<void()> cancel_deadline;
   bool is_answer_lost = false;
-  bool is_refused = false;        // for certain: nothing was done
-  Time last_arrival{};            // of it and its double
-  std::string promised_uid = {};  // of the pod, if it is a binding
+  bool is_refused = false;        // an answer says for certain that nothing was done
+  Time last_arrival{};            // of the request or its duplicate
+  std::string promised_uid = {};  // the pod's, if the call is a binding
   Duration held{0};               // by a webhook
   Duration slow_before{0};        // what a slow server, or a slow webhook, takes before the request is carried out
-  Duration slow_after{0};         // and after that
-  bool hangs = false;             // the slow webhook, this time
+  Duration slow_after{0};         // after the request was carried out
+  bool hangs = false;             // whether the slow webhook hangs this time
 };
 
 struct Network::Stream {
@@ -122,7 +122,7 @@ class Network::StreamWriter final : public net::ResponseWriter {
  public:
   StreamWriter(Network& network, std::shared_ptr<Stream> stream) : network_(network), stream_(std::move(stream)) {}
 
-  // As in the transport: the head and the end of a refusal are told at once.
+  // The real transport, too, reports the head and the end of a refusal together.
   void Send(net::Response response) override {
     network_.Deliver(stream_, [stream = stream_, network = &network_, response = std::move(response)] {
       stream->has_head = true;
@@ -266,7 +266,7 @@ void Network::Begin(const Item& item) {
     fault.amount = fault.mode == 0 ? seconds(5) : seconds(3);
     fault.one_in = 1;
   } else if (item.kind > ItemKind::kServerSlow) {
-    // Each request, or some.
+    // A refusing webhook refuses each request, others only some.
     fault.one_in = fault.mode == 0 ? 1 : 1 + fault.one_in / 3;
   }
   faults_.push_back(std::move(fault));
@@ -295,7 +295,7 @@ Network::Fault* Network::Hit(ItemKind kind) {
   return nullptr;
 }
 
-// Now and then, something happens to some of the streams.
+// Lets a fault hit some of the open streams.
 void Network::HitStreams(Fault* fault) {
   std::erase_if(streams_, [](const auto& weak) { return weak.expired(); });
   const std::vector<std::weak_ptr<Stream>> streams = streams_;
@@ -326,7 +326,7 @@ void Network::HitStreams(Fault* fault) {
 }
 
 void Network::SendBlanks(const std::shared_ptr<Stream>& stream) {
-  // In protobuf nothing is blank: these are as good as silent.
+  // A protobuf stream has no blank lines: it stays silent.
   if (stream->is_cancelled || !stream->has_head || IsProtobuf(stream->request)) return;
   stream->last_bytes = agenda_.Now();
   if (stream->callbacks.on_bytes) stream->callbacks.on_bytes("\n");
@@ -336,7 +336,7 @@ void Network::SendBlanks(const std::shared_ptr<Stream>& stream) {
 Duration Network::Travel() {
   Duration travel = microseconds(200 + random_.Below(3000));
   if (Fault* fault = Hit(ItemKind::kLate)) {
-    // Now and then longer than anybody waits.
+    // Some requests take longer than any client waits.
     travel += fault->random.Below(10) == 0 ? Duration(seconds(35)) : milliseconds(fault->random.Below(3000));
   }
   return travel;
@@ -351,7 +351,7 @@ Duration Network::SlowTravel() {
 // A webhook is asked before a request is carried out. Where a server's time goes is left to chance.
 void Network::SlowDown(Call& call) {
   if (Fault* fault = Hit(ItemKind::kServerSlow)) {
-    // A server that is quick again answers first what had waited.
+    // A server that is quick again first answers the requests that had waited.
     const Duration left = Agenda::kStart + fault->item.until - agenda_.Now();
     const Duration slow = std::min(left, Between(fault->random, kSlowServerMin, fault->amount));
     call.slow_before = slow * static_cast<std::int64_t>(fault->random.Below(5)) / 4;
@@ -376,7 +376,8 @@ Duration Network::Hold(const Call& call) {
   return held;
 }
 
-// Whatever the fence says: nothing may be sent once the lease that the server knows of may be another's.
+// Checks the fence from outside: no write may be sent after the time at which another process may hold the lease, as
+// the server knows it.
 void Network::CheckFence(const Call& call) {
   const Connection& connection = *call.connection;
   if (!has_election_ || connection.purpose == Purpose::kElection || call.subject == Subject::kRead) return;
@@ -470,8 +471,8 @@ void Network::Send(const std::shared_ptr<Connection>& connection, net::Request r
   if (call->subject == Subject::kBinding) CheckPromise(*call);
 }
 
-// A pod must not be promised to a second node while a binding to the first is on its way. Bindings in protobuf are not
-// looked at.
+// While a binding of a pod is on its way, no binding of it to another node may be sent. Bindings in protobuf are not
+// checked.
 void Network::CheckPromise(Call& call) {
   const auto body = codec::ParseJson(call.request.body);
   if (!body.ok() || !body->is_object()) return;
@@ -494,13 +495,13 @@ void Network::CheckPromise(Call& call) {
       violate_("promised twice",
                "pod " + uid + " is bound to " + promise.node + " while a binding to " + before.node + " is on its way");
     }
-    // One of another life is not its business.
+    // A process does not know of bindings that another process has sent.
     if (before.life == promise.life) promise.arrives_at = std::max(promise.arrives_at, before.arrives_at);
   }
   promises_[uid] = std::move(promise);
 }
 
-// It was refused, and so its double will not be carried out.
+// The call was refused, and so its duplicate will not be carried out either.
 void Network::EndPromise(const Call& call) {
   const auto known = promises_.find(call.promised_uid);
   if (known != promises_.end() && known->second.arrives_at == call.last_arrival)
@@ -508,7 +509,7 @@ void Network::EndPromise(const Call& call) {
 }
 
 void Network::Arrive(const std::shared_ptr<Call>& call) {
-  // Whoever sends a request twice, a proxy, does not pass a refusal on in between.
+  // A duplicate comes from a proxy that repeats a request, and a proxy repeats none that was refused.
   if (call->is_refused) return;
   call->held = Duration{0};
   net::Response response = Refusal(call->request, call->subject, call->namespace_name, call.get());
@@ -524,7 +525,7 @@ void Network::Arrive(const std::shared_ptr<Call>& call) {
     }
     if (call->subject == Subject::kRead && response.status == 200)
       call->connection->listed.insert(call->request.target.substr(0, call->request.target.find('?')));
-    // What went wrong after the write.
+    // The server fails after it has carried out the write.
     if (Fault* fault = Hit(ItemKind::kServerError)) {
       response = ServerError(fault->random);
       if (call->subject == Subject::kEvent) events_refused_[call->namespace_name] = agenda_.Now();
@@ -564,8 +565,8 @@ void Network::Finish(const std::shared_ptr<Call>& call, Expected<net::Response> 
 
 // ---- Streams ----
 
-// Never what a process lists first: a cluster whose API server answers a consistent read with an old state cannot be
-// scheduled by anybody. What has been seen since must not be forgotten.
+// The first list of a process is never stale: with an API server that answers a consistent read with an old state
+// nobody could schedule correctly. Later lists may be, and the process must not forget what it has seen since.
 bool Network::MayBeStale(const Connection& connection, const net::Request& request) {
   // A process that begins to lead relies on a consistent read of what it has listed before.
   if (has_election_ && !Contains(request.target, "resourceVersion=")) return false;

@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// Network: what lies between a simulated scheduler and its API server: delays, and all that a plan lets fail.
-// SimTransport is a process's end of it. One thread.
+// SPDX-License-Identifier: Apache-2.0 Network: the network between a simulated scheduler and its API server, with
+// delays and the faults of a plan. SimTransport is a process's end of it. One thread.
 #pragma once
 
 #include <array>
@@ -26,7 +25,7 @@ namespace berth::program_sim {
 // What a request is about, by its path.
 enum class Subject : std::uint8_t { kRead, kBinding, kStatus, kEvent, kDelete, kOther };
 
-// Connections that carry the lease, which no fence stops, and others.
+// Connections for the lease, which no fence stops, and all others.
 enum class Purpose : std::uint8_t { kOrdinary, kElection };
 
 // How a process is cut off from its API server.
@@ -47,7 +46,7 @@ class Network final {
     std::array<std::uint64_t, static_cast<std::size_t>(kLastFault) + 1> hits{};  // by kind of fault
   };
 
-  // All must outlive it. `ledger` says what is there.
+  // All must outlive it.
   Network(Agenda& agenda, SimServer& server, const Ledger& ledger, std::uint64_t seed, Trace trace, Violate violate);
   ~Network();
   Network(const Network&) = delete;
@@ -57,10 +56,10 @@ class Network final {
   void Begin(const Item& fault);
   bool IsAnyFault() const { return !faults_.empty(); }
 
-  // The end of a process's connections. The process is the life's; `loop` must outlive what is returned, which ends
-  // when it is destroyed: what is on its way goes on to the server, and nobody hears of it.
+  // The transport of a process. `loop` must outlive it. When it is destroyed, requests on their way still reach the
+  // server, and nobody gets their answers.
   std::unique_ptr<net::Transport> Connect(Life life, ProcessLoop& loop, Purpose purpose = Purpose::kOrdinary);
-  // The process dies while its connections are still held by somebody: they are dead from now on.
+  // The process dies while somebody still holds its transport: its connections are dead from now on.
   void Disconnect(Life life);
   // From now on, until MendConnection().
   void Cut(Life life, CutOff how);
@@ -70,11 +69,11 @@ class Network final {
   const std::string& token_file() const { return token_file_; }
   // Which lives are there; requests of others come from processes that have died.
   void SetLives(std::vector<Life> lives) { lives_ = std::move(lives); }
-  // Schedulers elect a leader: the ledger knows who may write.
+  // To be called where schedulers elect a leader: CheckFence() then asks the ledger who may write.
   void ExpectElection() { has_election_ = true; }
 
   const Counts& counts() const { return counts_; }
-  // Requests about events were refused for good in this namespace until then.
+  // Until this time requests about events in this namespace may have been refused for good.
   Time EventsRefusedUntil(const std::string& namespace_name) const;
 
  private:
@@ -113,7 +112,7 @@ class Network final {
   // An answer instead of the server's, or status 0. `call` null: a stream.
   net::Response Refusal(const net::Request& request, Subject subject, const std::string& namespace_name, Call* call);
   Duration Travel();
-  // The same with what a server that is slow for all takes beside it.
+  // Travel() plus the time that a server takes that is slow for all.
   Duration SlowTravel();
   void SlowDown(Call& call);
   Duration Hold(const Call& call);

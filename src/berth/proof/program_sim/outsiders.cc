@@ -18,7 +18,7 @@ constexpr int kNodesMax = 12;
 
 std::string PodPath(const LedgerPod& pod) { return "/api/v1/namespaces/" + pod.namespace_name + "/pods/" + pod.name; }
 
-// The same for each node of that name.
+// Nodes of the same name have the same size.
 bool IsLarge(int number) { return number % 3 == 0; }
 
 json::object Amounts(int cpu, int pods) {
@@ -28,7 +28,7 @@ json::object Amounts(int cpu, int pods) {
           {"ephemeral-storage", "100Gi"}};
 }
 
-// Any of those that the condition holds for, by the dice; null: none.
+// A random one of those that the condition holds for; null: there is none.
 template <typename Map, typename Condition>
 const typename Map::mapped_type* Any(const Map& map, Random& random, const Condition& condition) {
   std::vector<const typename Map::mapped_type*> candidates;
@@ -211,7 +211,7 @@ void Outsiders::Tick() {
   std::uint64_t number = 0;
   for (const auto& [key, pod] : ledger_.pods()) {
     const bool is_orphan = !pod.node.empty() && !ledger_.nodes().contains(pod.node);
-    // Each takes its time.
+    // Deletions take different times.
     if ((pod.is_terminating || is_orphan) && (ticks_ + number++) % 4 == 0) gone.push_back(pod);
   }
   for (const LedgerPod& pod : gone) Delete(pod, true);

@@ -23,15 +23,15 @@ inline constexpr std::int64_t kHighPriority = 1000;
 
 class Outsiders final {
  public:
-  // All must outlive it. `roomy_cpu`: of nodes with room for everybody; 0: of the usual small ones.
+  // All must outlive it. `roomy_cpu` is the size of nodes that have room for all pods; 0: nodes are small, as usual.
   Outsiders(Agenda& agenda, SimServer& server, const Ledger& ledger, int roomy_cpu);
   ~Outsiders();
   Outsiders(const Outsiders&) = delete;
   Outsiders& operator=(const Outsiders&) = delete;
 
-  // An item of the plan; kinds that are not theirs do nothing.
+  // Does an item of the plan. Kinds that are about processes or the network do nothing.
   void Do(const Item& item);
-  // The pods that Do() has made and nobody has looked at yet, by key.
+  // The keys of the pods that Do() has made since the last call.
   std::vector<std::string> TakeNewPods() { return std::exchange(new_pods_, {}); }
 
   void AddNode(Random& random);

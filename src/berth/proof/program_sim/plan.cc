@@ -66,7 +66,7 @@ class PlanMaker {
   void Add(ItemKind kind, Duration at, Duration until = Duration{0}) {
     plan_.items.push_back({kind, at, until, random_.Next()});
   }
-  // The scheduler may start before there is anything, or find a cluster.
+  // Adds early nodes and pods, so that the scheduler starts before or after them.
   void AddStart() {
     for (std::uint64_t i = 3 + random_.Below(6); i > 0; --i) Add(ItemKind::kAddNode, Within(random_, {}, kEarly));
     for (std::uint64_t i = random_.Below(4); i > 0; --i) Add(ItemKind::kAddPods, Within(random_, {}, kEarly));
@@ -83,17 +83,16 @@ class PlanMaker {
   Random& random_;
 };
 
-// Room for all crowds of a plan on one node. Below 1000, which the API server would write as "1k": the ledger reads no
-// such units.
+// One node has room for all crowds of a plan. The API server would write 1000 as "1k", which the ledger does not read.
 constexpr int kCrowdCpu = 900;
 
-// A time in which something is slow.
+// A span of time in which something is slow.
 struct Window {
   Duration from{0};
   Duration until{0};
 };
 
-// One or two, with calm in between.
+// One or two spans, with calm between them.
 std::vector<Window> SlowWindows(Random& random) {
   std::vector<Window> windows;
   Duration from = Within(random, seconds(1), seconds(3));
@@ -135,7 +134,7 @@ Plan MakeSlowTenantPlan(std::uint64_t seed, Random& random) {
     if (random.Below(2) == 0) maker.Add(ItemKind::kSlowEvents, from, until);
     for (std::uint64_t i = 1 + random.Below(3); i > 0; --i)
       maker.Add(ItemKind::kAddCrowd, Within(random, from, until - seconds(3)));
-    // Some when all is quick again.
+    // Some of these pods come when all is quick again.
     for (int i = 0; i < 8; ++i) maker.Add(ItemKind::kAddPods, Within(random, from, until + seconds(5)));
   }
   maker.plan().storm_end = windows.back().until + seconds(5);
@@ -160,15 +159,15 @@ Plan MakeStormPlan(std::uint64_t seed) {
   }
   for (std::uint64_t i = 20 + random.Below(40); i > 0; --i)
     maker.Add(AnyAction(random), Within(random, milliseconds(50), plan.storm_end));
-  // Storms: some kinds at once, for a while, with calm in between.
+  // A storm is a span of time with several kinds of faults at once. There is calm between storms.
   constexpr int kKinds = static_cast<int>(kLastStormFault) - static_cast<int>(kFirstFault) + 1;
   for (std::uint64_t storms = 1 + random.Below(3); storms > 0; --storms) {
     const Duration begin = Within(random, Duration{0}, plan.storm_end - seconds(5));
     const Duration end = std::min(plan.storm_end, begin + Within(random, seconds(2), seconds(25)));
     for (std::uint64_t i = 1 + random.Below(4); i > 0; --i) {
       const auto kind = static_cast<ItemKind>(static_cast<int>(kFirstFault) + static_cast<int>(random.Below(kKinds)));
-      // Believed for half a minute at most (ReflectorShared::kStaleListsMax): a replica that lags longer is one that
-      // was set back.
+      // Stale lists are refused for at most half a minute (ReflectorShared::kStaleListsMax). After that the reflector
+      // takes a lagging replica for a cluster that was restored from a backup.
       const Duration long_max = kind == ItemKind::kStaleReplica ? seconds(15) : seconds(60);
       maker.Add(kind, begin, std::min(end, begin + long_max));
     }
@@ -176,7 +175,7 @@ Plan MakeStormPlan(std::uint64_t seed) {
   return maker.Take();
 }
 
-// What happens to the leader, with pods just before, some of whose bindings are held.
+// Adds a change of the leader, and pods just before it, of which some have their bindings held by the network.
 void AddChangeOfLeader(PlanMaker& maker, Random& random) {
   constexpr std::array<Weighted, 4> kChanges{{{ItemKind::kReplicaEnds, 4},
                                               {ItemKind::kReplicaDies, 2},
@@ -193,7 +192,8 @@ void AddChangeOfLeader(PlanMaker& maker, Random& random) {
   if (random.Below(3) != 0) maker.Add(ItemKind::kBindingHeld, at - seconds(3), std::min(storm_end, at + seconds(1)));
 }
 
-// The items of a plan without an election, without what starts and ends processes in those; or no faults at all.
+// Makes a plan with an election. It has the items of a storm, apart from those that start and end processes, or actions
+// of outsiders without any fault. Changes of the leader come on top.
 Plan MakeElectionPlan(std::uint64_t seed, Random& random) {
   Plan storm = MakeStormPlan(seed);
   if (storm.is_tenant_storm) return storm;
@@ -288,7 +288,7 @@ std::string Item::Text() const {
 }
 
 Plan MakePlan(std::uint64_t seed) {
-  // Chance of its own, so that all other seeds keep the plans that they had before there were slow servers.
+  // A generator of its own, so that all other seeds keep the plans that they had before there were slow servers.
   Random random(seed * 0xd1342543de82ef95ULL + 2);
   switch (random.Below(16)) {
     case 0: return MakeSlowServerPlan(seed, random);

@@ -12,10 +12,10 @@
 namespace berth::program_sim {
 namespace {
 
-// From the loss of the lease until the main thread ends the process.
+// The time from the loss of the lease until the main thread ends the process.
 constexpr Duration kExitDelay = std::chrono::milliseconds(1);
 
-// As those of a token in a file, without a file: read again when a minute has passed or after a 401.
+// Behaves like a token file's credentials, without a file: the token is read again after a minute and after a 401.
 class TokenCredentials final : public client::Credentials {
  public:
   TokenCredentials(const Network& network, const Clock& clock) : network_(network), clock_(clock) { Read(); }
@@ -97,7 +97,7 @@ void Process::MakeElection(const std::shared_ptr<client::Credentials>& credentia
              shell_->Lead();
              options_.on_leading();
            },
-       // It must not be a part of the process, which it ends.
+       // The callback ends the process, so it must not refer to it.
        .on_lost =
            [this](const std::string&) { loop_.PostAfter(kExitDelay, [on_lost = options_.on_lost] { on_lost(); }); }});
 }
@@ -111,7 +111,7 @@ void Process::Die() {
 
 Process::~Process() {
   loop_.Close();
-  // In the order in which `berth run` lets go of them.
+  // `berth run` destroys them in this order.
   shell_.reset();
   election_.reset();
   election_rest_.reset();

@@ -33,7 +33,8 @@ struct ProcessOptions {
   Duration boot_ahead{0};  // see ProcessLoop
   runner::Await await = {};
   std::function<void()> on_leading = {};
-  // The lease is lost, and the main thread has heard of it: it ends the process, which may be destroyed here.
+  // Called when the main thread has learned that the lease is lost, and ends the process. The process may be destroyed
+  // in the call.
   std::function<void()> on_lost = {};
 };
 
@@ -49,12 +50,12 @@ class Process final {
   const std::string& scheduler_name() const { return options_.scheduler_name; }
   const ProcessLoop& loop() const { return loop_; }
   runner::SchedulerShell& shell() { return *shell_; }
-  // Timers and what was posted: what the process would do later.
+  // The number of timers and posted callbacks.
   std::size_t pending() const { return loop_.pending(); }
 
   // These with leader election alone.
   bool IsLeading() const { return election_->elector().IsLeader() && election_->fence()->IsOpen(); }
-  // As `berth run` on SIGTERM, with ProcessOptions::await; destroy it then.
+  // Ends as `berth run` does on SIGTERM, with ProcessOptions::await. Destroy the process afterwards.
   void End();
   // The process dies while End() is still on the stack: nothing of it runs any more, and nothing that it sends arrives.
   void Die();

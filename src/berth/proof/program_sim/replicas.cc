@@ -12,7 +12,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// How long nothing is looked at while whoever waits is stopped.
+// While the waiting process is stopped, time passes in steps of this length.
 constexpr Duration kStoppedStep = milliseconds(10);
 
 std::string NameOf(const Process& process) { return "process " + std::to_string(process.life()); }
@@ -28,7 +28,7 @@ Replicas::Replicas(Agenda& agenda, Network& network, Ledger& ledger, const Plan&
       recordings_(recordings),
       callbacks_(std::move(callbacks)),
       random_(plan.seed * 5 + 2) {
-  // Two machines: neither clock is the other's.
+  // The two processes run on two machines, whose clocks differ.
   for (Replica& replica : replicas_) {
     replica.wall_ahead = seconds(static_cast<std::int64_t>(random_.Below(7200)) - 3600);
     replica.boot_ahead = seconds(random_.Below(1'000'000));
@@ -61,7 +61,7 @@ ProcessOptions Replicas::Options(Replica& replica) {
     callbacks_.trace("process " + std::to_string(life) + " leads");
   };
   options.on_lost = [this, &replica] {
-    // A process that is ending already goes on with that.
+    // A process that is already ending ends in its own way.
     if (!replica.is_ending) Drop(replica, "has lost the lease and ends");
   };
   return options;
@@ -107,7 +107,7 @@ std::vector<Process*> Replicas::All() {
   return processes;
 }
 
-// The leader, three times out of four.
+// Chooses the leader three times out of four.
 Replicas::Replica& Replicas::Choose(Random& random) {
   const std::size_t any = random.Below(replicas_.size());
   const bool wants_leader = random.Below(4) != 0;
@@ -137,7 +137,8 @@ void Replicas::Do(const Item& item) {
 }
 
 void Replicas::End(Replica& replica) {
-  // A second signal changes nothing; a stopped process hears of it when it goes on, and that is an end like any other.
+  // A second signal changes nothing. A stopped process would see the signal only when it goes on, and then end as any
+  // other: nothing is lost by leaving that out.
   if (replica.is_ending || agenda_.IsHeld(&replica.process->loop())) return;
   callbacks_.trace(NameOf(*replica.process) + " is told to end");
   replica.is_ending = true;
@@ -180,7 +181,7 @@ void Replicas::CutOffOne(Replica& replica, CutOff how, Time until) {
   });
 }
 
-// The main thread of a process that is ending.
+// Stands for the main thread of a process that is ending: waits while the simulation goes on.
 void Replicas::Wait(const Replica& replica, Duration limit, const std::function<bool()>& is_done) {
   const auto is_stopped = [&] { return agenda_.IsHeld(&replica.process->loop()); };
   const auto waits = [&] { return callbacks_.goes_on() && !replica.has_died && (is_stopped() || !is_done()); };

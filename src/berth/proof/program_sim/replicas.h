@@ -36,10 +36,10 @@ class Replicas final {
   Replicas& operator=(const Replicas&) = delete;
 
   void Start();
-  // An item of the plan about a process, or the step of a clock. It returns when it has been done: an end takes
-  // seconds, in which other things happen.
+  // Does an item of the plan about a process, or a step of a clock. An orderly end takes seconds of simulated time, in
+  // which other things happen before this returns.
   void Do(const Item& item);
-  // Nothing fails from now on. If both processes are gone for good, both are started; else one may stay away.
+  // Nothing fails from now on. If both processes are gone for good, both are started. Otherwise one may stay away.
   void Calm();
 
   // Null: nobody leads.

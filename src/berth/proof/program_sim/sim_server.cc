@@ -60,7 +60,7 @@ SimServer::SimServer(Agenda& agenda, Ledger& ledger, SimServerOptions options) :
   if (options.has_leases) paths.emplace_back("/apis/coordination.k8s.io/v1/leases");
   for (const std::string& path : paths) {
     net::Request request;
-    // Beyond the end of every simulation.
+    // The watch's timeout is longer than any simulation.
     request.target = path + "?watch=true&timeoutSeconds=86400";
     handler_(std::move(request), std::make_shared<LedgerWriter>(ledger_));
   }

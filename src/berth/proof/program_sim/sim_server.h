@@ -1,13 +1,12 @@
-// SPDX-License-Identifier: Apache-2.0
-// SimServer: the embedded API server in a simulation, with the ledger that looks on, and a second copy that lags
-// behind.
+// SPDX-License-Identifier: Apache-2.0 SimServer: the embedded API server in a simulation, watched by the ledger, and a
+// copy of it that lags behind.
 //
-// The embedded server is the model, and not one written for this: without an IoContext it answers within the call and
-// sends what watches are due before that, on one thread and on the clock it is given, some 20 us a request. So the
-// scheduler meets resourceVersions, preconditions, protobuf, pages, bookmarks and 409s as they really are.
+// There is no model of an API server for simulations: this is the embedded server itself. Without an IoContext it
+// answers within the call and sends watch events before that, on one thread and on the clock it is given, in some 20 us
+// a request. So the scheduler meets real resourceVersions, preconditions, protobuf, pages, bookmarks and 409s.
 //
-// The copy is another such server of the same seed, to which the same writes are done later, at the times (by its own
-// clock) at which they were done to the first: uids and resourceVersions are the same. One thread.
+// The copy is another such server with the same seed, which gets the same writes later. Its own clock then shows the
+// times at which they were first done, so that uids and resourceVersions are the same. One thread.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +27,7 @@ namespace berth::program_sim {
 struct SimServerOptions {
   std::uint64_t seed = 0;
   bool has_replica = false;
-  bool has_leases = false;  // the ledger hears of them
+  bool has_leases = false;  // Leases, too, are shown to the ledger
 };
 
 class SimServer final {
@@ -39,19 +38,19 @@ class SimServer final {
   SimServer(const SimServer&) = delete;
   SimServer& operator=(const SimServer&) = delete;
 
-  // A request arrives. What is written is the author's.
+  // Handles a request. What it writes counts as the author's.
   void Handle(const net::Request& request, std::shared_ptr<net::ResponseWriter> writer, const Author& author);
-  // The same, for an answer that comes whole.
+  // Handles a request whose answer is not a stream, and returns the answer.
   net::Response Call(const net::Request& request, const Author& author);
   // A request of outsiders, in JSON; the body of a patch is a strategic merge patch.
   net::Response Do(const std::string& method, const std::string& target, const std::string& body = {});
 
-  // A list or a watch that is served by the copy.
+  // The copy serves a list or a watch.
   void HandleOnReplica(const net::Request& request, std::shared_ptr<net::ResponseWriter> writer);
   net::Response CallReplica(const net::Request& request);
-  // From now on the copy is so far behind; what it has been told stays told.
+  // Sets how far the copy is behind. It keeps the writes that it already has.
   void SetReplicaLag(Duration lag);
-  // Watches from before get 410.
+  // Drops the history: watches from an earlier resourceVersion get 410.
   void Compact();
 
  private:
@@ -74,7 +73,7 @@ class SimServer final {
   std::unique_ptr<apiserver::ApiServer> replica_;
   net::Handler handler_;
   net::Handler replica_handler_;
-  std::deque<Write> journal_;  // that the copy does not know yet
+  std::deque<Write> journal_;  // writes that the copy does not have yet
   Duration lag_{0};
   bool is_catching_up_ = false;  // CatchUp() is on the agenda
 };

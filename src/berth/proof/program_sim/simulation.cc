@@ -26,7 +26,8 @@ using std::chrono::seconds;
 // After the last fault everything has to be done within this time. Requests that hang are given up after 30 s, and what
 // backs off does so for at most 30 s more.
 constexpr Duration kSettleMax = seconds(90);
-// Once all pods are gone, nothing may be left after this: a connection that is dead is believed in for 30 s.
+// After all pods are deleted, the scheduler must have forgotten them within this time. A dead connection is noticed
+// after 30 s.
 constexpr Duration kForgetMax = seconds(45);
 // While another namespace's webhooks fail.
 constexpr Duration kOrdinaryBindMax = seconds(2);
@@ -65,10 +66,10 @@ class Simulation {
     const Time healed = agenda_.Now();
     Trace("calm");
     if (plan_.has_election) replicas_.Calm();
-    // Room for some more, so that less is excused for being full.
+    // New nodes make room, so that fewer pods are excused because all nodes are full.
     Random random(plan_.seed);
     for (int i = 0; i < 3; ++i) outsiders_.AddNode(random);
-    // All at once, and a while later still.
+    // Everything has to be done at the same time, and still a while later.
     std::string left = Settle(healed);
     if (IsFine() && left.empty()) {
       RunFor(seconds(3));
@@ -93,7 +94,8 @@ class Simulation {
   }
 
  private:
-  // Lets time pass until all has been done that should be, for a while. Returns what has not.
+  // Lets time pass until everything that should be done has been done, or kSettleMax is over. Returns what has not been
+  // done.
   std::string Settle(Time healed) {
     std::string left = WhatIsLeft();
     while (IsFine() && (!left.empty() || network_.IsAnyFault()) && agenda_.Now() - healed < kSettleMax) {
@@ -118,14 +120,14 @@ class Simulation {
 
   void Spin() { Violate("spins", "the time stands still: something runs in circles"); }
 
-  // Who schedules; null: nobody.
+  // The process that schedules; null: there is none.
   Process* Main() {
     if (plan_.has_election) return replicas_.Leading();
     return main_ ? &*main_ : nullptr;
   }
 
   void Trace(std::string_view what) {
-    // FNV-1a.
+    // The hash is FNV-1a.
     const auto mix = [this](std::uint64_t byte) { report_.hash = (report_.hash ^ byte) * 0x100000001b3ULL; };
     for (const char c : what) mix(static_cast<unsigned char>(c));
     mix(static_cast<std::uint64_t>(agenda_.Elapsed().count()));
@@ -182,14 +184,14 @@ class Simulation {
     main_.emplace(agenda_, network_, wall_ahead_, Options(kOurName));
     ledger_.NameLife(main_->life(), kOurName);
     Trace("process " + std::to_string(main_->life()) + " starts");
-    TellLives();
+    UpdateLives();
   }
 
   void Restart(const Item& item) {
     if (!main_) return;
     Trace("process " + std::to_string(main_->life()) + " dies");
     main_.reset();
-    TellLives();
+    UpdateLives();
     agenda_.After(milliseconds(item.dice % 3000), this, [this] {
       if (!main_) StartMain();
     });
@@ -201,15 +203,15 @@ class Simulation {
     second_.emplace(agenda_, network_, wall_ahead_, Options(name));
     ledger_.NameLife(second_->life(), name);
     Trace("second process " + std::to_string(second_->life()) + " starts");
-    TellLives();
+    UpdateLives();
     agenda_.At(Agenda::kStart + item.until, this, [this] {
       Trace("second process dies");
       second_.reset();
-      TellLives();
+      UpdateLives();
     });
   }
 
-  void TellLives() {
+  void UpdateLives() {
     std::vector<Life> lives;
     if (main_) lives.push_back(main_->life());
     if (second_) lives.push_back(second_->life());
@@ -231,7 +233,7 @@ class Simulation {
       agenda_.After(fits ? kOrdinaryBindMax : kOrdinaryTellMax, this, [this, key, uid, fits, since = agenda_.Now()] {
         const auto pod = ledger_.pods().find(key);
         if (pod == ledger_.pods().end() || pod->second.uid != uid || !IsOurs(pod->second)) return;
-        // Pods of its own crowd may have been in its way, and have been preempted since.
+        // Other new pods may have taken the room when it was tried, and have been preempted since.
         const std::string node = ledger_.FittingNode(pod->second, false, fits ? since : Time::max());
         if (fits && !node.empty())
           Violate("ordinary pods", key + " waits although it has room on " + node +
@@ -272,11 +274,12 @@ class Simulation {
     return process->shell().HasSynced() ? "" : "not all objects have been listed";
   }
 
-  // Bound by the process that is there, and nobody has refused its event for good.
+  // Whether the Scheduled event of the pod must exist: the running process bound it, and no request for the event was
+  // refused for good.
   bool NeedsEvent(Life life, const std::string& uid, const LedgerPod& pod) const {
     if (pod.binding.by != life) return false;
     const auto now = ledger_.pods().find(pod.key);
-    // One that has finished before the answer was found out about goes without.
+    // A pod that finished before the scheduler learned of its binding gets no event.
     if (now == ledger_.pods().end() || now->second.uid != uid || now->second.is_finished) return false;
     if (pod.binding.was_given_up) return false;
     return pod.binding.at > network_.EventsRefusedUntil(pod.namespace_name);
@@ -288,7 +291,7 @@ class Simulation {
     if (process == nullptr) return Violate("liveness", "nobody leads, although nothing fails any more");
     CheckForgotten(*process);
     if (!process->shell().IsIdle()) Violate("memory", "all pods are gone and something is still to be done");
-    // A standby knows the cluster as well.
+    // A standby keeps a copy of the cluster, too.
     for (Process* const standby : replicas_.All()) CheckForgotten(*standby);
   }
 

@@ -13,7 +13,7 @@ struct Share {
   int count_max;
 };
 
-// How many of each kind a cluster of the family has at most.
+// The largest number of objects of each kind in a cluster of the family.
 std::vector<Share> SharesOf(Family family) {
   std::vector<Share> shares = {{Kind::kNode, 4}, {Kind::kPod, 5}};
   const auto add = [&](std::initializer_list<Share> more) { shares.insert(shares.end(), more); };
@@ -60,7 +60,7 @@ Item RollAll(Kind kind, std::uint8_t index, Random& random) {
   return item;
 }
 
-// A few rolls of one die: most show another side at once.
+// Rolls a random die again, a few times at most, until the item has changed.
 Item Changed(const Item& item, Family family, Random& random) {
   const std::size_t first = FirstMutableDie(item.kind);
   const std::size_t count = DiceUsed(item.kind, family) - first;
@@ -74,7 +74,7 @@ Item Changed(const Item& item, Family family, Random& random) {
 
 bool IsGroup(Kind kind) { return kind == Kind::kPodGroup || kind == Kind::kCompositePodGroup; }
 
-// Names of members are not used again: the later ones are behind the earlier ones by name, too.
+// Members never get the name of an earlier one, so that their order by name is their order by age.
 Change ChangeOfMember(const Case& test, Random& random) {
   std::vector<const Item*> members;
   for (const Item& item : test.items) {
@@ -154,7 +154,7 @@ Change MakeChange(const Case& test, Random& random) {
                                   [&](const Item& item) { return item.kind == share.kind && item.index == index; });
   if (found == test.items.end()) return {std::nullopt, RollAll(share.kind, index, random)};
   if (random.Below(4) == 0) return {*found, std::nullopt};
-  // Another group of the same name, and nobody has seen that the first one was deleted.
+  // The group is deleted and made again under the same name, in one change.
   if (IsGroup(share.kind) && random.Below(4) == 0) return {*found, RollAll(share.kind, index, random)};
   return {*found, Changed(*found, test.family, random)};
 }

@@ -12,7 +12,7 @@
 
 namespace berth::wake_ups {
 
-// One item before and after; absent: it was not there, or is there no longer.
+// The state of one item before and after a change; absent: the item does not exist.
 struct Change {
   std::optional<Item> before;
   std::optional<Item> after;
@@ -22,19 +22,19 @@ struct Case {
   Family family = Family::kRoom;
   int release_minor = 0;
   std::vector<Item> items;      // without the waiting pod
-  std::optional<Item> waiting;  // always there without groups
+  std::optional<Item> waiting;  // in families with groups it may be absent
   std::uint8_t members_made = 0;
 
   void Apply(const Change& change);
-  // The scheduler has begun to delete the pod of that uid, to make room.
+  // Marks the pod with this uid as being deleted, since the scheduler has evicted it.
   void RecordEvicted(const std::string& uid);
-  // For people: the manifests, a line each.
+  // The manifests, one in a line, for people to read.
   std::string Describe() const;
   std::string Describe(const Change& change) const;
 };
 
 Case MakeCase(Random& random, int release_minor);
-// Something that may happen in such a cluster: one object more, one less, or one that is changed.
+// A random change that may happen in the case's cluster: one object is added, removed or changed.
 Change MakeChange(const Case& test, Random& random);
 
 }  // namespace berth::wake_ups

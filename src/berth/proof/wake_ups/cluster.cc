@@ -17,9 +17,9 @@ namespace berth::wake_ups {
 namespace {
 
 constexpr Time kEpoch = std::chrono::sys_days{std::chrono::year{2030} / 1 / 1};
-// Longer than any back-off, shorter than what the flush waits for.
+// Longer than any back-off, and shorter than the time after which the flush takes a pod.
 constexpr Duration kRun = std::chrono::minutes(1);
-// The flush takes what has waited for five minutes, and looks for it twice a minute.
+// The flush runs every 30 seconds and takes pods that have waited for five minutes.
 constexpr Duration kFlush = std::chrono::seconds(331);
 
 }  // namespace
@@ -101,7 +101,7 @@ std::uint64_t Cluster::Run() {
 }
 
 void Cluster::RetryGroups() {
-  // A change of nothing, after which they are tried again.
+  // An event that changes nothing makes the cluster try them again.
   cluster_->RemoveNode("no such node");
   cluster_->Run(kRun);
 }

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// A case's cluster: the core on items, in memory, with a clock of its own. One thread.
+// SPDX-License-Identifier: Apache-2.0 The cluster of a case: the core with the case's items as objects, in memory, and
+// its own clock. One thread.
 #pragma once
 
 #include <cstddef>
@@ -19,22 +19,22 @@ class Cluster {
  public:
   Cluster(Family family, int release_minor, std::uint64_t seed = 1);
 
-  // A pod that has got a node keeps it, and one that is being deleted goes on to be.
+  // Adds or changes the item's object. A pod keeps the node that it got, and its deletion once that has begun.
   void Set(const Item& item);
   void Remove(const Item& item);
-  // As it is in the other cluster, whose scheduler may have written to it.
+  // Adds the item's object as it is in the other cluster, whose scheduler may have written to it.
   void Copy(const Item& item, const Cluster& other);
   void CopyResourceClaims(const Cluster& other);
 
-  // Schedules for a minute. How often anything has been tried since the cluster was made.
+  // Schedules for a minute of simulated time. Returns the number of scheduling attempts since the cluster was made.
   std::uint64_t Run();
   // Lets groups that were refused try again, though nothing has changed.
   void RetryGroups();
-  // Whatever waits for events alone has been tried again then.
+  // Schedules until the flush has tried all pods again that wait for events.
   void WaitForFlush();
 
   std::uint64_t tries() const { return cluster_->core().counts().cycles; }
-  // Pods that were bound after WaitForFlush(), and not before.
+  // The number of pods that only the flush has got bound.
   std::uint64_t rescued_by_flush() const { return cluster_->core().counts().rescued_by_flush; }
   std::string NodeOf(const Item& pod) const;
   std::string WhyNot(const Item& pod) const;

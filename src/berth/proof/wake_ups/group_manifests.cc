@@ -13,16 +13,16 @@ using codec::json::object;
 constexpr const char* kGroupAnnotation = "berth.dev/pod-group";
 constexpr const char* kCountAnnotation = "berth.dev/min-count";
 
-// Groups of members: g0, g1 and so on. There are more than these where groups are within groups.
+// The number of groups that have members: g0, g1 and so on. Composite groups are not counted.
 int GroupCount(Family family) { return family == Family::kCompositeGangs ? 3 : 2; }
 
-// Where groups preempt, the first one comes before the second, and both before all others.
+// In kPreemptingGangs group 0 has the highest priority and group 1 the next; all others have priority 0.
 int PriorityOf(Family family, int group) {
   if (family != Family::kPreemptingGangs) return 0;
   return group == 0 ? 10 : group == 1 ? 5 : 0;
 }
 
-// A pod with a wrong annotation is in no group until it is mended.
+// A pod whose annotation is invalid is in no group until the annotation is corrected.
 bool HasValidCount(const Dice& dice) { return dice.At(13, 8) < 6; }
 bool IsGated(const Dice& dice) { return dice.Is(12, 16); }
 bool IsBeingDeleted(const Dice& dice) { return dice.Is(kMemberDeletionDie, 24); }
@@ -53,7 +53,7 @@ object SpreadOverZones(const char* app) {
 object GroupMetadata(const char* prefix, int index, const Dice& dice) {
   const std::string name = prefix + std::to_string(index);
   object metadata = Metadata(name, "default");
-  // One that has been made anew has another uid.
+  // A group that is made again has another uid.
   metadata["uid"] = "u-" + name + dice.Name("-", 5, 256);
   metadata["generation"] = 1;
   return metadata;
@@ -74,7 +74,7 @@ object Member(const Dice& dice, int index, Family family) {
   if (IsBeingDeleted(dice)) AddDeletion(metadata);
   object container = Container(dice.Of(0, {"500m", "500m", "1", "2"}), nullptr);
   if (dice.Is(3, 8)) AddPort(container);
-  // One of another priority than its group's keeps the group from being scheduled.
+  // A member with another priority than its group keeps the group from being scheduled.
   const int priority = PriorityOf(family, group) + (dice.Is(7, 64) ? 1 : 0);
   object spec{{"schedulerName", "default-scheduler"}, {"priority", priority}};
   Name(metadata, spec, "g" + std::to_string(group), dice.Of(13, {"1", "2", "2", "3", "3", "4", "two", nullptr}),
@@ -89,7 +89,7 @@ object Member(const Dice& dice, int index, Family family) {
   if (dice.Is(11, 3)) spec["tolerations"] = array{object{{"key", "k"}, {"operator", "Exists"}}};
   if (IsGated(dice)) spec["schedulingGates"] = array{object{{"name", "example.com/wait"}}};
   const bool has_claims = family == Family::kSharedClaims || family == Family::kGroupClaims;
-  // That of its group, mostly; without one of its own.
+  // Most members use the claim of their group and have none of their own.
   if (has_claims && !dice.Is(8, 4)) AddResourceClaim(spec, "m" + std::to_string(dice.Is(8, 7) ? 2 : group));
   spec["containers"] = array{std::move(container)};
   return {{"metadata", std::move(metadata)},
@@ -126,7 +126,7 @@ object CompositePodGroup(const Dice& dice, int index, Family) {
   object policy{{"basic", object{}}};
   if (!dice.Is(0, 4)) policy = object{{"gang", object{{"minGroupCount", 1 + dice.At(3, 2)}}}};
   object spec{{"schedulingPolicy", std::move(policy)}, {"priority", 0}};
-  // Some are above each other.
+  // A composite group may have the other one as its parent.
   Put(spec, "parentCompositePodGroupName",
       index == 0 ? dice.Of(1, {nullptr, nullptr, "c1"}) : dice.Of(1, {nullptr, nullptr, nullptr, nullptr, "c0"}));
   if (dice.Is(2, 3)) spec["schedulingConstraints"] = Topology(kZone);
@@ -136,7 +136,7 @@ object CompositePodGroup(const Dice& dice, int index, Family) {
 void JoinGroup(object& pod, const Dice& dice, int index, Family family) {
   object& spec = pod["spec"].as_object();
   const bool preempts = family == Family::kPreemptingGangs;
-  // The last group has pods that run and no others.
+  // The last group has running pods only.
   const int group = dice.At(5, preempts ? 3 : GroupCount(family));
   object& metadata = pod["metadata"].as_object();
   metadata["uid"] = "u-o" + std::to_string(index) + dice.Name("-", 13, 256);

@@ -13,8 +13,8 @@
 namespace berth::wake_ups {
 namespace {
 
-// Chance decides between equal nodes, and with it whether the next member fits. What fits by each of these seeds fits
-// soon by any.
+// The random choice between equal nodes decides whether the next member fits. A group that fits with each of these
+// seeds is placed soon with any other.
 constexpr std::uint64_t kFreshSeeds = 3;
 constexpr int kRetriesMax = 60;
 
@@ -87,8 +87,8 @@ class GroupPlay {
     }
   }
 
-  // The groups that may be asked about by themselves: all, if none has room kept for it; otherwise that one. Others may
-  // have to wait for it.
+  // The waiting members of the groups that must be placed if they fit: all groups, or the one that has room kept for
+  // it. Other groups may have to wait for that one.
   std::vector<Item> Askable() const {
     std::vector<Item> waiting = WaitingMembers();
     std::set<int> nominated;
@@ -102,8 +102,7 @@ class GroupPlay {
     return waiting;
   }
 
-  // Those of them that a scheduler that has seen nothing before finds room for. The single pod takes none while it
-  // waits.
+  // The members of `waiting` that a fresh scheduler places, without the single pod while that one waits.
   std::vector<Item> PlacedByAFreshScheduler(const std::vector<Item>& waiting, std::uint64_t seed) const {
     Cluster fresh(test_.family, test_.release_minor, seed);
     for (const Item& item : test_.items) {
@@ -137,7 +136,7 @@ class GroupPlay {
       cluster_.RetryGroups();
       RecordEvictions();
       if (PlacedCount() != placed_before) return {};
-      // Now they may have to wait for others.
+      // Once room is kept for a group, or no longer kept, the members may have to wait for others.
       if (IsRoomKept() != was_kept) return {};
     }
     return "refused again and again: " + NamesOf(placed);

@@ -36,21 +36,21 @@ class Dice {
   const Item& item_;
 };
 
-// Without effect for null.
+// Sets the member, unless `text` is null.
 void Put(codec::json::object& into, std::string_view key, const char* text);
-// With the uid "u-" + name.
+// Object metadata with the uid "u-" + name.
 codec::json::object Metadata(const std::string& name, const char* namespace_name = nullptr);
 codec::json::object Requirement(const char* key, const char* op, codec::json::array values = {});
-// A selector or node selector term with that requirement.
+// A label selector, or a node selector term, with this one requirement.
 codec::json::object Matching(codec::json::object requirement);
-// Affinity terms that must hold.
+// Affinity with these required terms.
 codec::json::object Required(codec::json::array terms);
 codec::json::object Container(const char* cpu, const char* gpu);
 // Adds the host port that all pods with one want.
 void AddPort(codec::json::object& container);
 void AddResourceClaim(codec::json::object& spec, const std::string& claim);
 codec::json::object Labels(const char* app, const char* role);
-// Pods with it are being deleted.
+// Makes a pod one that is being deleted.
 void AddDeletion(codec::json::object& metadata);
 
 }  // namespace berth::wake_ups

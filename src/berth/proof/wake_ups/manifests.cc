@@ -134,7 +134,7 @@ void AddVolume(object& spec, const std::string& claim) {
       object{{"name", "v" + std::to_string(volumes.size())}, {"persistentVolumeClaim", object{{"claimName", claim}}}});
 }
 
-// Families whose pods may be of a ReplicaSet.
+// Whether pods of the family may belong to a ReplicaSet.
 bool HasOwners(Family family) { return family == Family::kDefaultSpread || family == Family::kPolicies; }
 
 void AddOwner(object& metadata, const std::string& replica_set) {
@@ -181,7 +181,7 @@ object NodeAffinity(const Dice& dice, std::size_t die) {
   return {{"requiredDuringSchedulingIgnoredDuringExecution", object{{"nodeSelectorTerms", std::move(terms)}}}};
 }
 
-// Dice: 0 to 4 of every family, 5 to 17 of the pod's own one, from 18 on what may change.
+// Dice 0 to 4 are used by every family, 5 to 17 have a meaning for each family, and those from 18 on may change.
 object WaitingPod(const Dice& dice, Family family) {
   object metadata = Metadata("w", "default");
   metadata["labels"] = Labels(dice.Of(18, {"x", "x", "y", nullptr}), dice.Of(19, {nullptr, "r"}));
@@ -341,7 +341,8 @@ object DeviceClass(const Dice& dice, int index) {
           dice.Of(0, {nullptr, nullptr, "true", "false", "device.attributes['d.example.com'].color == 'red'"})) {
     spec["selectors"] = array{Cel(expression)};
   }
-  // Of two classes with the same name for it one wins by what happened before: ADR 4.
+  // Only one class has an extendedResourceName: which of two classes with the same name wins depends on their history
+  // (ADR 4).
   if (index == 0) Put(spec, "extendedResourceName", dice.Of(1, {nullptr, "example.com/ext", "example.com/ext"}));
   return {{"metadata", Metadata("k" + std::to_string(index))}, {"spec", std::move(spec)}};
 }
@@ -387,7 +388,7 @@ object ResourceClaim(const Dice& dice, int index) {
   }
   object made{{"metadata", Metadata(name, "default")},
               {"spec", object{{"devices", object{{"requests", array{std::move(request)}}}}}}};
-  // Others may have what the waiting pod wants.
+  // Other pods may have the device that the waiting pod wants.
   if (dice.At(5, 3) != 0 && (index != 0 || dice.Is(5, 7))) {
     const object result{{"request", "r"}, {"driver", kDriver}, {"pool", dice.Name("p", 6, 2)}, {"device", "d0"}};
     object allocation{{"devices", object{{"results", array{result}}}}};
@@ -450,7 +451,7 @@ object ObjectOf(const Item& item, Family family) {
   return {};
 }
 
-// The API server lets nobody change the volume that a claim has once got.
+// Once a claim has a volume, the API server refuses to change it.
 bool KeepsItsVolume(const Dice& before, const Dice& after) {
   return before.At(3, 3) == 0 || (after.At(3, 3) != 0 && after.At(4, 3) == before.At(4, 3));
 }
@@ -459,7 +460,7 @@ bool KeepsItsVolume(const Dice& before, const Dice& after) {
 
 std::size_t FirstMutableDie(Kind kind) { return ShapeOf(kind).immutable_dice; }
 std::size_t DiceUsed(Kind kind, Family family) {
-  // The waiting pod's annotations.
+  // In kPolicies the last dice are the waiting pod's annotations.
   return kind == Kind::kWaitingPod && family == Family::kPolicies ? kDiceCount : ShapeOf(kind).dice;
 }
 bool MayBecome(const Item& before, const Item& after, Family family) {

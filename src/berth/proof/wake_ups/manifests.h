@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// The objects of a small random cluster, each made from a few dice: another roll of one die is a change of one field.
-// Pure functions.
+// SPDX-License-Identifier: Apache-2.0 The objects of a small random cluster. Each is made from a few dice, and rolling
+// one die again changes one field. Pure functions.
 #pragma once
 
 #include <array>
@@ -18,27 +17,27 @@ enum class Family : std::uint8_t {
   kAffinity,
   kVolumes,
   kDevices,
-  kDefaultSpread,  // nothing: the profile has constraints that must hold, by Services and ReplicaSets
+  kDefaultSpread,  // pods have no constraints: the profile has default ones, by Services and ReplicaSets
   kPolicies,       // what berth's own filters refuse: labels, prices, spot nodes and shares of them
   // Groups of pods, and a single pod beside them.
-  kAnnotatedGangs,  // by annotation
-  kReservedGangs,   // the same, with room kept for the one that waits longest
-  // PodGroups, which Kubernetes 1.36 has not.
+  kAnnotatedGangs,  // the pods' annotations name the group
+  kReservedGangs,   // as kAnnotatedGangs, with room kept for the group that waits longest
+  // PodGroups as objects, which Kubernetes 1.36 does not have.
   kGangs,
-  kTopologyGangs,    // within one domain
-  kCompositeGangs,   // groups of groups, and the same
+  kTopologyGangs,    // all members in one topology domain
+  kCompositeGangs,   // groups of groups, within one topology domain
   kSharedClaims,     // members that share ResourceClaims
   kGroupClaims,      // ResourceClaims that are reserved for a group
-  kPreemptingGangs,  // whose victims take their time
+  kPreemptingGangs,  // groups that preempt, and victims that end later
 };
 inline constexpr std::size_t kFamilyCount = 15;
 
 const char* NameOf(Family family);
-// Of Kubernetes 1.x; the first so many of them.
+// The number of families for Kubernetes 1.`release_minor`: it has the first ones of the enum.
 std::size_t FamilyCountOf(int release_minor);
 
 inline bool HasGroups(Family family) { return family >= Family::kAnnotatedGangs; }
-// Groups are objects, not annotations.
+// Whether groups are objects, and not annotations.
 inline bool HasPodGroups(Family family) { return family >= Family::kGangs; }
 
 enum class Kind : std::uint8_t {
@@ -74,13 +73,13 @@ struct Item {
   bool operator==(const Item&) const = default;
 };
 
-// The dice of the kind before this one stand for fields that the API server lets nobody change.
+// Dice of the kind before this one are for immutable fields.
 std::size_t FirstMutableDie(Kind kind);
 // The dice that the kind uses.
 std::size_t DiceUsed(Kind kind, Family family);
-// False: the item does not change so. What ends does not begin again, and the like.
+// Whether an object may change in this way. For example, a pod that has ended does not run again.
 bool MayBecome(const Item& before, const Item& after, Family family);
-// The same pod while it is being deleted.
+// The pod as it is while it is being deleted.
 Item BeingDeleted(const Item& pod);
 
 // The kind as the API spells it.

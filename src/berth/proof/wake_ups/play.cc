@@ -9,7 +9,7 @@
 namespace berth::wake_ups {
 namespace {
 
-// ResourceClaims are as the first scheduler has left them: it may have given allocations up.
+// Copies ResourceClaims from the first cluster, whose scheduler may have deallocated them.
 std::string NodeByAFreshScheduler(const Case& test, const Cluster& before) {
   Cluster cluster(test.family, test.release_minor);
   for (const Item& item : test.items) {

@@ -20,7 +20,7 @@ bool IsZero(const MetricSeries& series) {
          std::all_of(series.counts.begin(), series.counts.end(), [](auto count) { return count == 0; });
 }
 
-// `sign` is 1 or -1.
+// Adds `other`, or subtracts it if `sign` is -1.
 void Add(MetricSeries& to, const MetricSeries& other, int sign) {
   to.value += sign * other.value;
   to.sum += sign * other.sum;
@@ -48,7 +48,7 @@ void MetricView::Reset(MetricRegistry& registry) {
 std::vector<MetricSeries> MetricView::Series(const MetricFamily& family) const {
   std::vector<MetricSeries> series;
   {
-    // Else a Reset() in between would take away more than was collected.
+    // The lock keeps a Reset() from coming between, after which more would be subtracted than was collected.
     const std::lock_guard lock(mutex_);
     series = family.Collect();
     Subtract(family, series);

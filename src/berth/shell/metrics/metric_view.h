@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// MetricView: what is shown of a registry where that is less than it counts: kube-scheduler's --disabled-metrics and
-// --allow-metric-labels, and what DELETE /metrics has reset. The cells go on counting. Thread-safe.
+// SPDX-License-Identifier: Apache-2.0 MetricView: the part of a registry that is served, after kube-scheduler's
+// --disabled-metrics and --allow-metric-labels, and after DELETE /metrics. The cells go on counting. Thread-safe.
 #pragma once
 
 #include <functional>
@@ -24,7 +23,7 @@ struct ViewOptions {
 
 class MetricView {
  public:
-  // Before the first Series().
+  // To be called before the first Series().
   void SetOptions(ViewOptions options) { options_ = std::move(options); }
 
   // As component-base resets its registry: counters begin at 0 again, those with labels and histograms with labels are

@@ -57,7 +57,7 @@ std::optional<double> OpenFiles() {
   std::error_code problem;
   const std::filesystem::directory_iterator open("/proc/self/fd", problem);
   if (problem) return std::nullopt;
-  // One of them is the listing itself.
+  // One of the entries is the descriptor of the listing itself.
   return static_cast<double>(std::distance(begin(open), end(open)) - 1);
 }
 
@@ -67,10 +67,10 @@ double Limit(__rlimit_resource resource) {
   return static_cast<double>(limit.rlim_cur);
 }
 
-// Bytes of all interfaces: received, sent.
+// Bytes received and sent on all interfaces.
 std::optional<std::pair<double, double>> NetworkBytes() {
   const std::string net = ReadWhole("/proc/self/net/netstat");
-  // Two lines a group: names, then values.
+  // Each group has two lines: names, then values.
   const std::size_t names_at = net.find("IpExt:");
   const std::size_t values_at = names_at == std::string::npos ? names_at : net.find("IpExt:", names_at + 1);
   if (values_at == std::string::npos) return std::nullopt;

@@ -38,7 +38,7 @@ class ObservedBy final : public framework::Histogram {
   HistogramCell& cell_;
 };
 
-// A description with the names of the labels, and their values beside it.
+// Splits labels into a description with their names, and their values.
 struct Named {
   Named(std::string_view name, std::string_view help, const framework::Metrics::Labels& labels)
       : description{std::string(name), std::string(help), {}, {}} {

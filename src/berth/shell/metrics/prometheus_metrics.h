@@ -24,9 +24,9 @@ class PrometheusMetrics final : public framework::Metrics {
                                      const Labels& labels) override;
 
   MetricRegistry& registry();
-  // What Text() shows, from the first one on.
+  // Sets what Text() shows. To be called before the first Text().
   void SetView(ViewOptions options);
-  // Text() begins to count anew (MetricView::Reset).
+  // Lets counters in Text() begin at 0 again (MetricView::Reset).
   void Reset();
   // The text exposition format 0.0.4.
   std::string Text() const;

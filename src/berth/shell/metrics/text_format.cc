@@ -35,7 +35,7 @@ std::string_view TypeName(MetricType type) {
   return "histogram";
 }
 
-// One family's lines.
+// Writes the lines of one family.
 class FamilyWriter {
  public:
   FamilyWriter(const MetricFamily& family, std::vector<MetricSeries> series, std::string& text)
@@ -77,7 +77,7 @@ class FamilyWriter {
     WriteLine("_count", series, "", std::to_string(count));
   }
 
-  // `le`, where there is one, comes last, as in Go.
+  // The label `le` comes last, as in Go.
   void WriteLine(std::string_view suffix, const MetricSeries& series, std::string_view le, std::string_view value) {
     text_.append(family_.description().name).append(suffix);
     char separator = '{';
@@ -108,7 +108,7 @@ std::string FormatNumber(double value) {
   std::array<char, 512> text;
   const auto end = std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::scientific);
   const std::string scientific(text.data(), end.ptr);
-  // As C's %g without a precision; std::chars_format::general leaves it to the implementation.
+  // The limits are those of C's %g. std::chars_format::general leaves the choice to the implementation.
   const int exponent = std::stoi(scientific.substr(scientific.find('e') + 1));
   if (exponent < -4 || exponent >= 6) return scientific;
   const auto fixed = std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);

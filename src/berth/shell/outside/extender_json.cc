@@ -23,7 +23,7 @@ using simdjson::dom::object;
 
 constexpr std::size_t kDepthMax = 64;
 
-// Go's encoder writes these as escapes inside strings, and they come nowhere else.
+// Writes the characters as escapes that Go's encoder escapes in strings. They occur in strings only.
 std::string Escaped(std::string_view text) {
   std::string out;
   out.reserve(text.size() + text.size() / 64);
@@ -45,8 +45,7 @@ std::string Escaped(std::string_view text) {
   return out;
 }
 
-// An object's text without some of its members. `edit(key, value)` gives a member's own text, or nothing to leave it
-// out.
+// The JSON text of an object. `edit(key, value)` returns the text of a member, or an empty one to leave it out.
 template <typename Edit>
 std::string Rewritten(const object& from, Edit edit) {
   std::string out = "{";
@@ -70,7 +69,7 @@ Error WrongType(std::string_view field, std::string_view wanted) {
   return InvalidError("the answer's " + std::string(field) + " must be " + std::string(wanted));
 }
 
-// The member of that name, in any case of letters; of several the last. Null counts as absent.
+// The last member of that name, without regard to case. A null member counts as absent.
 std::optional<element> Member(const object& from, std::string_view name) {
   std::optional<element> found;
   for (const auto& member : from) {
@@ -136,7 +135,7 @@ Expected<void> ReadReasons(const object& from, std::string_view field,
   return {};
 }
 
-// What the extender itself calls an error.
+// Fails with the error that the extender itself reports.
 Expected<void> CheckError(const object& from) {
   const std::optional<element> value = Member(from, "Error");
   if (!value) return {};
@@ -146,7 +145,7 @@ Expected<void> CheckError(const object& from) {
   return {};
 }
 
-// Null, as Go has it, is an answer that says nothing.
+// An answer `null` counts as empty, as in Go.
 Expected<std::optional<object>> ReadObject(codec::JsonReader& reader, std::string_view body) {
   BERTH_ASSIGN_OR_RETURN(const element root, reader.Parse(body));
   object read;
@@ -159,7 +158,7 @@ Expected<std::optional<object>> ReadObject(codec::JsonReader& reader, std::strin
 Expected<scheduler::VictimsOnNode> ReadMetaVictims(std::string_view node_name, const element& value) {
   scheduler::VictimsOnNode read;
   read.node_name = node_name;
-  // Null is nobody, as with Go's empty list; it is for the core to say that this will not do.
+  // Null counts as an empty list, as in Go. The core then reports that an extender named no victims.
   if (value.is_null()) return read;
   object victims;
   if (value.get(victims) != simdjson::SUCCESS) return WrongType("NodeNameToMetaVictims", "an object of objects");
@@ -291,7 +290,7 @@ Expected<ExtenderAnswer> ParseExtenderFilterResult(std::string_view body, const 
   }
   BERTH_RETURN_IF_ERROR(ReadReasons(*result, "FailedNodes", answer.failed_nodes));
   BERTH_RETURN_IF_ERROR(ReadReasons(*result, "FailedAndUnresolvableNodes", answer.failed_and_unresolvable_nodes));
-  // Upstream checks names alone, and takes whole nodes that it has never heard of.
+  // Upstream checks only names, and accepts unknown nodes that come as whole objects.
   const StringHashSet asked(question.node_names.begin(), question.node_names.end());
   for (const std::string& name : answer.node_names) {
     if (asked.contains(name)) continue;
@@ -310,7 +309,7 @@ Expected<ExtenderAnswer> ParseHostPriorityList(std::string_view body) {
   if (root.get(list) != simdjson::SUCCESS) return InvalidError("the answer must be a list of {Host, Score}");
   for (const element item : list) {
     object each;
-    if (item.is_null()) {  // as Go has it, nobody with nothing
+    if (item.is_null()) {  // an entry without host and score, as in Go
       answer.scores.emplace_back();
       continue;
     }
@@ -335,7 +334,7 @@ Expected<ExtenderAnswer> ParseExtenderPreemptionResult(std::string_view body) {
   if (!victims) return answer;
   object by_node;
   if (victims->get(by_node) != simdjson::SUCCESS) return WrongType("NodeNameToMetaVictims", "an object");
-  std::map<std::string_view, element> last;  // of two with one name, as Go has it
+  std::map<std::string_view, element> last;  // of two members with one name the last counts, as in Go
   for (const auto& member : by_node) last.insert_or_assign(member.key, member.value);
   for (const auto& [node_name, value] : last) {
     BERTH_ASSIGN_OR_RETURN(scheduler::VictimsOnNode read, ReadMetaVictims(node_name, value));

@@ -35,14 +35,14 @@ std::string ExtenderPreemptionArgs(std::string_view pod, std::span<const schedul
 // ExtenderBindingArgs.
 std::string ExtenderBindingArgs(const framework::PodRef& pod, std::string_view node_name);
 
-// Answers. Field names count in any case of letters, as with Go; what nobody knows is skipped. The error is one line,
-// the extender's own where it sent one. Reasons are cut to kReasonBytesMax.
+// These parse answers. Field names are compared without regard to case, as in Go, and unknown fields are skipped. An
+// error is one line, and the extender's own if it sent one. Reasons are cut to kReasonBytesMax.
 inline constexpr std::size_t kReasonBytesMax = 1024;
 
 struct FilterQuestion {
   std::string_view url_prefix;
   bool node_cache_capable = false;
-  std::span<const std::string> node_names;  // that it was asked about
+  std::span<const std::string> node_names;  // the nodes of the request
 };
 Expected<scheduler::ExtenderAnswer> ParseExtenderFilterResult(std::string_view body, const FilterQuestion& question);
 Expected<scheduler::ExtenderAnswer> ParseHostPriorityList(std::string_view body);

@@ -25,7 +25,7 @@ namespace {
 constexpr std::size_t kVerbs = 4;
 // A longer answer would hold up the loop while it is parsed.
 constexpr std::size_t kParsedOnLoopMax = std::size_t{64} << 10;
-// Bindings may be as many as the core has under way.
+// There may be as many bindings as the core has under way.
 constexpr std::size_t kQueuedMax = 4096;
 
 std::string_view NameOf(ExtenderVerb verb) {
@@ -38,7 +38,7 @@ std::string_view NameOf(ExtenderVerb verb) {
   return "";
 }
 
-// The text itself, or the file's; both empty: nothing.
+// The PEM in `data`, or that of the file; empty if neither is given.
 Expected<std::string> Pem(const std::string& data, const std::string& file, std::string_view field) {
   if (!data.empty()) {
     auto decoded = DecodeBase64(data);
@@ -48,12 +48,12 @@ Expected<std::string> Pem(const std::string& data, const std::string& file, std:
   return file.empty() ? Expected<std::string>(std::string()) : client::ReadSmallFile(file);
 }
 
-// As client-go makes it of the same fields.
+// TLS options from the same fields as in client-go.
 Expected<net::TlsClientOptions> TlsOf(const config::Extender& extender) {
   const config::ExtenderTls tls = extender.tls.value_or(config::ExtenderTls());
   net::TlsClientOptions options;
   BERTH_ASSIGN_OR_RETURN(options.ca_pem, Pem(tls.ca_data, tls.ca_file, "caData"));
-  // With enableHTTPS and nothing to check the extender by, upstream does not check it.
+  // With enableHTTPS and without a CA upstream does not verify the extender.
   const bool is_insecure = tls.insecure || (extender.enable_https && options.ca_pem.empty());
   if (is_insecure && !options.ca_pem.empty())
     return InvalidError("specifying a root certificates file with the insecure flag is not allowed");
@@ -69,7 +69,7 @@ Expected<net::TlsClientOptions> TlsOf(const config::Extender& extender) {
     };
     if (const auto pair = options.client_certificate_pem(); !pair.ok()) return pair.error();
   } else if (has_certificate || has_key) {
-    // Upstream leaves it out without a word.
+    // Upstream ignores it without a message.
     log::Warning("extender", "A client certificate without its key, or a key alone, is not used",
                  {{"extender", ShownUrl(extender.url_prefix)}});
   }
@@ -90,7 +90,7 @@ Expected<net::HttpClientOptions> ClientOptionsOf(const config::Extender& extende
 
 }  // namespace
 
-// What the callbacks under way share.
+// Shared with the callbacks under way.
 struct HttpExtenders::Shared {
   Shared(client::EventLoop& on, RunWork run, Done tell) : loop(on), run_work(std::move(run)), done(std::move(tell)) {}
 
@@ -137,7 +137,7 @@ class HttpExtenders::One : public std::enable_shared_from_this<One> {
     net::SendOptions options;
     options.timeout = extender_.http_timeout;
     options.body_bytes_max = kAnswerBytesMax;
-    // Not `self`: the transport keeps the callback, and would then keep itself when no answer comes any more.
+    // A weak pointer, since the transport keeps the callback: it would keep itself alive if no answer came.
     transport_->Send(std::move(request), options,
                      [weak = weak_from_this(), asked = std::move(question)](Expected<net::Response> response) {
                        const std::shared_ptr<One> self = weak.lock();
@@ -175,7 +175,7 @@ class HttpExtenders::One : public std::enable_shared_from_this<One> {
     const std::string url = ShownUrl(extender_.UrlOf(VerbOf(question->verb)));
     if (!response.ok()) {
       const Error& error = response.error();
-      // A connection that was kept open and turns out to be closed. The question changes nothing, so it is put again.
+      // A kept-alive connection may turn out to be closed. The request changes nothing, so it is sent once more.
       if (error.code == ErrorCode::kUnavailable && error.outcome_unknown && std::exchange(question->may_repeat, false))
         return Send(question);
       return Ended(*question, error.Wrap("Post \"" + url + "\""));
@@ -195,7 +195,7 @@ class HttpExtenders::One : public std::enable_shared_from_this<One> {
 
   Expected<ExtenderAnswer> Parse(const Question& question, std::string_view body, const std::string& url) const {
     auto answer = ParseAnswer(question, body);
-    // What the extender itself calls an error, or is about its nodes, is told in its own words, as upstream does.
+    // Errors that the extender reports, and those about its nodes, keep their text, as upstream.
     if (answer.ok() || answer.error().code == ErrorCode::kInternal || answer.error().message.starts_with("extender "))
       return answer;
     return answer.error().Wrap("the answer of " + url + " cannot be used");
@@ -302,7 +302,7 @@ void HttpExtenders::Ask(AskExtender&& asked) {
   question->may_repeat = true;
   const auto pod = pods_.find(asked.pod.uid);
   if (pod == pods_.end()) {
-    // The core learns of it in a moment.
+    // The core will soon get the pod's deletion.
     return extender.Ended(*question, Error{ErrorCode::kNotFound, "pod \"" + question->pod + "\" is gone"});
   }
   if (asked.verb == ExtenderVerb::kPreempt) {
@@ -320,7 +320,7 @@ void HttpExtenders::Ask(AskExtender&& asked) {
     std::vector<std::shared_ptr<const std::string>> nodes;
     for (std::string& name : asked.node_names) {
       const auto node = nodes_.find(name);
-      if (node == nodes_.end()) continue;  // gone a moment ago
+      if (node == nodes_.end()) continue;  // it was just deleted
       nodes.push_back(node->second.json);
       question->node_names.push_back(std::move(name));
     }

@@ -1,7 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
-// HttpExtenders: the HTTP side of kube-scheduler's extender protocol. It keeps pods and nodes as the API server has
-// them where extenders want to see them whole, asks what the core wants asked, and gives the answers back as its input.
-// All on the event loop's thread; large answers are parsed beside it.
+// SPDX-License-Identifier: Apache-2.0 HttpExtenders: the HTTP side of kube-scheduler's extender protocol. It sends the
+// core's questions to extenders and returns the answers as inputs. For extenders that want whole objects it keeps the
+// JSON of pods and nodes. All on the event loop's thread; workers parse large answers.
 #pragma once
 
 #include <cstddef>
@@ -29,14 +28,14 @@ namespace berth::outside {
 
 class HttpExtenders {
  public:
-  // On any thread, once for each AskExtender.
+  // Called once for each AskExtender, on any thread.
   using Done = std::function<void(scheduler::ExtenderDone)>;
   using MakeClient = std::function<Expected<std::unique_ptr<net::Transport>>(net::HttpClientOptions)>;
   using RunWork = std::function<void(std::function<void()>)>;
 
-  // An answer with all nodes of a large cluster in it; a longer one fails.
+  // Enough for an answer with all nodes of a large cluster. A longer one fails.
   static constexpr std::size_t kAnswerBytesMax = std::size_t{256} << 20;
-  // Of one extender's failures one a while is logged, with the number of those that were not.
+  // One failure of an extender is logged in this time, with the number of those that were not logged.
   static constexpr Duration kLogPeriod = std::chrono::seconds(10);
 
   // `extenders` in the order in which they are asked, as the core has them. `loop`, `metrics` and what the functions
@@ -51,8 +50,8 @@ class HttpExtenders {
   bool wants_pods() const { return wants_pods_; }
   bool wants_nodes() const { return wants_nodes_; }
 
-  // Objects as they come from the API server. Of pods those are kept that have no node and that some extender is
-  // interested in; those on nodes where an extender wants to see victims whole.
+  // Objects from the API server. It keeps pods without a node that some extender is interested in, and pods on nodes if
+  // an extender wants victims as whole objects.
   void SetPod(const api::Pod& pod, const simdjson::dom::element& object);
   void RemovePod(std::string_view uid);
   void SetNode(const api::Node& node, const simdjson::dom::element& object);

@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "berth/base/backoff.h"
 #include "berth/base/base64.h"
 #include "berth/base/log.h"
 #include "berth/base/random.h"
@@ -21,7 +22,7 @@ namespace berth::outside {
 namespace {
 
 constexpr int kDoublingsMax = 10;
-// A file may change twice within one tick of the file system's clock: what is younger than this is read again.
+// A file that changed less than this ago is read again: it may change twice within one tick of the file system's clock.
 constexpr auto kYoung = std::chrono::seconds(2);
 
 struct Address {
@@ -39,7 +40,7 @@ Expected<Address> AddressOf(const std::string& url) {
   return address;
 }
 
-// What tells versions of a file apart without reading it. Links are followed, as those of a mounted config map.
+// Distinguishes versions of a file without reading it. Links are followed: a mounted ConfigMap consists of them.
 struct FileIdentity {
   dev_t device = 0;
   ino_t inode = 0;
@@ -62,7 +63,7 @@ bool IsYoung(const FileIdentity& file) {
 
 }  // namespace
 
-// One source. Shared with the callbacks under way; its state belongs to the loop's thread, but for what the mutex
+// One source. Shared with the callbacks under way. Its state belongs to the loop's thread, apart from what the mutex
 // guards.
 class OutsidePoller::Source : public std::enable_shared_from_this<Source> {
  public:
@@ -105,7 +106,7 @@ class OutsidePoller::Source : public std::enable_shared_from_this<Source> {
     net::SendOptions options;
     options.timeout = source_.timeout;
     options.body_bytes_max = source_.body_bytes_max;
-    // Not `self`: the transport keeps the callback, and would then keep itself when no answer comes any more.
+    // A weak pointer, since the transport keeps the callback: it would keep itself alive if no answer came.
     transport_->Send(std::move(request), options, [weak = weak_from_this()](Expected<net::Response> response) {
       const std::shared_ptr<Source> self = weak.lock();
       if (self == nullptr) return;
@@ -143,7 +144,7 @@ class OutsidePoller::Source : public std::enable_shared_from_this<Source> {
     return "Basic " + EncodeBase64(pair);
   }
 
-  // At a file. Reading may wait for a disk.
+  // Checks the file, on a worker: reading may wait for a disk.
   void Look() {
     run_work_([self = shared_from_this()] {
       std::optional<Data> news = self->News();
@@ -155,13 +156,13 @@ class OutsidePoller::Source : public std::enable_shared_from_this<Source> {
     });
   }
 
-  // nullopt: all is as it was told last. One at a time, beside the loop.
+  // The file's new data; nullopt: nothing has changed. Runs on a worker, once at a time.
   std::optional<Data> News() {
     const std::optional<FileIdentity> identity = IdentityOf(source_.file);
     if (identity && identity == known_file_) return std::nullopt;
     auto text = client::ReadSmallFile(source_.file, source_.body_bytes_max);
     known_file_ = text.ok() && identity && !IsYoung(*identity) ? identity : std::nullopt;
-    // An error instead of a text counts as one of its own.
+    // An error counts as a content of its own.
     std::string told = text.ok() ? "=" + *text : "!" + text.error().message;
     if (told == told_) return std::nullopt;
     told_ = std::move(told);
@@ -197,7 +198,7 @@ class OutsidePoller::Source : public std::enable_shared_from_this<Source> {
       failures_ = 0;
     } else {
       failed_.Add();
-      // Said once a failure, and of each version of a file; how long it lasts is in the metric.
+      // A failing server is logged once, and a failing file once for each version. The metric shows how long it lasts.
       if (!source_.file.empty()) {
         ++failures_;
         log::Warning("outside", "A file is not taken up",
@@ -220,12 +221,11 @@ class OutsidePoller::Source : public std::enable_shared_from_this<Source> {
     cancel_ = rest_.loop().PostAfter(NextDelay(), [self = shared_from_this()] { self->Ask(); });
   }
 
-  // Up to a tenth early or late, so that many sources, and many schedulers, do not ask at once.
+  // The interval varies by a tenth, so that many sources, or many schedulers, do not ask at the same time.
   Duration NextDelay() {
     Duration delay = source_.interval;
     const int failures = source_.file.empty() ? failures_ : 0;
-    for (int i = 0; i < std::min(failures, kDoublingsMax) && delay < kIntervalMax; ++i) delay *= 2;
-    if (failures > 0) delay = std::max(source_.interval, std::min(delay, kIntervalMax));
+    if (failures > 0) delay = std::max(delay, Doubled(delay, kIntervalMax, std::min(failures, kDoublingsMax)));
     const auto tenths = static_cast<std::uint64_t>(delay.count() / 5);
     return delay - delay / 10 + Duration(tenths == 0 ? 0 : static_cast<Duration::rep>(random_.Below(tenths)));
   }
@@ -241,7 +241,7 @@ class OutsidePoller::Source : public std::enable_shared_from_this<Source> {
   framework::Counter& failed_;
   Random random_;
   int failures_ = 0;
-  // Of a file, for News() alone.
+  // Used by News() alone.
   std::optional<FileIdentity> known_file_;
   std::string told_;
   std::mutex mutex_;  // guards what follows, and that `done` is not called after Stop()

@@ -1,7 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
-// OutsidePoller: asks the sources of data from outside (framework/outside_data.h), each at its interval, in the
-// background. A source that fails is asked less and less often, at least every five minutes; a file is looked at once
-// an interval whatever it holds.
+// SPDX-License-Identifier: Apache-2.0 OutsidePoller: asks the sources of data from outside (framework/outside_data.h),
+// each at its interval, in the background. A server that fails is asked ever more seldom, but at least every five
+// minutes; a file is always checked at its interval.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +22,7 @@ namespace berth::outside {
 class OutsidePoller {
  public:
   using Data = Expected<std::shared_ptr<const framework::OutsideData>>;
-  // On any thread: the answer of sources[i].
+  // Gets the answer of requests[i], on any thread.
   using Done = std::function<void(std::size_t i, Data data)>;
   using MakeClient = std::function<Expected<std::unique_ptr<net::Transport>>(net::HttpClientOptions)>;
   using RunWork = std::function<void(std::function<void()>)>;

@@ -32,7 +32,7 @@ using Milliseconds = std::chrono::milliseconds;
 constexpr std::string_view kLoaded = "+";  // what the child says when all went well
 constexpr std::size_t kWordMax = 4096;
 
-// dlerror() begins with the file's name, which comes anyway.
+// The text of dlerror() without the file's name, which callers add.
 std::string LoaderError(const std::string& path) {
   const char* said = ::dlerror();
   std::string_view text = said == nullptr ? "unknown reason" : said;
@@ -58,7 +58,8 @@ Expected<std::vector<PluginRegistration>> LoadFile(const std::string& path) {
   return registrations;
 }
 
-// The child: says what came of it, and ends without destructors, for its state is the parent's.
+// Runs in the child: writes the result to the pipe and ends without destructors, since its state is a copy of the
+// parent's.
 [[noreturn]] void TryToLoad(const std::string& path, int pipe) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   const rlimit no_core{0, 0};
@@ -69,7 +70,7 @@ Expected<std::vector<PluginRegistration>> LoadFile(const std::string& path) {
   ::_exit(written < 0 ? 1 : 0);
 }
 
-// Reads until the other end is closed; false when that takes too long.
+// Reads until the other end is closed. False after `patience`.
 bool ReadAll(int pipe, Milliseconds patience, std::string& out) {
   const auto deadline = std::chrono::steady_clock::now() + patience;
   for (;;) {
@@ -89,7 +90,7 @@ bool ReadAll(int pipe, Milliseconds patience, std::string& out) {
 
 constexpr const char* kLookAtIt = ": look at what it does in the initialisers of its global variables";
 
-// What a child that said nothing died of.
+// Why a child ended that wrote nothing.
 std::string EndOf(int status) {
   if (!WIFSIGNALED(status)) {
     return "ends the process while it is loaded (exit status " + std::to_string(WEXITSTATUS(status)) + ")" + kLookAtIt;
@@ -98,7 +99,7 @@ std::string EndOf(int status) {
   return "crashes while it is loaded (signal " + std::to_string(number) + ", " + ::strsignal(number) + ")" + kLookAtIt;
 }
 
-// Loads the file in a child, so that a crash there is not ours.
+// Loads the file in a child process first, so that a crash does not end this one.
 Expected<void> TryInChild(const std::string& path, Milliseconds patience) {
   int pipe[2];
   if (::pipe2(pipe, O_CLOEXEC) != 0)
@@ -148,15 +149,15 @@ Expected<std::vector<std::string>> FilesOf(const std::string& directory) {
   return files;
 }
 
-// Links are followed. What is not there says so when it is read.
+// Follows links. False for a file that does not exist: reading it will report that.
 bool MayBeWrittenBy(std::filesystem::perms who, const std::string& path) {
   std::error_code error;
   const std::filesystem::perms perms = std::filesystem::status(path, error).permissions();
   return !error && (perms & who) != std::filesystem::perms::none;
 }
 
-// Whoever may write a plugin runs what they like with berth's rights. A directory that anybody may write is what
-// kubelets make of an emptyDir, where only containers of the same pod come by it.
+// Whoever may write a plugin's file can run anything with berth's rights. A directory that anybody may write is
+// allowed: kubelets make an emptyDir like that, which only containers of the same pod can reach.
 Expected<void> CheckWriters(const std::string& file) {
   if (MayBeWrittenBy(std::filesystem::perms::others_write, file))
     return InvalidError("may be written by anybody: chmod o-w it, or take it away");

@@ -11,7 +11,7 @@
 
 namespace berth::plugin_files {
 
-// Files of one directory, at most.
+// The most files in one directory.
 inline constexpr std::size_t kPluginFilesMax = 256;
 
 // The plugins of every *.so of the directory, by file name. A file that cannot be loaded, may be written by others, is

@@ -26,7 +26,7 @@ Error NotLoadable() {
   return InvalidError("is no shared object for this machine: build it with berth_add_plugin(), or take it away");
 }
 
-// A file that is read in places. What lies outside of it cannot be read.
+// A file that is read at given positions. Reads beyond its end fail.
 class File {
  public:
   explicit File(const std::string& path) : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
@@ -82,7 +82,7 @@ bool IsPluginSection(const File& file, const Elf64_Shdr& names, const Elf64_Shdr
   return std::string_view(name, kSize - 1) == framework::kPluginAbiSection && name[kSize - 1] == '\0';
 }
 
-// Whoever wrote it, it can be shown.
+// The text as messages may show it, whatever the file holds.
 std::string Text(const char* text, std::size_t max) {
   std::string shown(text, ::strnlen(text, max));
   for (char& c : shown) c = c >= ' ' && c < 0x7f ? c : '?';
@@ -111,7 +111,7 @@ Expected<PluginAbi> ReadPluginAbi(const std::string& path) {
     Elf64_Shdr section;
     if (!section_at(i, section)) return InvalidError(kNoPlugin);
     if (!IsPluginSection(file, names, section)) continue;
-    // One of another version may be shorter: what it does not have is zero.
+    // The structure of another version may be shorter: missing fields stay zero.
     PluginAbi abi{};
     const std::size_t size = section.sh_size < sizeof abi ? static_cast<std::size_t>(section.sh_size) : sizeof abi;
     if (!file.ReadBytes(section.sh_offset, &abi, size) ||

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// Reading from a shared object for which berth it was built, without having the system load it. Pure but for the file.
+// SPDX-License-Identifier: Apache-2.0 Reads from a shared object for which version of berth it was built, without
+// loading it.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace berth::plugin_files {
 
-// What BERTH_PLUGIN put into the file. Errors say in one line what the file is instead, and what to do, without its
-// name.
+// The structure that BERTH_PLUGIN put into the file. An error says in one line what is wrong with the file and what to
+// do, without its name.
 Expected<framework::PluginAbi> ReadPluginAbi(const std::string& path);
 
 // Success, or how `theirs` differs from `ours` and what to do about it.

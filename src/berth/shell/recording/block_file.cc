@@ -21,9 +21,9 @@ namespace berth::recording {
 namespace {
 
 constexpr std::string_view kMagic = "BERTHRC1";
-// More saves little: what repeats itself is left out before (values.h).
+// A higher level saves little, since values.h already leaves out what repeats.
 constexpr int kLevel = -5;
-// A buffer of more than this is not kept for the next block.
+// A larger buffer is freed after its block.
 constexpr std::size_t kKeptMax = std::size_t{1} << 20;
 
 struct BlockHeader {
@@ -72,7 +72,7 @@ BlockWriter::~BlockWriter() { ::close(fd_); }
 Expected<std::unique_ptr<BlockWriter>> BlockWriter::Create(const std::string& path) {
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) return OfErrno(path, errno);
-  // Without locks, on some file systems, a file counts as finished.
+  // On file systems without locks a file counts as finished, so a failure is ignored.
   static_cast<void>(::flock(fd, LOCK_EX | LOCK_NB));
   std::unique_ptr<BlockWriter> writer(new BlockWriter(path, fd));
   BERTH_RETURN_IF_ERROR(writer->WriteOut(kMagic));
@@ -92,7 +92,8 @@ Expected<void> BlockWriter::WriteOut(std::string_view bytes) {
 
 Expected<void> BlockWriter::Append(std::string_view bytes) {
   std::string& out = compressor_->out;
-  const std::size_t size_max = sizeof(BlockHeader) + ZSTD_compressBound(bytes.size()) + 64;  // with the stream's header
+  // Room for the stream's header.
+  const std::size_t size_max = sizeof(BlockHeader) + ZSTD_compressBound(bytes.size()) + 64;
   if (out.size() < size_max) out.resize(size_max);
   ZSTD_inBuffer in{bytes.data(), bytes.size(), 0};
   ZSTD_outBuffer to{out.data(), out.size(), sizeof(BlockHeader)};
@@ -192,7 +193,7 @@ Expected<std::string_view> BlockReader::Next() {
     const std::size_t left = ZSTD_decompressStream(decompressor_->context, &out, &in);
     if (ZSTD_isError(left) != 0 || in.pos + out.pos == before) break;
   }
-  // What the stream still holds back once all has been taken in.
+  // Flushes what the decompressor still holds after the last input.
   for (std::size_t before = out.size + 1; out.pos < out.size && out.pos != before;) {
     before = out.pos;
     if (ZSTD_isError(ZSTD_decompressStream(decompressor_->context, &out, &in)) != 0) break;
@@ -226,7 +227,7 @@ Expected<std::string_view> BlockReader::NextOfTail() {
   while (!has_ended_) {
     TailHeader header;
     BERTH_ASSIGN_OR_RETURN(std::size_t got, ReadSome(reinterpret_cast<char*>(&header), sizeof(header)));
-    has_ended_ = true;  // unless a part turns out to be whole
+    has_ended_ = true;  // unless a complete part follows
     if (got == 0) break;
     if (got != sizeof(header) || header.size > kBlockBytesMax || header.offset > offset_)
       return Damaged("its tail is damaged");
@@ -237,7 +238,7 @@ Expected<std::string_view> BlockReader::NextOfTail() {
     const std::uint64_t known = std::min<std::uint64_t>(offset_ - header.offset, bytes_.size());
     if (known == bytes_.size()) continue;
     offset_ += bytes_.size() - known;
-    damage_.clear();  // It has what the block that was cut off had.
+    damage_.clear();  // The tail has the bytes of the block that was cut off.
     return std::string_view(bytes_).substr(known);
   }
   return std::string_view();

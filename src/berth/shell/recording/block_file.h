@@ -26,10 +26,10 @@
 
 namespace berth::recording {
 
-// Of one block's bytes, on both sides.
+// The most bytes of one block, for writers and readers.
 inline constexpr std::size_t kBlockBytesMax = std::size_t{256} << 20;
 
-// Names begin and end so; in between is the time of the beginning, so that the order of names is that of time.
+// A file's name is kFilePrefix, the time at which it begins, and kFileSuffix: the order of names is that of times.
 inline constexpr std::string_view kFilePrefix = "berth-";
 inline constexpr std::string_view kFileSuffix = ".rec";
 inline constexpr std::string_view kTailSuffix = ".tail";
@@ -37,17 +37,17 @@ inline constexpr std::string_view kTailSuffix = ".tail";
 // One thread.
 class BlockWriter {
  public:
-  // The file must be new. Others see by its lock that it is being written.
+  // Makes the file, which must not exist. It is locked while it is written.
   static Expected<std::unique_ptr<BlockWriter>> Create(const std::string& path);
   ~BlockWriter();
   BlockWriter(const BlockWriter&) = delete;
   BlockWriter& operator=(const BlockWriter&) = delete;
 
-  // At most kBlockBytesMax.
+  // Appends a block of at most kBlockBytesMax.
   Expected<void> Append(std::string_view bytes);
 
   const std::string& path() const { return path_; }
-  // In the file.
+  // The size of the file.
   std::uint64_t bytes_written() const { return bytes_written_; }
 
  private:
@@ -61,15 +61,15 @@ class BlockWriter {
   std::uint64_t bytes_written_ = 0;
 };
 
-// Writes bytes of the stream that stand at `offset` behind the ones that are there in the tail with this descriptor.
-// Safe in a signal handler. False: it did not work.
+// Appends bytes of the stream, which begin at `offset` in it, to the tail file `fd`. Safe in a signal handler. False:
+// it failed.
 bool AppendToTail(int fd, std::uint64_t offset, std::string_view bytes) noexcept;
 inline constexpr std::string_view kTailMagic = "BERTHRCT";
 
 // One thread.
 class BlockReader {
  public:
-  // Fails when it is no recording. `path` is in its errors.
+  // Fails when the file is no recording. Errors name `path`.
   static Expected<std::unique_ptr<BlockReader>> Open(const std::string& path);
   ~BlockReader();
   BlockReader(const BlockReader&) = delete;
@@ -77,7 +77,7 @@ class BlockReader {
 
   // The next block, valid until the next call; empty: there is none. Errors are those of reading the file.
   Expected<std::string_view> Next();
-  // After the end: what was wrong with what came behind the last whole block, as half a sentence; empty: nothing.
+  // After the end: what was wrong behind the last complete block, as half a sentence; empty: nothing.
   const std::string& damage() const { return damage_; }
 
  private:
@@ -93,7 +93,7 @@ class BlockReader {
   std::unique_ptr<Decompressor> decompressor_;
   std::string compressed_;
   std::string bytes_;
-  std::uint64_t offset_ = 0;  // of what comes next in the stream
+  std::uint64_t offset_ = 0;  // the place in the stream of the next block
   bool is_in_tail_ = false;
   bool has_ended_ = false;
   std::string damage_;
@@ -102,9 +102,9 @@ class BlockReader {
 struct RecordingFile {
   std::string path;
   std::uint64_t bytes = 0;        // with its tail
-  bool is_being_written = false;  // by a process that lives
+  bool is_being_written = false;  // by a running process
 };
-// Those of a directory, the oldest first. A directory that is not there has none.
+// The recordings of a directory, the oldest first. A directory that does not exist has none.
 Expected<std::vector<RecordingFile>> ListRecordings(const std::string& directory);
 
 }  // namespace berth::recording

@@ -9,9 +9,10 @@ namespace {
 
 constexpr std::size_t kUidBytes = 16;
 constexpr std::string_view kUidForm = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
-constexpr std::uint64_t kUidMark = 1;  // in place of a length, which is written doubled
+constexpr std::uint64_t kUidMark = 1;  // in place of a length: lengths are written doubled, so they are even
 
-// Of a digit, lower-case as the API server writes them: what is read back is the same text. 0xFF: it is none.
+// The value of a hexadecimal digit; 0xFF: it is none. Upper case is none either, so that a uid is read back as the same
+// text.
 constexpr std::array<std::uint8_t, 256> kHexValues = [] {
   std::array<std::uint8_t, 256> values{};
   values.fill(0xFF);

@@ -13,7 +13,7 @@ namespace berth::recording {
 
 inline constexpr std::uint64_t kHashMultiplier = 0x9e3779b97f4a7c15ULL;
 
-// Not for secrets, and the same in every run.
+// A hash that is the same in every run. Not for secrets.
 inline std::uint64_t HashBytes(std::string_view bytes, std::uint64_t seed = 0) {
   std::uint64_t hash = seed ^ (bytes.size() * kHashMultiplier);
   const auto mix = [&hash](std::uint64_t word) {
@@ -32,7 +32,7 @@ inline std::uint64_t HashBytes(std::string_view bytes, std::uint64_t seed = 0) {
   return hash ^ (hash >> 32);
 }
 
-// Its buffer grows and stays: appending to a string byte by byte took three times the instructions.
+// Appends to a buffer that is never freed: appending to a string byte by byte took three times the instructions.
 class ByteWriter {
  public:
   void Byte(std::uint8_t byte) {
@@ -47,10 +47,10 @@ class ByteWriter {
   void Signed(std::int64_t number) {
     Number((static_cast<std::uint64_t>(number) << 1) ^ static_cast<std::uint64_t>(number >> 63));
   }
-  // In place of the byte that was written last.
+  // Replaces the last byte.
   void ReplaceByte(std::uint8_t byte) { buffer_[size_ - 1] = static_cast<char>(byte); }
   void Fixed32(std::uint32_t number) { Append({reinterpret_cast<const char*>(&number), sizeof(number)}); }
-  // A uid, as most are, takes half its length.
+  // A uid of the usual form takes half its length.
   void Text(std::string_view text) {
     if (text.size() == kUidTextSize && TextOfUid(text)) return;
     Number(static_cast<std::uint64_t>(text.size()) << 1);
@@ -75,14 +75,14 @@ class ByteWriter {
     if (!bytes.empty()) std::memcpy(buffer_.data() + size_, bytes.data(), bytes.size());
     size_ += bytes.size();
   }
-  // False, and nothing is written: it is none.
+  // Writes the text in half its length if it is a uid. False: it is none, and nothing is written.
   bool TextOfUid(std::string_view text);
 
   std::vector<char> buffer_;
   std::size_t size_ = 0;
 };
 
-// Takes what a ByteWriter takes, and hashes it.
+// Has the interface of ByteWriter, and hashes the values.
 class ByteHasher {
  public:
   void Byte(std::uint8_t byte) { Number(byte); }
@@ -98,13 +98,13 @@ class ByteHasher {
   std::uint64_t hash_ = 1;
 };
 
-// Reads what a ByteWriter has written. The first thing that is wrong makes it bad, and all that is read afterwards
-// empty: look at is_good() at the end.
+// Reads what a ByteWriter has written. After the first error is_good() is false and all reads return empty values:
+// check it at the end.
 class ByteReader {
  public:
   // The bytes must outlive it.
   explicit ByteReader(std::string_view bytes = {}) : left_(bytes) {}
-  // Goes on with these, behind what it has read.
+  // Goes on with the next bytes of the stream.
   void Begin(std::string_view bytes) { left_ = bytes; }
 
   std::uint8_t Byte();
@@ -115,7 +115,7 @@ class ByteReader {
   }
   std::uint32_t Fixed32();
   std::string Text();
-  // How many elements follow, each of one byte at least.
+  // A number of elements, each of which takes at least one byte.
   std::size_t Size();
 
   void Fail() {

@@ -51,7 +51,7 @@ Time FindTime(element object, std::string_view key) { return Time(Duration(codec
 
 std::string Find(element object, std::string_view key) { return std::string(codec::StringOrEmpty(object, key)); }
 
-// Of "1.37". Recordings of a berth that followed 1.36 alone may say what was emulated, which is older, or nothing.
+// The minor version of "1.37". A berth that followed 1.36 alone may have written an older, emulated version, or none.
 Expected<int> ReleaseOf(std::string_view kubernetes) {
   if (kubernetes.empty()) return framework::kOldestRelease;
   for (int minor = framework::kNewestRelease; minor > framework::kOldestRelease; --minor) {
@@ -65,7 +65,7 @@ Expected<int> ReleaseOf(std::string_view kubernetes) {
                       std::to_string(framework::kOldestRelease) + " to 1." + std::to_string(framework::kNewestRelease));
 }
 
-// dl_iterate_phdr tells of the program first.
+// Finds the build id of the program, which dl_iterate_phdr lists first.
 int FindBuildId(dl_phdr_info* info, std::size_t, void* out) {
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const auto& part = info->dlpi_phdr[i];

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// What a recording begins with: all that a core is made from, and where it came from. A plain value, written as JSON.
+// SPDX-License-Identifier: Apache-2.0 The header of a recording: everything that a core is made from, and which program
+// wrote it. A plain value, written as JSON.
 #pragma once
 
 #include <chrono>
@@ -21,35 +21,35 @@
 namespace berth::recording {
 
 struct RecordingHeader {
-  // Of the program that wrote it (BuildId()), its version for people, and Layout().
+  // The BuildId() of the program that wrote it, its version for people, and its Layout().
   std::string build;
   std::string version;
   std::string layout;
   Time started_at{};  // the time of day
   Time origin{};      // the core's time that the first turn counts from
   std::uint64_t seed = 0;
-  std::string configuration;          // as a file, without connections and certificates
+  std::string configuration;          // as in a file, without connections and certificates
   config::FeatureGateSettings gates;  // as the flags had them
   std::string kubernetes;             // the version that was followed: "1.36"
   scheduler::PodChoice pods;
   Duration unschedulable_max = std::chrono::minutes(5);
   std::string plugin_directory;          // empty: none
-  std::vector<std::string> own_plugins;  // those in use that do not come with berth
+  std::vector<std::string> own_plugins;  // the plugins in use that do not come with berth
   std::map<std::string, framework::FileText>
-      files;  // that plugins read when they were made, by the name they asked for
+      files;  // the files that plugins read when they were made, by the name they asked for
 };
 
-// One of this program, with the configuration; the caller fills in the rest. `gates` are those of `settings`.
+// A header with this program and the configuration; the caller fills in the rest. `gates` are made from `settings`.
 RecordingHeader MakeHeader(const config::KubeSchedulerConfiguration& configuration,
                            const config::FeatureGateSettings& settings, const config::FeatureGates& gates);
 
-// What plugins read when they were made, for plugins that are made again. `header` must outlive it.
+// Reads files from the header instead of the disk, for plugins that are made again. `header` must outlive it.
 std::function<Expected<framework::FileText>(const std::string& path)> FilesOf(const RecordingHeader& header);
 
 std::string WriteHeader(const RecordingHeader& header);
 Expected<RecordingHeader> ReadHeader(std::string_view text);
 
-// Tells programs apart: what the linker made of all that is in this one. Empty where it made nothing.
+// The build id that the linker gave this program. Empty if it gave none.
 std::string BuildId();
 
 }  // namespace berth::recording

@@ -7,7 +7,7 @@
 
 namespace berth::recording {
 
-// Pods are likely to be much alike that have one owner, or the same labels where none owns them.
+// Pods of one owner are likely to be alike, and so are pods without an owner that have the same labels.
 std::size_t ObjectBases::SlotOf(const api::Pod& pod) {
   const api::ObjectMeta& metadata = pod.metadata;
   std::uint64_t hash = HashBytes(metadata.namespace_name);

@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0
-// ObjectBases: pods and nodes that were written, or read, before. Another one is written as a delta (values.h) to one
-// of them, its base: of a pod, one of the same workload; of a node, its earlier version. Writer and reader keep the
-// same, in tables of fixed size, where a newer object takes the place of an older one. One thread.
+// SPDX-License-Identifier: Apache-2.0 ObjectBases: pods and nodes that were written or read before. An object is
+// written as a delta (values.h) to one of them, its base: for a pod, one of the same workload; for a node, its earlier
+// version. Writer and reader keep the same bases, in tables of fixed size, where newer objects replace older ones. One
+// thread.
 #pragma once
 
 #include <cstddef>
@@ -19,16 +19,16 @@ class ObjectBases {
   static constexpr std::size_t kPodsMax = 1024;
   static constexpr std::size_t kNodesMax = 16'384;
 
-  // Where the base of such a pod or node is looked for, from 0.
+  // The slot of the object's base, from 0.
   static std::size_t SlotOf(const api::Pod& pod);
   static std::size_t SlotOf(const api::Node& node);
 
-  // Null: there is nothing in the slot, or no such slot.
+  // Null if the slot is empty or does not exist.
   const api::Pod* PodAt(std::size_t slot) const { return slot < pods_.size() ? pods_[slot].get() : nullptr; }
   const api::Node* NodeAt(std::size_t slot) const { return slot < nodes_.size() ? nodes_[slot].get() : nullptr; }
 
-  // A pod lives as long as it is here. Others of its workload are freed as if nobody recorded them, which keeps their
-  // memory in the caches of the CPU: replace the base seldom.
+  // Replace the base of a pod seldom: a base lives as long as it is here, while other pods are freed early, which keeps
+  // their memory in the caches of the CPU.
   void Set(std::size_t slot, std::shared_ptr<const api::Pod> pod) { pods_.at(slot) = std::move(pod); }
   void Set(std::size_t slot, std::shared_ptr<const api::Node> node) { nodes_.at(slot) = std::move(node); }
 

@@ -1,7 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
-// Data from outside have types that only their plugins know: they are recorded as the text that they were parsed from,
-// which travels with them from the parser to the recorder, inside the shared pointer. Any thread; one at a time for the
-// same data.
+// SPDX-License-Identifier: Apache-2.0 Data from outside have types that only their plugins know, so a recording has the
+// text that they were parsed from. The deleter of the shared pointer carries the text from the parser to the recorder.
+// Any thread; one at a time for the same data.
 #pragma once
 
 #include <memory>
@@ -15,7 +14,7 @@
 
 namespace berth::recording {
 
-// Deletes nothing by itself: what it holds is let go of with it.
+// Holds the data and their text. Both are freed with the deleter itself.
 struct BodyKeeper {
   void operator()(const framework::OutsideData*) const {}
 
@@ -23,16 +22,16 @@ struct BodyKeeper {
   std::string body;
 };
 
-// The text of data that a source of KeepBodies() has made, once: it is not kept any longer.
+// Takes the text out of data that a parser of KeepBodies() has made. A second call gets nothing.
 inline std::string TakeBody(const std::shared_ptr<const framework::OutsideData>& data) {
   auto* const keeper = std::get_deleter<BodyKeeper>(data);
   return keeper == nullptr ? std::string() : std::exchange(keeper->body, {});
 }
 
-// The same sources, with parsers whose data know their text.
+// The requests with parsers that keep the text with the data.
 inline std::vector<scheduler::OutsideRequest> KeepBodies(std::vector<scheduler::OutsideRequest> requests) {
   for (scheduler::OutsideRequest& request : requests) {
-    if (!request.source.parse) continue;  // a clock
+    if (!request.source.parse) continue;  // a clock, which has no text
     request.source.parse = [parse = std::move(request.source.parse)](
                                std::string_view body) -> Expected<std::shared_ptr<const framework::OutsideData>> {
       auto data = parse(body);

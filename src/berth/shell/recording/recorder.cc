@@ -17,12 +17,12 @@
 namespace berth::recording {
 namespace {
 
-// How old bytes get before they are written, and how many are not waited for any longer. A block costs a wake-up, a
-// write and the compressor's tables.
+// A block is written after this time, or when this many bytes wait. Each block costs a wake-up, a write and the
+// compressor's tables.
 constexpr auto kBlockEvery = std::chrono::seconds(1);
 constexpr std::size_t kBlockBytes = std::size_t{256} << 10;
 
-// The one that a failing process saves.
+// The recorder whose bytes a failing process saves.
 std::atomic<Recorder*> newest{nullptr};
 
 std::string FileName(Time started_at) {
@@ -111,7 +111,7 @@ void Recorder::Ticks() {
 void Recorder::Schedules() {
   if (!is_on_) return;
   turn_.Byte(static_cast<std::uint8_t>(Op::kSchedule));
-  turn_.Byte(static_cast<std::uint8_t>(recording::Scheduled::kFailed));  // unless it returns
+  turn_.Byte(static_cast<std::uint8_t>(recording::Scheduled::kFailed));  // the value if ScheduleOne() does not return
 }
 
 void Recorder::Scheduled(recording::Scheduled outcome) {
@@ -140,7 +140,7 @@ void Recorder::EndTurn(const std::vector<scheduler::Output>& outputs) {
       End("the disk is too slow for what there is to record");
     }
     is_on_ = !has_ended_;
-    // In between the thread sleeps, or looks before it does.
+    // Otherwise the thread is sleeping for kBlockEvery, or checks waiting_ before it sleeps.
     is_due = is_first || (before < kBlockBytes && waiting_.size() >= kBlockBytes);
   }
   turn_.Clear();
@@ -170,7 +170,7 @@ bool Recorder::has_ended() const {
   return has_ended_;
 }
 
-// False: nothing comes any more.
+// Waits for bytes to write. False: there will be none.
 bool Recorder::AwaitBytes(std::unique_lock<std::mutex>& lock) {
   news_.wait(lock, [this] { return is_stopping_ || !waiting_.empty(); });
   if (!is_stopping_) {
@@ -194,7 +194,7 @@ void Recorder::Run() {
     if (!has_room) End("its directory holds as much as --record-bytes-max allows");
     if (!written.ok() || !has_room) return;
     written_ += being_written_.size();
-    // What the first lists took is given back.
+    // Frees the memory that the first lists took.
     if (being_written_.capacity() > 4 * kBlockBytes) being_written_ = std::string();
     being_written_.clear();
     is_written_.notify_all();
@@ -202,7 +202,7 @@ void Recorder::Run() {
 }
 
 bool Recorder::MakeRoom(std::uint64_t bytes) {
-  // Looked up each time that this much has come: a block is far smaller.
+  // The directory is read again after this many bytes; a block is far smaller.
   constexpr std::uint64_t kLookEvery = std::uint64_t{1} << 20;
   if (bytes < next_look_) return true;
   next_look_ = bytes + std::min(kLookEvery, options_.files_bytes_max / 16);
@@ -227,7 +227,7 @@ void Recorder::WriteTailsOnFailure() noexcept {
 }
 
 void Recorder::WriteTail() noexcept {
-  // The thread that writes holds it for a moment; whoever holds it for longer is the thread that fails.
+  // The writing thread holds the lock only for a moment. If it stays locked, the failing thread holds it.
   constexpr timespec kMoment{0, 1'000'000};
   for (int tries = 0; !mutex_.try_lock(); ++tries) {
     if (tries == 100) return;
@@ -246,7 +246,7 @@ void Recorder::WriteTail() noexcept {
       ::close(fd);
     }
   }
-  // Nobody may write behind it, until the process is another program.
+  // The lock is never released, so that nobody writes behind the tail until the process ends.
 }
 
 }  // namespace berth::recording

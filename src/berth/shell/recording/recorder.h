@@ -1,8 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0
-// Recorder: writes down what a core is given and what comes of it, so that the run can be repeated. Turns put bytes
-// into a buffer; a thread of its own compresses and writes them, at least once a second. A turn never waits for either:
-// when the disk is too slow or full, or the bound of the files is reached, the recording ends, with a line in the log
-// and a metric. The part up to there stays good.
+// SPDX-License-Identifier: Apache-2.0 Recorder: records the inputs of a core and digests of its decisions and outputs,
+// so that the run can be repeated. Turns put bytes into a buffer, and a thread compresses and writes them, at least
+// once a second. A turn never waits for that: when the disk is too slow or full, or the bound of the files is reached,
+// the recording ends, with a line in the log and a metric. It can be read up to there.
 #pragma once
 
 #include <condition_variable>
@@ -25,15 +24,16 @@
 
 namespace berth::recording {
 
-inline constexpr std::uint64_t kFilesBytesMax = std::uint64_t{1} << 30;  // where nothing else is said
+inline constexpr std::uint64_t kFilesBytesMax = std::uint64_t{1} << 30;  // the default
 
 class Recorder final {
  public:
   struct Options {
-    std::string directory;  // made when it is not there
-    // Of all recordings in it. Older ones go to make room; one that has no room any more ends.
+    std::string directory;  // created if it does not exist
+    // The bound of all recordings in the directory. Older ones are deleted to make room. If there is still no room, the
+    // recording ends.
     std::uint64_t files_bytes_max = kFilesBytesMax;
-    // That wait to be written.
+    // The bound of the bytes that wait to be written.
     std::size_t buffer_bytes_max = std::size_t{64} << 20;
     framework::Metrics* metrics = &framework::Metrics::None();  // outlives it
   };
@@ -46,7 +46,7 @@ class Recorder final {
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  // Within turns, in the order in which the core is called. What is given to the core is told before it is called.
+  // To be called within turns, in the order of the calls of the core, and each before its call of the core.
   void BeginTurn(Time now, Duration wall_ahead);
   void Cancels();
   void Takes(const scheduler::Input& input);
@@ -60,11 +60,11 @@ class Recorder final {
   // Once it has ended, nothing more is recorded. Any thread.
   bool has_ended() const;
 
-  // Until all that has been told is in the file, or the recording has ended. Not within turns.
+  // Waits until everything recorded so far is in the file, or the recording has ended. Not within turns.
   void WaitUntilWritten();
 
-  // In the handler of a signal that ends the program: writes what the thread has not written into the file's tail.
-  // Nothing of other threads is waited for.
+  // For the handler of a signal that ends the program: writes what the thread has not written into the file's tail. It
+  // does not wait for other threads.
   static void WriteTailsOnFailure() noexcept;
 
  private:
@@ -75,7 +75,7 @@ class Recorder final {
   bool AwaitBytes(std::unique_lock<std::mutex>& lock);
   // mutex_ is held.
   void End(const std::string& why);
-  // False: there is no room for the recording. Only on its thread.
+  // Deletes older recordings. False: there is no room for this one. Only on the writing thread.
   bool MakeRoom(std::uint64_t bytes);
   void WriteTail() noexcept;
 
@@ -85,7 +85,7 @@ class Recorder final {
   framework::Counter& bytes_total_;
   framework::Gauge& is_recording_;
 
-  // Of turns.
+  // Used within turns.
   InputWriter inputs_;
   ByteWriter turn_;
   Time now_;
@@ -102,7 +102,7 @@ class Recorder final {
   bool is_stopping_ = false;
   bool is_awaited_ = false;  // somebody waits until all is written
 
-  std::uint64_t next_look_ = 0;  // when the file has so many bytes; of the thread
+  std::uint64_t next_look_ = 0;  // the size of the file at which the directory is read again; the writing thread's
   std::thread thread_;
 };
 

@@ -158,7 +158,7 @@ TEST_F(RecorderTest, EndsWhenTheBufferIsFullAndKeepsWhatItHas) {
   EXPECT_EQ(PodsIn(path), std::vector<std::string>{"a"});
 }
 
-// Stands for a full disk: what cannot be written ends the recording, says so, and leaves what there is readable.
+// Stands for a full disk: a failed write ends the recording with a log line, and what was written stays readable.
 TEST_F(RecorderTest, EndsWhenTheDiskTakesNoMore) {
   const pid_t child = ::fork();
   if (child == 0) {

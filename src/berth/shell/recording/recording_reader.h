@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// RecordingReader: a recording, one call of the core after the other. One thread; bounded memory.
+// SPDX-License-Identifier: Apache-2.0 RecordingReader: reads the calls of the core from a recording, one after the
+// other. One thread; bounded memory.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace berth::recording {
 
-// What follows an Op.
+// The data that follow an Op.
 struct Record {
   Op op = Op::kTurn;
   Time now{};              // of kTurn
@@ -31,12 +31,13 @@ class RecordingReader {
   static Expected<std::unique_ptr<RecordingReader>> Open(const std::string& path);
 
   const RecordingHeader& header() const { return header_; }
-  // False at the end, or where the recording is cut off. After kInput TakeInput() comes before the next call.
+  // Reads the next call. False at the end, or where the recording is cut off. After kInput, call TakeInput() before the
+  // next call.
   Expected<bool> Next(Record& record);
   // False where the recording is cut off.
   bool TakeInput(const ParseOutside& parse, scheduler::Input& input);
 
-  // After the end: half a sentence about what was dropped of it; empty: nothing was.
+  // After the end: half a sentence about the part that was dropped; empty: nothing was.
   const std::string& damage() const { return damage_.empty() ? file_->damage() : damage_; }
 
  private:

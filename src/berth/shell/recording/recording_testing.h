@@ -10,7 +10,7 @@
 
 namespace berth::recording {
 
-// Goes with what is in it.
+// A directory that is deleted with its files.
 class TemporaryDirectory {
  public:
   TemporaryDirectory() {

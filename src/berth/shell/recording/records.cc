@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "berth/codec/json_reader.h"
 #include "berth/shell/recording/outside_bodies.h"
 
 namespace berth::recording {
@@ -15,6 +16,9 @@ namespace {
 using scheduler::ExtenderDone;
 using scheduler::Input;
 using scheduler::OutsideDone;
+
+// The kinds of objects whose answers are recorded.
+constexpr std::array<std::string_view, 3> kKindsRead = {"PersistentVolume", "PersistentVolumeClaim", "ResourceClaim"};
 
 enum class OutsideAnswer : std::uint8_t { kError, kNoData, kBody };
 
@@ -55,13 +59,13 @@ ExtenderDone GetExtenderDone(ByteReader& in) {
   return {operation, ValueReader(in).Get<scheduler::ExtenderAnswer>()};
 }
 
-// A pod of which more than this differs from its base is the next one's base: it may be of another template.
+// A pod whose delta is longer than this becomes the base of the next pods: the workload may have a new template.
 constexpr std::size_t kRebaseBytes = 256;
 
 const api::Pod* BaseAt(const ObjectBases& bases, std::size_t slot, const api::Pod*) { return bases.PodAt(slot); }
 const api::Node* BaseAt(const ObjectBases& bases, std::size_t slot, const api::Node*) { return bases.NodeAt(slot); }
 
-// As a delta to its base, or to an empty object: the slot, the delta, and whether this is the slot's base from now on.
+// Writes the slot, the delta to the base in it or to an empty object, and whether the object becomes the base.
 template <typename T>
 void PutObject(ByteWriter& out, const AnnotationFilter& annotations, ObjectBases& bases,
                const std::shared_ptr<const T>& object) {
@@ -88,7 +92,7 @@ std::shared_ptr<const T> GetObject(ByteReader& in, ObjectBases& bases) {
   return object;
 }
 
-// An object that is not there is none that any informer tells of.
+// False for an ObjectSet without an object, which no informer sends.
 bool HasObject(const Input& input) {
   if (const auto* object = std::get_if<scheduler::ObjectSet>(&input))
     return std::visit([](const auto& each) { return each != nullptr; }, object->object);
@@ -101,6 +105,26 @@ const AnnotationFilter& All() {
 }
 
 }  // namespace
+
+AnswerFilter::AnswerFilter(const AnnotationFilter& annotations) : keeps_all_(annotations.keeps_all()) {
+  api::PruneOptions options;
+  for (std::string key : annotations.keys()) {
+    if (key.ends_with('/')) key += '*';
+    options.annotations.push_back(std::move(key));
+  }
+  for (const std::string_view kind : kKindsRead) pruners_.emplace(kind, api::JsonPruner(kind, options));
+}
+
+std::string AnswerFilter::Of(const std::string& body) const {
+  if (keeps_all_ || body.empty()) return body;
+  codec::JsonReader reader;
+  const auto parsed = reader.Parse(body);
+  if (!parsed.ok()) return body;
+  std::string kept;
+  if (const auto at = pruners_.find(codec::StringOrEmpty(*parsed, "kind")); at != pruners_.end())
+    at->second.Append(*parsed, kept);
+  return kept;
+}
 
 InputWriter::InputWriter(AnnotationFilters annotations)
     : annotations_(std::move(annotations)), answers_(annotations_.of_others) {}
@@ -182,7 +206,7 @@ std::uint32_t DigestOf(const std::vector<scheduler::Output>& outputs) {
     std::visit(
         [&](const auto& each) {
           if constexpr (std::is_same_v<std::remove_cvref_t<decltype(each)>, scheduler::Work>) {
-            hash.Number(each.operation);  // which function it is cannot be seen
+            hash.Number(each.operation);  // the function itself cannot be hashed
           } else {
             values.Put(each);
           }

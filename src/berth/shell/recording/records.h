@@ -1,47 +1,65 @@
-// SPDX-License-Identifier: Apache-2.0
-// What a recording consists of, as bytes: the calls of the core in their order, each with what it was given, and
-// digests of what came of them.
+// SPDX-License-Identifier: Apache-2.0 The content of a recording as bytes: the calls of the core in their order, each
+// with its arguments, and digests of their results.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "berth/api/prune_json.h"
 #include "berth/base/expected.h"
 #include "berth/core/scheduler/decision_log.h"
 #include "berth/core/scheduler/io.h"
-#include "berth/shell/recording/answers.h"
 #include "berth/shell/recording/bytes.h"
 #include "berth/shell/recording/object_bases.h"
 #include "berth/shell/recording/values.h"
 
 namespace berth::recording {
 
-// Each is a byte, followed by:
+// The calls. Each is written as one byte, followed by what its comment says.
 enum class Op : std::uint8_t {
-  kTurn = 1,  // how far time has gone on since the last turn, and how far the time of day is ahead of it
+  kTurn = 1,  // the time since the last turn, and how far the time of day is ahead
   kCancel,    // nothing: CancelExtenderCycle(kCancelReason)
   kInput,     // the input
   kTick,      // nothing
   kSchedule,  // a Scheduled
-  kDecision,  // of the cycle that ended: DigestOf(Decision)
-  kOutputs,   // of the turn that ended: how many outputs, and of some their DigestOf()
+  kDecision,  // DigestOf(Decision) of the cycle that ended
+  kOutputs,   // the number of outputs of the turn that ended and, unless it is 0, their DigestOf()
 };
-// What ScheduleOne() came to. After kDecided comes Op::kDecision; after kWaits it comes behind an input. kFailed: it
-// did not return, since a check failed.
+// The result of ScheduleOne(). After kDecided comes Op::kDecision; after kWaits that comes after a later input.
+// kFailed: it did not return, since a check failed.
 enum class Scheduled : std::uint8_t { kNothing, kWaits, kDecided, kFailed };
 
 inline constexpr std::string_view kCancelReason = "the scheduler ends";
 
-// Writes inputs, each after those before it: pods and nodes as deltas to these (object_bases.h). One thread.
+// What is recorded of the API server's answers to writes, which hold whole objects. Berth's own plugins read claims and
+// volumes from them, as far as these are decoded; nobody reads answers about other objects. Immutable; one thread at a
+// time.
+class AnswerFilter {
+ public:
+  // With a filter that keeps all annotations, for plugins that nobody knows, answers are kept whole, too.
+  explicit AnswerFilter(const AnnotationFilter& annotations);
+
+  // `body` is JSON, or what the server sent in its place, which is kept.
+  std::string Of(const std::string& body) const;
+
+ private:
+  const bool keeps_all_;
+  std::map<std::string, api::JsonPruner, std::less<>> pruners_;  // by kind
+};
+
+// Writes inputs in their order, with pods and nodes as deltas to earlier ones (object_bases.h). One thread.
 class InputWriter {
  public:
   explicit InputWriter(AnnotationFilters annotations);
 
-  // Of OutsideDone the text that the data were parsed from is written (outside_bodies.h), and not kept afterwards.
+  // For OutsideDone it takes the text that the data were parsed from (outside_bodies.h), which is then not kept any
+  // longer.
   void Put(ByteWriter& out, const scheduler::Input& input);
 
  private:
@@ -50,14 +68,14 @@ class InputWriter {
   ObjectBases bases_;
 };
 
-// As the source's own `parse`, which must not throw.
+// Does what the source's `parse` does. It must not throw.
 using ParseOutside =
     std::function<Expected<std::shared_ptr<const framework::OutsideData>>(std::size_t source, const std::string& body)>;
 
-// Reads all that an InputWriter has written, in the same order. One thread.
+// Reads what an InputWriter has written, in the same order. One thread.
 class InputReader {
  public:
-  // Empties `in` of one input. Look at in.is_good() before the input is used.
+  // Reads one input. Check in.is_good() before using it.
   scheduler::Input Get(ByteReader& in, const ParseOutside& parse);
 
  private:
@@ -67,11 +85,11 @@ class InputReader {
   ObjectBases bases_;
 };
 
-// Tells decisions apart that differ in anything but in what has to do with the memory they are kept in.
+// Two decisions with different content have different digests. How they are kept in memory does not count.
 std::uint32_t DigestOf(const scheduler::Decision& decision);
 std::uint32_t DigestOf(const std::vector<scheduler::Output>& outputs);
 
-// LayoutOf all of the above, as a short text.
+// A short text that is different if any of the types above is written differently (LayoutOf).
 std::string Layout();
 
 }  // namespace berth::recording

@@ -1,9 +1,8 @@
-// SPDX-License-Identifier: Apache-2.0
-// Values written to bytes and read back, field by field: any plain struct (by Boost.PFR, so that a new field of an API
-// type is recorded without a line here), and the few classes that structs are made of. What is read equals what was
-// written; annotations that nobody reads are the one exception (AnnotationFilter). A delta has only the fields in which
-// a value differs from an earlier one, its base. LayoutOf() tells two builds apart that do not write a type alike.
-// Templates; no state.
+// SPDX-License-Identifier: Apache-2.0 Writes values to bytes and reads them back, field by field: any plain struct (by
+// Boost.PFR, so that a new field of an API type is recorded without a line here), and the few classes that structs are
+// made of. The value read equals the one written, apart from annotations that nobody reads (AnnotationFilter). A delta
+// has only the fields in which a value differs from an earlier one, its base. LayoutOf() differs between builds that
+// write a type differently. Templates; no state.
 #pragma once
 
 #include <chrono>
@@ -30,21 +29,22 @@
 
 namespace berth::recording {
 
-// The key of the annotation that stands for those that were left out, with a hash of them: objects that differ in them
-// alone still differ. No object has it, and no plugin's prefix matches it.
+// The key of an annotation that holds a hash of those that were left out, so that objects which differ in these alone
+// still differ. No object has the key, and no plugin's prefix matches it.
 inline constexpr std::string_view kLeftOutAnnotations = "#";
 
-// Which annotations are recorded: those whose key is here, or begins with an entry that ends with '/' or '*'.
+// Selects the annotations that are recorded: those whose key is among `keys`, or begins with an entry that ends with
+// '/' or '*'.
 class AnnotationFilter {
  public:
-  // All of them.
+  // Keeps all annotations.
   AnnotationFilter() = default;
   explicit AnnotationFilter(std::vector<std::string> keys) : keeps_all_(false), keys_(std::move(keys)) {}
 
   bool keeps_all() const { return keeps_all_; }
   const std::vector<std::string>& keys() const { return keys_; }
   bool Keeps(std::string_view key) const;
-  // What is kept of them.
+  // The annotations that are kept.
   api::StringMap Of(const api::StringMap& annotations) const;
 
  private:
@@ -52,7 +52,7 @@ class AnnotationFilter {
   std::vector<std::string> keys_;
 };
 
-// Which of nodes, and which of pods and all other objects.
+// The filters for nodes, and for pods and all other objects.
 struct AnnotationFilters {
   AnnotationFilter of_nodes;
   AnnotationFilter of_others;
@@ -69,14 +69,14 @@ inline constexpr bool kIsLeaf =
     std::is_same_v<T, Duration> || std::is_same_v<T, api::Quantity> || std::is_same_v<T, framework::Status> ||
     std::is_same_v<T, std::monostate>;
 
-// Structs: their fields are compared one by one in a delta.
+// Types whose fields are compared one by one in a delta.
 template <typename T>
 inline constexpr bool kIsStruct = std::is_aggregate_v<T> && !kIsLeaf<T>;
 
 template <typename T>
 using FieldIndices = std::make_index_sequence<boost::pfr::tuple_size_v<T>>;
 
-// Out: a ByteWriter, or a ByteHasher.
+// `Out` is a ByteWriter or a ByteHasher.
 template <typename Out>
 class ValueWriter {
  public:
@@ -111,7 +111,8 @@ class ValueWriter {
     }
   }
 
-  // A mask of the fields that differ from the base's, and these fields. Structs in it are deltas of their own.
+  // Writes a mask of the fields that differ from the base's, and these fields. Structs among them are written as
+  // deltas.
   template <typename T>
   void PutDelta(const T& value, const T& base) {
     [&]<std::size_t... kIndex>(std::index_sequence<kIndex...>) {
@@ -128,7 +129,7 @@ class ValueWriter {
   template <typename Field>
   static bool Differs(const Field& field, const Field& base) {
     if constexpr (kIsStruct<Field>) {
-      return false;  // its own mask says so
+      return false;  // the struct's own mask says whether it differs
     } else {
       return !(field == base);
     }
@@ -168,7 +169,7 @@ class ValueWriter {
     } else if constexpr (std::is_same_v<T, Duration>) {
       out_.Signed(value.count());
     } else if constexpr (std::is_same_v<T, api::Quantity>) {
-      // The upper half is 0 or -1 of nearly all.
+      // The upper half is 0 or -1 for nearly all quantities.
       out_.Signed(static_cast<std::int64_t>(value.nanos() >> 64));
       out_.Number(static_cast<std::uint64_t>(value.nanos()));
     } else {
@@ -184,7 +185,7 @@ class ValueWriter {
   const AnnotationFilter& annotations_;
 };
 
-// Whether everything was as expected is the ByteReader's to say.
+// Reads values. ByteReader::is_good() tells whether the bytes were valid.
 class ValueReader {
  public:
   explicit ValueReader(ByteReader& in) : in_(in) {}
@@ -214,7 +215,7 @@ class ValueReader {
     } else if constexpr (std::is_same_v<T, std::vector<bool>>) {
       for (std::size_t size = in_.Size(); size > 0; --size) value.push_back(Get<bool>());
     } else if constexpr (kIsOf<T, std::vector>) {
-      // Elements of a damaged recording may be claimed that are not there: one at a time.
+      // A damaged recording may claim more elements than it has, so they are added one at a time.
       for (std::size_t size = in_.Size(); size > 0 && in_.is_good(); --size) Get(value.emplace_back());
     } else if constexpr (kIsOf<T, std::pair>) {
       Get(value.first);
@@ -289,8 +290,8 @@ class ValueReader {
   ByteReader& in_;
 };
 
-// A text that says how values of the type are written: the same in two builds whose recordings can be read by each
-// other. What enumerators are called it does not know.
+// A text about how values of the type are written. It is the same in two builds that can read each other's recordings.
+// It does not cover the names of enumerators.
 template <typename T>
 void AddLayout(std::string& out) {
   if constexpr (kIsLeaf<T>) {

@@ -32,7 +32,7 @@ T ThereAndBack(ByteWriter& out, const T& value, const AnnotationFilter& annotati
   return back;
 }
 
-// The same as a delta.
+// Writes and reads the value as a delta.
 template <typename T>
 T ThereAndBack(ByteWriter& out, const T& value, const T& base, const AnnotationFilter& annotations = {}) {
   out.Clear();

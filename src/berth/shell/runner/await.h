@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// Await: how a thread waits for what others do. A program's thread blocks. A simulation has one thread for all: what it
-// passes lets the others go on meanwhile.
+// SPDX-License-Identifier: Apache-2.0 Await: how a thread waits for others. In a program the thread blocks. A
+// simulation has one thread for all, and passes a function that lets the others go on meanwhile.
 #pragma once
 
 #include <functional>

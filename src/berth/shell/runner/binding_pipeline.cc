@@ -14,7 +14,8 @@ constexpr int kWindowMin = 16;            // answers, so that one slow one does 
 constexpr double kTolerance = 2.0;        // latency over the best one that is taken for noise
 constexpr double kBestForgotten = 1.001;  // a window
 
-// Of a binding that certainly had no effect. What the server asks for counts when it is longer.
+// Tries of a binding that certainly had no effect. A longer wait that the server asks for takes precedence over the
+// back-off.
 constexpr int kTriesMax = 4;
 constexpr Duration kBackoffMin = std::chrono::milliseconds(200);
 
@@ -30,7 +31,7 @@ void ConcurrencyLimit::Answered(Duration latency, int in_flight) {
 }
 
 void ConcurrencyLimit::PushedBack() {
-  // Once a window: what is under way is pushed back together.
+  // Once in a window, since requests that are under way together are pushed back together.
   if (std::exchange(is_pushed_back_, true)) return;
   limit_ = std::max(limit_min_, limit_ - limit_ / 4);
 }
@@ -45,7 +46,7 @@ void ConcurrencyLimit::EndWindow() {
   if (was_pushed_back || mean_ns <= 0) return;
   const double gradient = std::clamp(kTolerance * best_ns_ / mean_ns, 0.5, 1.0);
   const double wanted = limit_ * gradient + std::sqrt(limit_);
-  // A limit that nobody reached says nothing about what lies beyond it.
+  // A limit that was not reached does not show that a higher one would work.
   if (wanted > limit_ && in_flight_most < limit_) return;
   limit_ = std::clamp(static_cast<int>(std::lround(wanted)), limit_min_, limit_max_);
 }
@@ -73,7 +74,8 @@ void BindingPipeline::Enqueue(const std::shared_ptr<Binding>& binding) {
     Send(binding, std::move(ended));
     return true;
   };
-  // Nothing was sent: the pod's room is for others until it is tried again. One that was sent has to have its answer.
+  // A binding that was never sent can be refused, which frees the pod's room until it is tried again. One that was sent
+  // needs an answer.
   client::RequestLanes::Refuse refuse;
   if (binding->tries == 0) {
     refuse = [binding, refused = refused_](const std::string& why) {
@@ -92,7 +94,7 @@ void BindingPipeline::Send(const std::shared_ptr<Binding>& binding, client::Requ
                 in_flight = lanes_->in_flight()](const Expected<void>& result) {
                  if (*alive) {
                    OnAnswer(binding->pod.namespace_name, sent_at, in_flight, result);
-                   // A time-out that is told at once, by a proxy say: the core reads the pod and tries again by and by.
+                   // A proxy may report a time-out at once. The core then reads the pod and tries again later.
                    const client::RequestEnd end = client::EndOf(result);
                    const bool is_quick = loop_.Now() - sent_at < client::kRequestLateAfter;
                    ended(end == client::RequestEnd::kNoAnswer && is_quick ? client::RequestEnd::kNotReached : end);
@@ -103,8 +105,8 @@ void BindingPipeline::Send(const std::shared_ptr<Binding>& binding, client::Requ
                });
 }
 
-// Whether it is sent again by and by: nothing has happened, and the server is overloaded or away. It is under way no
-// more while it waits, so that nobody takes it for a request without an answer.
+// Whether the binding is sent again later, since it had no effect and the server is overloaded or away. It is out of
+// its lane while it waits, so that it does not count as a request without an answer.
 bool BindingPipeline::TryLater(const std::shared_ptr<Binding>& binding, const Expected<void>& result) {
   if (result.ok() || result.error().outcome_unknown) return false;
   const Error& error = result.error();
@@ -121,13 +123,13 @@ bool BindingPipeline::TryLater(const std::shared_ptr<Binding>& binding, const Ex
 
 void BindingPipeline::OnAnswer(const std::string& namespace_name, Time sent_at, int in_flight,
                                const Expected<void>& result) {
-  // What one namespace's webhooks take says nothing about the server.
+  // The webhooks of one namespace say nothing about the speed of the server.
   if (lanes_->IsBlamed(namespace_name)) return;
   const ErrorCode code = result.ok() ? ErrorCode::kConflict : result.error().code;
   if (code == ErrorCode::kTooManyRequests || code == ErrorCode::kTimeout) {
     limit_.PushedBack();
   } else if (code == ErrorCode::kConflict || code == ErrorCode::kNotFound) {
-    // A real answer. A refused connection is quick, and says nothing.
+    // Only real answers count: a refused connection is quick and says nothing.
     limit_.Answered(std::max(Duration::zero(), loop_.Now() - sent_at), in_flight);
   }
   limit_shown_.store(limit_.limit(), std::memory_order_relaxed);

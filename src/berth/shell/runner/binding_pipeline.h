@@ -1,10 +1,9 @@
-// SPDX-License-Identifier: Apache-2.0
-// BindingPipeline: bindings on their way to the API server. Only so many are under way at once, and how many follows
-// from how long their answers take: more while these come as fast as when few were under way, fewer when more only
-// means to wait longer. The others wait in line, each namespace in its own (RequestLanes): bindings that are not
-// answered, because a webhook hangs, hold up their namespace only, and those that wait in its line are refused once the
-// server is seen to answer others meanwhile. While it is slow for all, they wait. What the server puts off (429) waits
-// outside the line, for as long as the server says. Only the event loop's thread may use it, but for limit().
+// SPDX-License-Identifier: Apache-2.0 BindingPipeline: sends bindings to the API server. A concurrency limit bounds how
+// many are under way: it rises while answers come as fast as with few requests, and falls when more requests only wait
+// longer. The others wait in a lane for each namespace (RequestLanes): bindings without an answer, because a webhook
+// hangs, hold up their namespace only, and those that wait in its lane are refused once the server answers others
+// meanwhile. While it is slow for all, they wait. Bindings that the server puts off (429) wait outside the lanes, for
+// as long as the server says. Only the event loop's thread may use it, apart from limit().
 #pragma once
 
 #include <atomic>
@@ -42,7 +41,7 @@ class ConcurrencyLimit {
   const int limit_min_;
   const int limit_max_;
   int limit_;
-  // Of the window at hand: as many answers as are under way at once, but at least kWindowMin.
+  // The present window, which lasts for as many answers as are under way at once, but at least kWindowMin.
   Duration latency_sum_{};
   int answers_ = 0;
   int in_flight_most_ = 0;
@@ -59,13 +58,13 @@ class BindingPipeline {
     framework::Counter* refused = nullptr;               // outlives it; null: nobody counts
   };
 
-  // Both must outlive it. `on_busy` is called when it begins and ends to have bindings under way; those of slow lanes
-  // do not count.
+  // Both must outlive it. `on_busy` is called when the first binding is under way and when none is any more; those of
+  // slow lanes do not count.
   BindingPipeline(client::ApiWriter& writer, client::EventLoop& loop, Options options,
                   std::function<void(bool is_busy)> on_busy = {});
   ~BindingPipeline();
 
-  // As ApiWriter::Bind. In the order of the calls within a namespace; the core bounds how many wait.
+  // Binds as ApiWriter::Bind does, in the order of the calls within a namespace. The core bounds how many wait.
   void Bind(client::PodTarget pod, std::string node_name, client::ApiWriter::Done done);
 
   std::size_t waiting() const { return lanes_->waiting(); }

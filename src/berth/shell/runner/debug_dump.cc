@@ -23,7 +23,7 @@ void Append(const framework::Resource& amounts, std::string& to) {
   to += "]}";
 }
 
-// The core keeps of a phase only whether it is a last one.
+// The core does not keep the phase, only whether the pod has ended.
 void Append(const framework::PodInfo& pod, std::string& to) {
   to += "name: " + pod.name + ", namespace: " + pod.namespace_name() + ", uid: " + pod.uid +
         ", terminal: " + (pod.is_terminal ? "true" : "false") + ", nominated node: " + pod.nominated_node_name + "\n";
@@ -31,7 +31,7 @@ void Append(const framework::PodInfo& pod, std::string& to) {
 
 void Append(const framework::NodeInfo& info, const scheduler::Scheduler& scheduler, DebugDump& dump) {
   std::string& to = dump.nodes;
-  // Pods may name a node that is not known, or not any more.
+  // Pods may be on a node that is unknown or was deleted.
   const std::string name = info.has_node() ? info.name() : info.pods().empty() ? "" : info.pods().front()->node_name;
   if (!info.has_node() && info.pods().empty()) return;
   if (info.has_node()) dump.known.nodes.push_back(name);

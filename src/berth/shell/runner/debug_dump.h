@@ -17,10 +17,10 @@ struct KnownNames {
   std::vector<std::string> pods;
 };
 
-// What one of two has and the other has not, sorted. Upstream's words.
+// The differences between cache or queue and informers, sorted. The names are upstream's.
 struct CacheMismatch {
-  std::vector<std::string> missed;     // the informers have it, the cache has not
-  std::vector<std::string> redundant;  // the other way round
+  std::vector<std::string> missed;     // the informers have them, cache and queue do not
+  std::vector<std::string> redundant;  // cache and queue have them, the informers do not
   bool empty() const { return missed.empty() && redundant.empty(); }
 };
 CacheMismatch Compare(std::vector<std::string> informers, std::vector<std::string> cache);
@@ -32,7 +32,7 @@ struct DebugDump {
   KnownNames known;  // to cache and queue
 };
 
-// Between turns.
+// To be called between turns.
 DebugDump DumpOf(const scheduler::Scheduler& scheduler);
 
 // Writes upstream's lines. A pending pod that another scheduler is to place is missed, as it is there; so is what has

@@ -14,8 +14,8 @@ namespace berth::runner {
 
 namespace {
 
-// Clusters may be without devices and pod groups. The other kinds every API server serves: a 404 is not its own then,
-// and without them decisions would be wrong (no disruption budgets, no storage classes).
+// Clusters may lack devices and pod groups. Every API server serves the other kinds: a 404 for them does not come from
+// the API server, and decisions without them would be wrong (no disruption budgets, no storage classes).
 bool MayBeMissing(framework::ObjectKind kind) {
   return !framework::IsServedByAll(kind) || framework::InfoOf(kind).group_version.starts_with("resource.k8s.io/");
 }
@@ -43,9 +43,8 @@ void Feeds::Start() {
   rest_.loop().Dispatch([this] { poller_->Start(); });
 }
 
-// A list of each kind, as consistent as the API server has it: the simplest that is right. Nothing that a watch brings
-// says that no more is on its way, and bookmarks come a minute apart; a list costs a little more than it brings in
-// news, since what is known already is recognised and dropped.
+// Each kind is listed with a consistent read. A watch could not tell that no more events are on their way, since
+// bookmarks come a minute apart. The list costs little, as known versions are recognised and dropped.
 void Feeds::Refresh(std::function<void()> on_fresh) {
   rest_.loop().Dispatch([this, on_fresh = std::move(on_fresh)] {
     stale_ = 2 + objects_.size();
@@ -97,7 +96,7 @@ void Feeds::MakeNodeInformer(const Options& options) {
     if (node.ok()) extenders_.SetNode(**node, object);
     return node;
   };
-  // Extenders are sent the objects whole, as JSON, and so they are asked for where one wants them.
+  // Extenders get whole objects in JSON, so nodes come in JSON if an extender wants them.
   if (!extenders_.wants_nodes())
     nodes.decode_protobuf = [](std::string_view message) { return api::DecodeNodeProtobuf(message); };
   client::Informer<api::Node>::Handler handler;
@@ -119,7 +118,7 @@ void Feeds::MakePodInformer(const Options& options) {
   client::Informer<api::Pod>::Options pods;
   pods.name = "pods";
   pods.path = "/api/v1/pods";
-  // As upstream: finished pods look like deleted ones.
+  // Finished pods look like deleted ones, as upstream.
   pods.field_selector = "status.phase!=Succeeded,status.phase!=Failed";
   pods.streams_list = true;
   pods.keeps_objects = false;

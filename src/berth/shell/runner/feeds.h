@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0
-// Feeds: all that comes in by itself, as inputs of the core: informers of nodes, of pods and of the kinds that plugins
-// read, and what other servers say at intervals. Inputs are given away on the event loop's thread, or by a worker that
-// has parsed a large answer. They keep no objects; what extenders want to see whole is passed on to these.
+// SPDX-License-Identifier: Apache-2.0 Feeds: turns what informers and other servers bring into inputs of the core.
+// There are informers of nodes, of pods and of the kinds that plugins read; other servers are asked at intervals.
+// Inputs are pushed on the event loop's thread, or by a worker that has parsed a large answer. Feeds keep no objects;
+// extenders that want whole objects get them from here.
 #pragma once
 
 #include <atomic>
@@ -25,7 +25,7 @@ class OutsidePoller;
 
 namespace berth::runner {
 
-// Where objects come from: the informer of a kind.
+// The state of one informer.
 struct FeedSource {
   std::string name;  // "pods"
   bool has_synced = false;
@@ -36,13 +36,13 @@ class Feeds final {
  public:
   struct Options {
     std::uint64_t seed = 0;
-    std::vector<framework::ObjectKind> kinds;  // that are read beside nodes and pods
+    std::vector<framework::ObjectKind> kinds;  // the kinds that are read beside nodes and pods
     int release_minor = framework::kOldestRelease;
   };
   struct Callbacks {
-    // What informers bring, on the loop's thread; may wait.
+    // Gets the inputs, on the loop's thread. It may block.
     std::function<void(scheduler::Input)> push;
-    // Once, when everything has been listed. On the loop's thread.
+    // Called once on the loop's thread, when everything has been listed.
     std::function<void()> on_synced;
   };
 
@@ -53,7 +53,7 @@ class Feeds final {
   Feeds(const Feeds&) = delete;
   Feeds& operator=(const Feeds&) = delete;
 
-  // These two on one thread that is not the loop's. After Stop() nothing is pushed that had not begun to be.
+  // Call both on one thread that is not the loop's. After Stop() no new push begins.
   void Start();
   void Stop();
 
@@ -65,7 +65,7 @@ class Feeds final {
   bool HasSynced() const { return unsynced_ == 0; }
   // Any thread.
   std::vector<FeedSource> Sources() const;
-  // The nodes and pods that there are. Any thread but those of turns.
+  // The names of all nodes and pods that the informers know. Any thread but those of turns.
   KnownNames Names() const;
 
  private:

@@ -147,7 +147,7 @@ TEST_F(FeedsTest, ReadsAnewAndSaysWhenAllIsFresh) {
     const std::string pod = "p" + std::to_string(round);
     Create(kPods, pod, kSpec);
     feeds->Refresh([this] { Saw("fresh"); });
-    // What is known is not told again, and nothing comes after the word that was there before it.
+    // Known objects do not come again, and no input from before the call comes after on_fresh.
     EXPECT_THAT(WaitFor("fresh"), ::testing::ElementsAre("pod " + pod, "fresh"));
   }
   Create("/api/v1/nodes", "later");

@@ -17,11 +17,11 @@ namespace berth::runner {
 
 class InformerLiveness {
  public:
-  // A watch that has heard nothing for 90 s is opened anew, after at most 30 s.
+  // A watch without events for 90 s is opened again after at most 30 s.
   static constexpr Duration kSilenceMax = std::chrono::minutes(4);
 
-  // What is wrong, or nullopt: the informers that have heard nothing new for longer than kSilenceMax, between two looks
-  // at least so far apart. A kind that the server does not serve is not waited for.
+  // Names the informers that got nothing between two calls at least kSilenceMax apart; nullopt: all got something.
+  // Kinds that the server does not serve are left out.
   std::optional<std::string> Look(const std::vector<FeedSource>& sources, Time now);
 
  private:
@@ -34,7 +34,7 @@ class InformerLiveness {
 
 // The sources that have not been listed yet, each with the reason if one is known; nullopt: all have been.
 std::optional<std::string> NotSynced(const std::vector<FeedSource>& sources);
-// The same for whoever asks: of the reasons the code alone, for example "Forbidden".
+// The text for anybody who asks: it has only the codes of the reasons, for example "Forbidden".
 std::optional<std::string> NotSyncedInBrief(const std::vector<FeedSource>& sources);
 
 }  // namespace berth::runner

@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// EndInOrder: how a process that schedules ends when it is told to: what ends first, how long each part may take, and
-// whether the lease is given back.
+// SPDX-License-Identifier: Apache-2.0 EndInOrder: ends a scheduler process in order after SIGTERM: what ends first, how
+// long each part may take, and whether the lease is given back.
 #pragma once
 
 #include <functional>
@@ -11,14 +10,14 @@
 
 namespace berth::runner {
 
-// A process that is told to end waits so many seconds for bindings under way, and then a little for events.
+// How long an ending process waits for bindings under way. After that it waits a little for events.
 inline constexpr int kShutdownGraceSeconds = 5;
 
 struct EndingProcess {
   SchedulerShell& shell;
   LeaderElection* election = nullptr;  // after Start(); null: there is none
-  // What else decides and writes in this process: ends it, and says afterwards whether all that it has sent is settled.
-  // Empty: nothing.
+  // Ends other parts of the process that decide and write, and tells afterwards whether all their writes are settled.
+  // Empty: there are none.
   std::function<void()> end_others = {};
   std::function<bool()> are_others_settled = {};
 };

@@ -14,10 +14,10 @@
 namespace berth::runner {
 namespace {
 
-// Events are for people to read: when few come, they are sent a few at once.
+// Events are gathered for this time, since people read them later anyway.
 constexpr Duration kEventsGather = std::chrono::milliseconds(100);
 
-// Writes of plugins to objects that are under way at once: evictions of many preemptors would bury bindings otherwise.
+// The most writes of plugins that are under way at once. Evictions by many preemptors must not hold up bindings.
 constexpr int kObjectWritesMax = 32;
 
 client::ObjectTarget TargetOf(framework::ObjectRef&& object, std::string subresource = {}) {
@@ -63,7 +63,7 @@ OutputPerformer::OutputPerformer(client::RestClient& rest, client::RestClient& e
       lanes_(std::make_shared<client::RequestLanes>(
           rest.loop(), client::RequestLanesOptions{.in_flight_max = kObjectWritesMax, .pace = pace_})) {
   status_writer_ = std::make_unique<StatusWriter>(writer_, rest.loop(), pace_);
-  // Events are for people to read: they stand back while pods wait to be bound.
+  // Fewer events are sent while bindings are under way.
   framework::Counter& refused = options.metrics->GetCounter(
       "berth_bindings_not_sent_total",
       "Bindings that were not sent because those of their namespace had no answer while others had.", {});

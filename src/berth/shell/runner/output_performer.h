@@ -1,7 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
-// OutputPerformer: does outside what the core wants done: writes and reads of the API server, events, questions to
-// extenders, work on worker threads. What comes of each is pushed as an input. Only the event loop's thread may use it,
-// but where a function says otherwise. It never waits, and decides nothing.
+// SPDX-License-Identifier: Apache-2.0 OutputPerformer: carries out the core's outputs: writes to and reads from the API
+// server, events, questions to extenders, work on worker threads. The result of each is pushed as an input. Only the
+// event loop's thread may use it, unless a function says otherwise. It never waits, and decides nothing.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +32,7 @@ class OutputPerformer final {
  public:
   struct Options {
     std::uint64_t seed = 0;
-    std::string hostname;                                       // that events name
+    std::string hostname;                                       // events name it
     framework::Metrics* metrics = &framework::Metrics::None();  // outlives it
   };
   using Push = std::function<void(scheduler::Input)>;
@@ -48,11 +47,11 @@ class OutputPerformer final {
 
   void Perform(scheduler::Output&& output);
 
-  // Pods about whose status the API server does not know all yet.
+  // The number of pods with a status patch that the API server has not taken yet.
   std::size_t pending_statuses() const;
-  // Bindings that are sent at once, at present. Any thread.
+  // The present limit of bindings under way. Any thread.
   std::size_t bindings_limit() const;
-  // Events that are not sent yet. Any thread.
+  // The number of events that are not sent yet. Any thread.
   std::size_t queued_events() const;
   // Waits until all events are sent or `limit` has passed, and returns how many are left. Not on the loop's thread.
   std::size_t FlushEvents(Duration limit);
@@ -63,7 +62,7 @@ class OutputPerformer final {
   void ReadPod(std::uint64_t operation, const framework::PodRef& pod);
   void RecordEvent(scheduler::EmitEvent&& event);
   client::ApiWriter::ReadDone Answer(std::uint64_t operation);
-  // Sends a write to an object of this namespace when its turn comes: a sequel's before all others.
+  // Sends a write in the lane of this namespace; a sequel goes before all others.
   using SendWrite = std::function<void(client::ApiWriter::ReadDone)>;
   void WriteInTurn(std::uint64_t operation, const std::string& namespace_name, bool is_sequel, SendWrite send);
 
@@ -76,7 +75,8 @@ class OutputPerformer final {
   std::unique_ptr<StatusWriter> status_writer_;
   std::unique_ptr<BindingPipeline> bindings_;
   std::unique_ptr<client::EventRecorder> recorder_;
-  // False for answers that come later: a RestClient that ends answers the calls that wait for another try.
+  // Becomes false at the end, for answers that come later: a RestClient that ends answers the calls that wait for
+  // another try.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -11,7 +11,7 @@ namespace {
 
 using PodPtr = std::shared_ptr<const api::Pod>;
 
-// Takes the room of `evicted` on the node. No kubelet and no controller knows it.
+// A pod that takes the room of `evicted` on the node, in the core only.
 PodPtr MakeStandIn(const api::Pod& evicted, const std::string& node_name) {
   api::Pod pod = evicted;
   pod.metadata.name = "reserved-" + evicted.metadata.uid;
@@ -50,7 +50,7 @@ bool Reservations::Reserve(const api::Pod& evicted, const std::string& node_name
     const auto at = places_.find(number);
     is_over = at == places_.end() || !at->second.arrived_uid.empty();
   }
-  // The replacement came before the core knew of the stand-in: nobody else would take that away.
+  // If the replacement came before the core got the stand-in, nothing else would remove the stand-in.
   if (is_over) push_(GoneOf(*stand_in));
   loop_.PostAfter(time_max, [this, alive = alive_, number] {
     if (*alive) End(number);
@@ -117,14 +117,14 @@ PodPtr Reservations::Changed(PodPtr pod, Inputs& out) {
     out.emplace_back(GoneOf(*place.stand_in));
     mine = &place;
   }
-  // One that the scheduler has nominated meanwhile keeps that.
+  // A pod that the scheduler has nominated meanwhile keeps its nomination.
   if (mine == nullptr || !pod->status.nominated_node_name.empty()) return pod;
   auto nominated = std::make_shared<api::Pod>(*pod);
   nominated->status.nominated_node_name = mine->node_name;
   return nominated;
 }
 
-// It has a node, or is gone.
+// Ends the reservation of a pod that has got a node or was deleted.
 void Reservations::Forget(const std::string& pod_uid) {
   std::erase_if(places_, [&](const auto& each) { return each.second.arrived_uid == pod_uid; });
 }

@@ -48,8 +48,10 @@ TurnResult SchedulerCore::TakeTurn(const TurnRequest& request, std::vector<sched
   }
   if (counts_.rescued_by_flush != before.rescued_by_flush)
     rescued_by_flush_.Add(static_cast<double>(counts_.rescued_by_flush - before.rescued_by_flush));
-  if (counts_.sweeps_of_large_pods != before.sweeps_of_large_pods) malloc_trim(0);  // The heap keeps most of it.
-  // One that is older than those that are busy counts as well: whoever decides next must know how it ends.
+  // Gives the freed memory back to the system.
+  if (counts_.sweeps_of_large_pods != before.sweeps_of_large_pods) malloc_trim(0);
+  // An unsettled binding counts even if its cycle has ended: the next leader must not decide before its outcome is
+  // known.
   result.has_open_writes = counts_.unsettled + scheduler_->busy_binding_count() > 0;
   result.counts = counts_;
   return result;
@@ -60,8 +62,8 @@ void SchedulerCore::TakeInputs(std::vector<scheduler::Input>& inputs, Time now) 
     const bool was_waiting = scheduler_->IsWaitingForExtenders();
     if (options_.recorder != nullptr) options_.recorder->Takes(input);
     scheduler_->Handle(std::move(input), now);
-    // Extenders have answered, and with that a decision is made.
-    if (was_waiting && !scheduler_->IsWaitingForExtenders()) TellDecision();
+    // The extenders' answers have completed a decision.
+    if (was_waiting && !scheduler_->IsWaitingForExtenders()) ReportDecision();
   }
   inputs.clear();
 }
@@ -76,7 +78,7 @@ void SchedulerCore::DecideSome(const TurnRequest& request, TurnResult& result) {
       break;
     }
   }
-  // With the bindings at their bound only an input or a timer can make room.
+  // When the bindings are at their bound, only an input or a timer can make room.
   if (scheduler_->busy_binding_count() >= options_.bindings_max()) result.has_more = false;
 }
 
@@ -88,11 +90,11 @@ bool SchedulerCore::DecideOne(Time now) {
   if (options_.recorder != nullptr) {
     options_.recorder->Scheduled(!has_begun ? Scheduled::kNothing : waits ? Scheduled::kWaits : Scheduled::kDecided);
   }
-  if (has_begun && !waits) TellDecision();
+  if (has_begun && !waits) ReportDecision();
   return has_begun;
 }
 
-void SchedulerCore::TellDecision() const {
+void SchedulerCore::ReportDecision() const {
   if (options_.recorder != nullptr) options_.recorder->Decided(scheduler_->decisions().Newest());
   if (options_.on_decision) options_.on_decision(scheduler_->decisions().Newest());
 }

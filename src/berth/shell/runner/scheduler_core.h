@@ -21,36 +21,36 @@ namespace berth::runner {
 
 class SchedulerCore final : public Core {
  public:
-  // Most decisions in one turn: then inputs are looked at again.
+  // The most decisions in one turn, after which inputs are taken again.
   static constexpr int kDecisionsPerTurn = 64;
 
   struct Options {
-    // Busy binding cycles at once, at most (Scheduler::busy_binding_count()). Asked before each decision.
+    // The most busy binding cycles at once (Scheduler::busy_binding_count()). It is asked before each decision.
     std::function<std::size_t()> bindings_max;
     // Called after each decision; may be empty.
     std::function<void(const scheduler::Decision&)> on_decision;
-    // Decides nothing before each source of data from outside has answered, or failed, once.
+    // True: nothing is decided before each source of data from outside has answered or failed once.
     bool waits_for_outside_data = false;
     framework::Metrics* metrics = &framework::Metrics::None();
-    recording::Recorder* recorder = nullptr;  // is told of each call of the scheduler; null: nobody is
+    recording::Recorder* recorder = nullptr;  // records each call of the scheduler; null: none
   };
 
-  // `clock`, and what the functions rest on, must outlive it.
+  // `clock`, and what the functions use, must outlive it.
   SchedulerCore(std::unique_ptr<scheduler::Scheduler> scheduler, const Clock& clock, Options options);
 
   TurnResult TakeTurn(const TurnRequest& request, std::vector<scheduler::Input>& inputs,
                       std::vector<scheduler::Output>& outputs) override;
 
-  // To be asked between turns.
+  // To be called between turns.
   const scheduler::Scheduler& scheduler() const { return *scheduler_; }
-  // For its overlay alone, between turns.
+  // For its MakeOverlay() alone, between turns.
   scheduler::Scheduler& for_questions() { return *scheduler_; }
 
  private:
   void TakeInputs(std::vector<scheduler::Input>& inputs, Time now);
   void DecideSome(const TurnRequest& request, TurnResult& result);
   bool DecideOne(Time now);
-  void TellDecision() const;
+  void ReportDecision() const;
 
   const std::unique_ptr<scheduler::Scheduler> scheduler_;
   const Clock& clock_;

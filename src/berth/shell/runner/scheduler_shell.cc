@@ -31,7 +31,7 @@ scheduler::SchedulerOptions CoreOptions(const config::KubeSchedulerConfiguration
   core.metrics = options.scheduler_metrics;
   core.stopwatch = options.stopwatch != nullptr ? options.stopwatch : &clock;
   core.queue.unschedulable_max = options.unschedulable_max;
-  // For the scores in the log, one by one.
+  // The log has the score of each plugin at this level.
   const bool logs_scores = options.scheduler_metrics != nullptr && log::Enabled({10, "schedule_one"});
   core.evaluator.with_detail = logs_scores || options.tells_reasons;
   return core;
@@ -55,7 +55,7 @@ SchedulerShell::SchedulerShell(client::RestClient& rest, const Clock& clock, She
                .may_decide = options_.is_leading,
                .on_caught_up =
                    [] {
-                     malloc_trim(0);  // Lists leave a lot behind that was needed once.
+                     malloc_trim(0);  // Gives back the memory that the first lists needed.
                    }},
               options_.long_turns),
       reservations_(rest.loop(), [this](scheduler::Input input) { runner_.Push(std::move(input)); }),
@@ -100,7 +100,7 @@ Expected<void> SchedulerShell::MakeParts(const config::KubeSchedulerConfiguratio
                               Feeds::Options{options_.seed, scheduler->ObjectsRead(), configuration.release.minor},
                               Feeds::Callbacks{[this](scheduler::Input input) { reservations_.Take(std::move(input)); },
                                                [this] {
-                                                 // A standby's lists may be older than its turn: see Lead().
+                                                 // The lists of a standby may be older than its lease: see Lead().
                                                  if (!options_.is_leading || options_.lists_when_leading) {
                                                    runner_.EndListing();
                                                  }
@@ -125,7 +125,7 @@ void SchedulerShell::Start() {
 
 void SchedulerShell::Lead() {
   runner_.Lead();
-  // The first list ends the listing by itself.
+  // With lists_when_leading the first lists are new enough, and their end calls EndListing().
   if (options_.lists_when_leading) return feeds_->Start();
   feeds_->Refresh([this] { runner_.EndListing(); });
 }
@@ -150,7 +150,7 @@ void SchedulerShell::Ask(const Question& question) {
 }
 
 void SchedulerShell::LogDebugDump() {
-  // Before the core's turn ends: whoever tells of an object holds the informers' lock, and may wait for a turn.
+  // The names are taken before BetweenTurns(): an informer holds its lock while it waits for a turn to end.
   const KnownNames informers = feeds_->Names();
   DebugDump dump;
   runner_.BetweenTurns([&] { dump = DumpOf(core_->scheduler()); });
@@ -161,7 +161,7 @@ void SchedulerShell::FlushStatuses(Duration limit) {
   const auto deadline = std::chrono::steady_clock::now() + limit;
   for (;;) {
     const auto pending = std::make_shared<std::promise<std::size_t>>();
-    // What the core wants written goes before.
+    // Outputs of the core that wait are performed first.
     rest_.loop().Post([this, pending] {
       runner_.PerformOutputs();
       pending->set_value(performer_->pending_statuses());
@@ -176,7 +176,7 @@ void SchedulerShell::FlushStatuses(Duration limit) {
 // Returns how many are left.
 std::size_t SchedulerShell::FlushEvents(Duration limit) {
   if (!options_.await) return performer_->FlushEvents(limit);
-  performer_->FlushEvents(Duration{0});  // It does not wait, and has them sent.
+  performer_->FlushEvents(Duration{0});  // starts sending without waiting
   options_.await(limit, [this] { return performer_->queued_events() == 0; });
   return performer_->queued_events();
 }
@@ -190,7 +190,7 @@ bool SchedulerShell::Stop(Duration grace) {
   if (waits) {
     const Time end = std::max(clock_.Now() + std::min(grace, kEventsGraceMin), began + grace);
     const auto left_of_grace = [&] { return std::max(end - clock_.Now(), Duration{0}); };
-    // The core's last outputs, events among them, may still be on their way through the loop to the recorder.
+    // The last outputs of the core, events among them, may not have reached the recorder yet.
     const auto performed = std::make_shared<std::promise<void>>();
     rest_.loop().Post([performed] { performed->set_value(); });
     AwaitFuture(options_.await, performed->get_future(), left_of_grace());
@@ -202,7 +202,7 @@ bool SchedulerShell::Stop(Duration grace) {
   if (extenders_) extenders_->Stop();
   if (feeds_) feeds_->Stop();
   runner_.Join();
-  // Asked last: what had waited for time to pass may have begun to write meanwhile.
+  // This is asked last, since bindings that waited for time to pass may have begun to write meanwhile.
   return runner_.IsSettled();
 }
 

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
-// SchedulerShell: the core and everything around it that `berth run` and `berth demo` need: feeds bring inputs, the
-// runner takes turns, the performer carries outputs out. It only puts these together, and ends them in order.
+// SPDX-License-Identifier: Apache-2.0 SchedulerShell: the core and everything around it that `berth run` and `berth
+// demo` need: feeds push inputs, the runner takes turns, the performer carries outputs out. It only puts these
+// together, and ends them in order.
 #pragma once
 
 #include <chrono>
@@ -43,39 +43,39 @@ class SchedulerCore;
 struct ShellOptions {
   std::uint64_t seed = 0;
   std::string hostname;
-  // What profiles may name. Looked at by Make() alone.
+  // The plugins that profiles may name. Only Make() uses them.
   config::KnownPlugins plugins = plugins::InTreePlugins();
-  // Binding cycles under way at once, at most: the core decides no further pod while there are this many, or twice as
-  // many as the binding pipeline sends at once, which keeps that busy; more would only be more to settle at the end.
-  // Those that wait for time to pass (a volume that is being made) do not count.
+  // The most binding cycles under way at once. The core decides no further pod while there are this many, or twice as
+  // many as the binding pipeline sends at once: that keeps the pipeline busy, and more would only have to be settled at
+  // the end. Cycles that wait for time to pass (a volume that is being made) do not count.
   std::size_t bindings_max = 128;
   // Called by the thread that takes the turn, after each decision.
   std::function<void(const scheduler::Decision&)> on_decision;
-  // Decision::reason is filled. All nodes are scored for it by every plugin, for each pod.
+  // Whether Decision::reason is filled. Every plugin then scores all nodes, for each pod.
   bool tells_reasons = false;
   // Makes clients on the event loop of `rest`, for plugins that ask other servers; empty: no plugin may.
   outside::OutsidePoller::MakeClient make_client;
-  framework::Metrics* metrics = &framework::Metrics::None();   // outlives the shell
-  instruments::SchedulerMetrics* scheduler_metrics = nullptr;  // the same; null: nobody reads what the core counts
-  const Clock* stopwatch = nullptr;                            // the same; times the core's work; null: the clock does
+  framework::Metrics* metrics = &framework::Metrics::None();  // outlives the shell
+  // Outlives the shell; null: nobody reads what the core counts.
+  instruments::SchedulerMetrics* scheduler_metrics = nullptr;
+  const Clock* stopwatch = nullptr;  // outlives the shell; measures the core's work; null: the clock does
   plugin_files::ReadPluginFile read_file = plugin_files::PluginFiles("");  // for plugins that are being made
   scheduler::PodChoice pods;
   // How long a pod stays among the unschedulable ones before it is tried again without an event.
   Duration unschedulable_max = std::chrono::minutes(5);
-  // Decides nothing before each source of data from outside has answered, or failed, once.
+  // True: nothing is decided before each source of data from outside has answered or failed once.
   bool waits_for_outside_data = false;
   LongTurns long_turns = LongTurns::kOnThread;
   Await await = {};  // how Stop() waits; not empty with LongTurns::kOnLoop, or Stop() does not wait
-  // Makes what writes this run down, when the plugins have been made: they may have read files. Empty: nothing is
-  // recorded.
+  // Makes the recorder of this run, after the plugins, since these may read files. Empty: nothing is recorded.
   using MakeRecorder = std::function<Expected<std::unique_ptr<recording::Recorder>>(
       std::span<const std::unique_ptr<runtime::ProfilePlugins>> profiles)>;
   MakeRecorder make_recorder = {};
-  // With leader election: whether this process leads, asked before each turn, by the thread that takes it. It decides
-  // nothing before Lead(), nor while this says no. Empty: there is no election. That a standby writes nothing is up to
-  // the fence (net/write_fence.h) of `rest`, `events_rest` and what make_client makes.
+  // With leader election: whether this process leads. It is asked before each turn, by the thread that takes it.
+  // Nothing is decided before Lead(), or while this returns false. Empty: there is no election. The fence
+  // (net/write_fence.h) of `rest`, `events_rest` and the clients of make_client keeps a standby from writing.
   std::function<bool()> is_leading = {};
-  // With an election: reads nothing of the cluster before Lead(), as delayCacheUntilActive wants it.
+  // With an election: nothing is read from the cluster before Lead(), as with delayCacheUntilActive.
   bool lists_when_leading = false;
 };
 
@@ -84,7 +84,7 @@ class SchedulerShell final {
   static constexpr std::size_t kWorkersMax = 16;
   static constexpr Duration kEventsGraceMin = std::chrono::seconds(1);
 
-  // Before it is destroyed, Stop() must have returned and the event loop must have ended.
+  // Before the shell is destroyed, Stop() must have returned and the event loop must have ended.
   //
   // `rest` carries lists, watches and writes, `events_rest` the events, so that these never stand in the way; both run
   // on `rest.loop()`. All must outlive the shell. Fails when the configuration's profiles cannot be made.
@@ -96,49 +96,47 @@ class SchedulerShell final {
   // Start() and Stop() on threads that are not the loop's, one after the other.
   void Start();
 
-  // With ShellOptions::is_leading: it is this process's turn. Decides from when all that it knows of the cluster is as
-  // new as this call. On the loop's thread, once, after Start().
+  // This process leads from now on (ShellOptions::is_leading). Pods are decided once everything has been read again
+  // after this call. On the loop's thread, once, after Start().
   void Lead();
 
-  // Stops deciding at once, waits at most `grace` for bindings under way and, in what is left of it, for events, which
-  // have kEventsGraceMin in any case; then ends the threads. A binding that waits for time to pass is not waited for.
-  // Bindings that have not ended by then are given up: their pods are found bound or pending by the next scheduler.
-  // False: a write of one of them may still take effect, and nobody else may decide before it cannot any more.
+  // Stops deciding at once, and waits at most `grace` for bindings under way and then for events, which have at least
+  // kEventsGraceMin; then ends the threads. It does not wait for bindings that wait for time to pass. Bindings that
+  // have not ended by then are given up: the next scheduler finds their pods bound or pending. False: one of their
+  // writes may still take effect, and nobody else may decide until it cannot any more.
   bool Stop(Duration grace);
 
   // All objects that the profiles' plugins read have been listed once. Any thread.
   bool HasSynced() const;
 
-  // The informers, and how they fare. Any thread.
+  // The state of each informer. Any thread.
   std::vector<FeedSource> Sources() const;
-  // As TurnRunner's. Any thread.
+  // See TurnRunner::TurnAge().
   Duration TurnAge() const { return runner_.TurnAge(); }
 
-  // Everything that has been heard of is done: each pod of ours is placed and said to be so, refused, or gated. Any
-  // thread.
+  // Nothing is left to do: each pod of ours is bound, with its event, or refused, or gated. Any thread.
   bool IsIdle() const { return runner_.IsIdle(); }
 
-  // Pods of ours without a node, by namespace and name. Any thread but those that take turns.
+  // Our pods without a node, sorted by namespace and name. Any thread but those that take turns.
   std::vector<scheduler::UnboundPod> Unbound();
 
-  // Calls `question` between two turns, which wait meanwhile: it must be short. Of the core it may call what is const,
+  // Calls `question` between two turns, which wait meanwhile, so it must be short. It may call the core's const methods
   // and MakeOverlay(now). `wall_ahead` is how far the time of day is ahead of `now`. Any thread but those that take
   // turns.
   using Question = std::function<void(scheduler::Scheduler& core, Time now, Duration wall_ahead)>;
   void Ask(const Question& question);
 
-  // Writes cache and queue into the log, and where they differ from what has been heard (debug_dump.h). Any thread but
-  // those that take turns.
+  // Logs cache and queue, and where they differ from the informers (debug_dump.h). Any thread but those that take
+  // turns.
   void LogDebugDump();
 
   // Places for the replacements of pods that are about to be evicted. Any thread but those that take turns.
   Reservations& reservations() { return reservations_; }
 
-  // Waits until the API server has taken all that is known about pods' status, at most `limit`. Not on the loop's
-  // thread.
+  // Waits until the API server has taken all status patches, at most `limit`. Not on the loop's thread.
   void FlushStatuses(Duration limit);
 
-  // As the core counts, a moment ago. Any thread.
+  // The core's counts after the latest turn. Any thread.
   scheduler::Counts counts() const { return runner_.counts(); }
 
  private:
@@ -156,10 +154,10 @@ class SchedulerShell final {
   scheduler::CoreHandle handle_;
   std::unique_ptr<outside::HttpExtenders> extenders_;
   std::unique_ptr<OutputPerformer> performer_;
-  std::unique_ptr<recording::Recorder> recorder_;  // of core_; null: none
+  std::unique_ptr<recording::Recorder> recorder_;  // records the calls of core_; null: none
   std::unique_ptr<SchedulerCore> core_;
   std::unique_ptr<Feeds> feeds_;
-  // The first to go: what its threads are at pushes inputs.
+  // Destroyed first, since work on its threads pushes inputs.
   WorkerPool workers_{kWorkersMax};  // plugins' blocking work, and large answers of other servers
 };
 

@@ -603,7 +603,7 @@ TEST_F(SchedulerShellTest, APodThatWaitsForItsVolumeHoldsNobodyBack) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10)) << "nor the end";
 }
 
-// Of devices there is nothing.
+// The server does not serve devices.
 std::vector<objects::ResourceType> TypesWithoutDevices() {
   std::vector<objects::ResourceType> types = objects::ResourceTypes();
   std::erase_if(types, [](const objects::ResourceType& type) { return type.group == "resource.k8s.io"; });

@@ -17,12 +17,12 @@ namespace {
 constexpr Duration kBackoffInitial = std::chrono::milliseconds(200);
 constexpr Duration kBackoffMax = std::chrono::seconds(10);
 
-// An API server that has just started forbids what it has not read the rules for yet. A conflict is another pod of that
-// name, or a write that came between.
-constexpr int kRefusedTriesMax = 12;  // over about a minute
+// Tries after a 403 or a conflict. An API server that has just started refuses what it has not read the rules for yet.
+// A conflict means another pod of the same name, or a write in between.
+constexpr int kRefusedTriesMax = 12;  // about a minute
 
 bool IsPassing(const Error& error, int failures) {
-  // A policy that denies it would deny it for ever.
+  // A policy that denies the patch would deny it for ever.
   const bool is_denied = error.code == ErrorCode::kDeniedByAdmission && !client::SaysWebhookIsAway(error.message);
   if (is_denied || error.code == ErrorCode::kForbidden || error.code == ErrorCode::kUnauthorized ||
       error.code == ErrorCode::kConflict) {
@@ -33,7 +33,7 @@ bool IsPassing(const Error& error, int failures) {
          error.code == ErrorCode::kDeniedByAdmission;
 }
 
-// What an older patch said and the newer one does not is still to be said.
+// Adds the parts of an older patch that the newer one does not set.
 void MergeOlder(framework::PodStatusWrite& newer, const framework::PodStatusWrite& older) {
   if (!newer.has_nomination && older.has_nomination) {
     newer.has_nomination = true;
@@ -112,7 +112,7 @@ void StatusWriter::Enqueue(const std::string& uid, Entry& entry) {
   });
 }
 
-// False: nothing is to be said about the pod any more.
+// False: there is no patch for the pod any more.
 bool StatusWriter::Send(const std::string& uid, client::RequestLanes::Ended ended) {
   const auto it = entries_.find(uid);
   if (it == entries_.end()) return false;
@@ -156,7 +156,7 @@ void StatusWriter::Sent(const std::string& uid, const Expected<void>& result) {
     });
     return;
   }
-  // Gone, or replaced by another pod of its name: nobody waits for that status.
+  // The pod was deleted, or replaced by another one of the same name: its status does not matter any more.
   const bool is_gone =
       !result.ok() && (result.error().code == ErrorCode::kNotFound || result.error().code == ErrorCode::kConflict);
   if (!result.ok() && !is_gone) {

@@ -1,7 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
-// StatusWriter: pods' status patches, sent behind the scheduler's back. The newest patch of a pod replaces an older one
-// that has not been sent; what fails for a passing reason is tried again until it succeeds or the pod is gone. Only the
-// event loop's thread may use it.
+// SPDX-License-Identifier: Apache-2.0 StatusWriter: sends patches of pods' status in the background. The newest patch
+// of a pod replaces an older one that has not been sent. A patch that fails for a passing reason is sent again until it
+// succeeds or the pod is deleted. Only the event loop's thread may use it.
 #pragma once
 
 #include <cstddef>
@@ -33,18 +32,18 @@ class StatusWriter {
   ~StatusWriter();
 
   void Write(framework::PodStatusWrite write);
-  // Before a pod is bound: drops what has not been sent about it, and calls `then` once nothing about it is under way,
+  // To be called before a pod is bound. Drops a patch that has not been sent, and calls `then` once none is in flight,
   // so that a late "Unschedulable" does not follow the binding.
   void Settle(const std::string& uid, std::function<void()> then);
 
-  // Waiting, in flight or backing off: at most one for each pod.
+  // The number of patches that wait, are in flight or back off: at most one for each pod.
   std::size_t pending() const { return entries_.size(); }
 
  private:
   struct Entry {
     std::optional<framework::PodStatusWrite> next;     // to be sent
     std::optional<framework::PodStatusWrite> sending;  // in flight
-    std::function<void()> settled;                     // waits for what is in flight
+    std::function<void()> settled;                     // called once the patch in flight has ended
     int failures = 0;
     bool is_queued = false;  // in its lane
   };

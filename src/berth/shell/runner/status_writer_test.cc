@@ -137,7 +137,7 @@ TEST_F(StatusWriterTest, ANewerPatchTakesOverWhatItDoesNotSay) {
   EXPECT_EQ(Message(*merged), "newest");
   EXPECT_EQ(Nominated(*merged), "n1");
   merged->Fail(ErrorCode::kUnavailable, true);
-  // What failed is still to be said, unless the newer one says something else.
+  // A patch that failed is written with the newer one, apart from fields that the newer one sets.
   writer->Write(Nomination("web", ""));
   loop.Advance(std::chrono::seconds(1));
   const auto again = transport.Next();
@@ -282,7 +282,7 @@ TEST_F(StatusWriterTest, WhatIsForbiddenForGoodIsGivenUp) {
           400, R"({"kind":"Status","reason":"BadRequest","message":"admission webhook \"w\" denied the request: no"})"),
       12);
   EXPECT_EQ(writer->pending(), 0u);
-  // What is said later gets tries of its own.
+  // A later patch gets tries of its own.
   writer->Write(Unschedulable("web", "still no room"));
   EXPECT_EQ(transport.Waiting(), 1u);
   transport.Next()->Answer(200, "{}");
@@ -375,7 +375,7 @@ TEST_F(StatusWriterTest, OnlySoManyAreUnderWayAtOnce) {
   for (std::size_t i = 0; i < pods; ++i) writer->Write(Unschedulable("p" + std::to_string(i), std::to_string(i)));
   EXPECT_EQ(transport.Waiting(), StatusWriter::kInFlightMax);
   EXPECT_EQ(writer->pending(), pods);
-  // One that was dropped while it waited leaves its place to the next; the order is that of the writes.
+  // A dropped patch gives its place in the lane to the next one. Patches are sent in the order of the writes.
   writer->Settle("uid-p16", Count());
   for (std::size_t i = 0; i < pods; ++i) {
     if (i == 16) continue;

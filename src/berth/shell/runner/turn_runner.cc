@@ -39,7 +39,7 @@ void TurnRunner::CallForTurn() {
   switch (turn_) {
     case Turn::kCoreDue:
     case Turn::kCoreAgain: return;
-    case Turn::kCoreTurn: turn_ = Turn::kCoreAgain; return;  // It looks before it waits.
+    case Turn::kCoreTurn: turn_ = Turn::kCoreAgain; return;  // the thread checks turn_ before it waits
     case Turn::kResting:
     case Turn::kLoopDue:
     case Turn::kLoopTurn: break;
@@ -50,7 +50,7 @@ void TurnRunner::CallForTurn() {
   } else if (turn_ == Turn::kResting) {
     PostTurn();
   }
-  // In the other two states the loop finds the input by itself.
+  // In kLoopDue and kLoopTurn the loop finds the input by itself.
 }
 
 void TurnRunner::PostTurn() {
@@ -92,7 +92,7 @@ void TurnRunner::EndListing() {
 void TurnRunner::RunOnLoop() {
   {
     const std::lock_guard lock(mutex_);
-    // The core's thread may have taken over since this was posted, and done it.
+    // The core's thread may have taken the turn since this was posted.
     if (phase_ == Phase::kStopped || turn_ != Turn::kLoopDue) return;
     turn_ = Turn::kLoopTurn;
   }
@@ -102,7 +102,7 @@ void TurnRunner::RunOnLoop() {
     if (core_lock.owns_lock()) {
       result = TakeTurn(kTurnOnLoopMax);
     } else {
-      result.took_long = true;  // Somebody looks at the core: the loop does not wait for that.
+      result.took_long = true;  // BetweenTurns() holds the core, and the loop does not wait for that
     }
   }
   PerformOutputs();
@@ -121,7 +121,7 @@ void TurnRunner::RunCoreThread() {
   while (AwaitCoreTurn()) TakeCoreTurn();
 }
 
-// What the core's thread does, a turn at a time, with what is posted and due in between.
+// Does the work of the core's thread on the loop, one turn at a time, so that posted work and timers run in between.
 void TurnRunner::RunCoreThreadOnLoop() {
   if (cancel_wake_) std::exchange(cancel_wake_, nullptr)();
   {
@@ -154,7 +154,7 @@ bool TurnRunner::IsCoreTurnDue() {
   return turn_ == Turn::kCoreDue || turn_ == Turn::kCoreAgain || (wake_at_ && *wake_at_ <= clock_.Now());
 }
 
-// False when there is none any more.
+// Waits for a turn of the core's thread. False when there is none any more.
 bool TurnRunner::AwaitCoreTurn() {
   std::unique_lock lock(mutex_);
   if (turn_ == Turn::kCoreTurn) turn_ = Turn::kResting;
@@ -244,7 +244,8 @@ void TurnRunner::BetweenTurns(const std::function<void()>& look) {
   }
   {
     const std::lock_guard core_lock(core_mutex_);
-    // As in a turn: a plugin that decides something meanwhile must not wait for room, and a look that hangs is seen.
+    // The call counts as a turn: a plugin that pushes a decision meanwhile must not wait for room, and TurnAge() shows
+    // a call that hangs.
     turn_thread_.store(std::this_thread::get_id(), std::memory_order_relaxed);
     turn_began_at_.store(clock_.Now(), std::memory_order_relaxed);
     look();
@@ -277,7 +278,7 @@ void TurnRunner::Drain(Duration grace) {
   phase_ = Phase::kDraining;
   CallCoreThread();
   if (!IsRunning() || grace <= Duration{0}) return;
-  // The core's thread reports when the last binding has ended.
+  // The core's thread notifies drained_ when the last binding has ended.
   drained_.wait_for(lock, grace, [this] { return phase_ == Phase::kDrained; });
 }
 

@@ -1,9 +1,8 @@
-// SPDX-License-Identifier: Apache-2.0
-// TurnRunner: takes the core's turns, one at a time, on one of two threads. A turn takes the inputs there are, decides
-// some pods and leaves its outputs. Short turns are taken by the event loop's thread, which does all I/O, after all
-// that a look at its sockets has brought: waking another thread costs more than deciding a pod. What is more than a
-// short turn's work (the first lists, a great backlog, large clusters) goes to a thread of the core's own, until that
-// has nothing to do (docs/adr/0008-turn-taking.md). It never decides anything and never does I/O.
+// SPDX-License-Identifier: Apache-2.0 TurnRunner: takes the core's turns, one at a time, on one of two threads. A turn
+// takes the waiting inputs, decides some pods and leaves its outputs. The event loop's thread, which does all I/O,
+// takes short turns after it has handled what its sockets brought: waking another thread costs more than deciding a
+// pod. Longer work (the first lists, a great backlog, large clusters) goes to a thread of the core's own, until that
+// has nothing to do (docs/adr/0008-turn-taking.md). TurnRunner itself never decides anything and never does I/O.
 //
 // Who takes the next turn (Turn):
 //
@@ -60,31 +59,31 @@ namespace berth::runner {
 struct TurnRequest {
   Time now{};
   Duration wall_ahead{0};            // how far the time of day is ahead of `now`
-  bool may_decide = false;           // else inputs are taken in, and what is due is done
-  bool is_ending = false;            // no cycle may wait for anything any more
+  bool may_decide = false;           // false: inputs are taken and timers run, but no pod is decided
+  bool is_ending = false;            // cycles must not wait for anything any more
   std::optional<Duration> time_max;  // after which no further pod is decided; nullopt: a fixed number of pods
 };
 
-// What a turn has come to.
+// The result of a turn.
 struct TurnResult {
   bool has_more = false;         // a pod may be ready
   bool took_long = false;        // it was cut short by time_max
-  bool is_idle = false;          // it could decide, and nothing is left to do before something changes outside
+  bool is_idle = false;          // it was allowed to decide, and there is nothing to do until an input comes
   bool has_open_writes = false;  // bindings may still take effect, under way or with an unknown outcome
   std::optional<Time> wake_at;   // a turn has something to do then, without any input
   scheduler::Counts counts;
 };
 
-// What turns are taken of: the core (scheduler_core.h), or a test's.
+// The interface of the core (scheduler_core.h), which tests replace.
 class Core {
  public:
   virtual ~Core() = default;
-  // Takes `inputs`, and leaves that empty; fills `outputs`, which is empty. One call at a time, but on any thread.
+  // Takes all of `inputs` and fills `outputs`, which is empty. One call at a time, but on any thread.
   virtual TurnResult TakeTurn(const TurnRequest& request, std::vector<scheduler::Input>& inputs,
                               std::vector<scheduler::Output>& outputs) = 0;
 };
 
-// Where the turns are taken that are more than a short turn's work.
+// Where long turns are taken.
 enum class LongTurns : std::uint8_t {
   kOnThread,  // on a thread of the core's own
   kOnLoop,    // on the event loop's thread as well: for simulations, which have one thread
@@ -92,18 +91,18 @@ enum class LongTurns : std::uint8_t {
 
 class TurnRunner final {
  public:
-  // Inputs that wait for the core. When there are more, the event loop waits, and with it the API server's watches.
+  // The most inputs that wait for the core. Beyond it the event loop waits, and with it the API server's watches.
   static constexpr std::size_t kInputsMax = 100'000;
-  // What the event loop's thread does for the core before it looks at its sockets again.
+  // The limits of a turn on the event loop's thread, which then handles its sockets again.
   static constexpr std::size_t kInputsOnLoopMax = 1024;
   static constexpr Duration kTurnOnLoopMax = std::chrono::milliseconds(2);
 
   struct Callbacks {
-    // An output, in order. On the loop's thread.
+    // Performs an output. They come in order, on the loop's thread.
     std::function<void(scheduler::Output&&)> perform;
-    // Asked before each turn, by the thread that takes it: false, and it decides nothing. Empty: it always may.
+    // Asked before each turn, by the thread that takes it. False: the turn decides nothing. Empty: it always may.
     std::function<bool()> may_decide = {};
-    // Once: all that was listed has been taken in and what follows from it decided. On the core's thread.
+    // Called once on the core's thread, when all listed objects have been taken and the pods among them decided.
     std::function<void()> on_caught_up;
   };
 
@@ -120,7 +119,7 @@ class TurnRunner final {
   // Any thread, also before Start(). Waits while there are kInputsMax, unless the calling thread is in a turn, which
   // alone makes room; after Stop() it does nothing.
   void Push(scheduler::Input input);
-  // Before Start(): inputs are taken in, and nothing is decided before Lead() and an EndListing() after that.
+  // To be called before Start(): inputs are taken, but nothing is decided before Lead() and an EndListing() after it.
   void StandBy();
   // Any thread; once, after StandBy().
   void Lead();
@@ -129,33 +128,33 @@ class TurnRunner final {
 
   // On the loop's thread: performs what turns have left.
   void PerformOutputs();
-  // Calls `look` while nobody takes a turn, and before the core's thread takes another. Any thread but those of turns.
+  // Calls `look` between two turns, before the core's thread takes another one. Any thread but those of turns.
   void BetweenTurns(const std::function<void()>& look);
-  // Calls of BetweenTurns() under way. Any thread.
+  // The number of calls of BetweenTurns() under way. Any thread.
   int look_count() const;
 
-  // Nothing was left to do after the latest turn, and nothing has come since. Any thread.
+  // Whether nothing was left to do after the latest turn, and nothing has come since. Any thread.
   bool IsIdle() const;
-  // As of the latest turn. Any thread.
+  // The core's counts after the latest turn. Any thread.
   scheduler::Counts counts() const;
 
   // How long the turn under way has taken; zero when nobody takes one. Any thread.
   Duration TurnAge() const;
 
-  // Decides nothing from now on, and waits, at most `grace`, until no binding is under way that is worth waiting for.
-  // Not on a thread of turns. With LongTurns::kOnLoop it does not wait: IsDrained() tells.
+  // Decides nothing from now on, and waits, at most `grace`, until no busy binding is under way. Not on a thread of
+  // turns. With LongTurns::kOnLoop it does not wait: see IsDrained().
   void Drain(Duration grace);
   // Any thread.
   bool IsDrained() const;
-  // After Drain(): no write of a binding may still take effect, as of the latest turn. False as well when no turn has
+  // After Drain(): whether no write of a binding may still take effect, as of the latest turn. False if no turn has
   // been taken since. Any thread.
   bool IsSettled() const;
-  // Takes no inputs from now on, and lets go of whoever waits in Push(). The core's thread ends soon; Join() waits for
-  // it.
+  // Takes no inputs from now on, and releases threads that wait in Push(). The core's thread ends soon; Join() waits
+  // for it.
   void Stop();
   void Join();
-  // The core's thread runs: Start() has been called, and Join() has not returned. Not during either. Never with
-  // LongTurns::kOnLoop.
+  // Whether the core's thread runs: from Start() to Join(), and never with LongTurns::kOnLoop. Not to be called during
+  // either.
   bool IsRunning() const { return core_thread_.joinable(); }
 
  private:
@@ -185,24 +184,24 @@ class TurnRunner final {
   std::mutex core_mutex_;                     // held in a turn; locked before mutex_
   Core* core_ = nullptr;                      // guarded by core_mutex_
   std::vector<scheduler::Input> batch_;       // guarded by core_mutex_; the inputs of a turn
-  std::atomic<std::thread::id> turn_thread_;  // that is in a turn
-  std::atomic<Time> turn_began_at_{Time{}};   // of the turn under way; Time{}: there is none
+  std::atomic<std::thread::id> turn_thread_;  // the thread that is in a turn
+  std::atomic<Time> turn_began_at_{Time{}};   // when the turn under way began; Time{}: there is none
 
-  mutable std::mutex mutex_;          // guards what follows; never held while the core or a callback runs
-  std::condition_variable core_due_;  // the core's thread alone waits for it: kCoreDue, kStopped, another wake_at_ or
-                                      // the end of a look
-  std::condition_variable room_;      // inputs_ has room
-  std::condition_variable drained_;   // phase_ is kDrained
+  mutable std::mutex mutex_;  // guards what follows; never held while the core or a callback runs
+  // Only the core's thread waits for it: kCoreDue, kStopped, another wake_at_ or the end of BetweenTurns().
+  std::condition_variable core_due_;
+  std::condition_variable room_;     // inputs_ has room
+  std::condition_variable drained_;  // phase_ is kDrained
   Turn turn_ = Turn::kResting;
   Phase phase_ = Phase::kListing;
   std::vector<scheduler::Input> inputs_;
   std::vector<scheduler::Output> outputs_;  // to be performed, in order
   std::optional<Time> wake_at_;             // when the core's thread takes a turn in any case
   bool is_idle_ = false;
-  bool is_settled_ = false;  // the latest turn was one of an ending, and knew of no write that may still take effect
+  bool is_settled_ = false;  // the latest turn was one after Drain(), and no write may still take effect
   scheduler::Counts counts_;
 
-  int look_count_ = 0;                 // the core's thread, which would take the lock again at once, waits for 0
+  int look_count_ = 0;                 // the core's thread waits for 0, since it would take the lock again at once
   bool is_core_posted_ = false;        // with kOnLoop: RunCoreThreadOnLoop is posted
   std::function<void()> cancel_wake_;  // with kOnLoop: the timer of wake_at_; on the loop's thread
 

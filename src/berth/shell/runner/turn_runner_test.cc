@@ -387,7 +387,7 @@ TEST_F(TurnRunnerTest, WhoeverWaitsToLookComesBeforeTheNextTurnOfTheCoresThread)
       looking.set_value();
       seen.get_future().wait();
       EXPECT_EQ(runner.TurnAge(), std::chrono::seconds(3));
-      // Would wait for ever if it were not known to be in a turn.
+      // This would wait for ever if the runner did not know that the thread is in a turn.
       for (std::size_t i = 0; i <= TurnRunner::kInputsMax; ++i) runner.Push(scheduler::NodeGone{});
     });
   });

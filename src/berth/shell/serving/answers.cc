@@ -5,13 +5,14 @@
 #include <vector>
 
 #include "berth/base/go_text.h"
+#include "berth/base/text.h"
 #include "berth/shell/net/pretty.h"
 #include "berth/shell/net/url.h"
 
 namespace berth::serving {
 namespace {
 
-// What looks like HTML in a message does not stay HTML.
+// Escapes what a browser would take for HTML.
 std::string Sanitized(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -28,14 +29,12 @@ std::string Sanitized(std::string_view text) {
   return out;
 }
 
-// A media type that accepts JSON. Others of upstream's (YAML, protobuf) are answered as what nobody knows.
+// Whether a media type accepts JSON. The other types that upstream has (YAML, protobuf) count as unknown.
 bool AcceptsJson(std::string_view accept) {
-  if (accept.find_first_not_of(" \t") == std::string_view::npos) return true;
-  for (const std::string& clause : GoSplit(accept, ",")) {
-    if (clause.find("as=") != std::string::npos) continue;  // Another kind than a Status.
-    std::string type = clause.substr(0, clause.find(';'));
-    type.erase(0, type.find_first_not_of(" \t"));
-    type.erase(type.find_last_not_of(" \t") + 1);
+  if (Trim(accept, " \t").empty()) return true;
+  for (const std::string_view clause : Split(accept, ',')) {
+    if (clause.find("as=") != std::string::npos) continue;  // asks for another kind than a Status
+    const std::string_view type = Trim(clause.substr(0, clause.find(';')), " \t");
     if (type == "*/*" || type == "application/*" || type == "application/json") return true;
   }
   return false;

@@ -10,13 +10,13 @@
 
 namespace berth::serving {
 
-// As http.Error: the text and a newline.
+// The text and a newline, as http.Error of Go.
 net::Response PlainError(int status, std::string_view text);
 
 // 200 with this body.
 net::Response Text(std::string body, std::string_view content_type = "text/plain; charset=utf-8");
 
-// As http.NotFound.
+// The answer of http.NotFound of Go.
 net::Response NotFound();
 
 // A Status object for 401, 403, 406 and 429. `request` decides whether the JSON is indented.
@@ -26,11 +26,11 @@ net::Response Forbidden(const net::Request& request, const User& user, std::stri
 net::Response NotAcceptable(const net::Request& request);
 net::Response TooManyRequests(const net::Request& request);
 
-// Any other failure, as a Status object; `reason` is one of the API's: "NotFound". A status of 429 or 503 comes with
+// A Status object for any other failure; `reason` is one of the API's, such as "NotFound". With 429 and 503 comes
 // Retry-After: 1.
 net::Response Failure(const net::Request& request, int status, std::string_view reason, std::string_view message);
 
-// As responsewriters.InternalError.
+// The answer of responsewriters.InternalError of k8s.io/apiserver.
 net::Response InternalFailure(const net::Request& request, std::string_view message);
 
 }  // namespace berth::serving

@@ -11,7 +11,7 @@
 namespace berth::serving {
 namespace {
 
-// Tokens longer than this are none: kube-apiserver refuses heads of that size.
+// A longer token is refused: kube-apiserver refuses heads of that size.
 constexpr std::size_t kTokenBytesMax = std::size_t{64} << 10;
 
 // The first header of that name that has a value.
@@ -20,7 +20,7 @@ std::string FirstValue(const net::Request& request, const std::vector<std::strin
     for (const net::Header& header : request.headers) {
       if (!net::EqualsIgnoreCase(header.name, name)) continue;
       if (!header.value.empty()) return header.value;
-      break;  // As Go's Header.Get, which sees the first of a name only.
+      break;  // Go's Header.Get sees only the first header of a name
     }
   }
   return {};
@@ -65,7 +65,7 @@ User WithAuthenticatedGroup(User user) {
   return user;
 }
 
-// nullopt: the headers name nobody, or nobody's word is taken.
+// The user in a front proxy's headers; nullopt: they name nobody, or no front proxy is trusted.
 Expected<std::optional<User>> ByRequestHeaders(const Trust::RequestHeader& trust, const net::Request& request,
                                                const std::vector<std::string>& shown, Time wall_now) {
   BERTH_ASSIGN_OR_RETURN(const ClientCertificate proxy, trust.authorities->Verify(shown, wall_now));
@@ -82,7 +82,7 @@ Expected<std::optional<User>> ByRequestHeaders(const Trust::RequestHeader& trust
   return std::optional<User>(std::move(user));
 }
 
-// nullopt: the certificate has no name.
+// The user of a certificate; nullopt: it has no name.
 Expected<std::optional<User>> ByCertificate(const ClientAuthorities& authorities, const std::vector<std::string>& shown,
                                             Time wall_now) {
   BERTH_ASSIGN_OR_RETURN(ClientCertificate certificate, authorities.Verify(shown, wall_now));
@@ -101,7 +101,7 @@ Expected<std::optional<User>> ByCertificate(const ClientAuthorities& authorities
   return std::optional<User>(std::move(user));
 }
 
-// Empty: there is none.
+// The bearer token; empty: there is none.
 std::string BearerToken(const net::Request& request) {
   const std::string header = FirstValue(request, {"Authorization"});
   const std::string_view text = Trim(header);
@@ -125,7 +125,7 @@ std::string TextIn(const codec::json::object& object, std::string_view key) {
   return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
 }
 
-// nullopt: not authenticated, and the server says no reason.
+// The user in a TokenReview; nullopt: not authenticated, and the server gives no reason.
 Expected<std::optional<User>> UserOfReview(const codec::json::object& status) {
   const codec::json::value* authenticated = status.if_contains("authenticated");
   if (authenticated == nullptr || !authenticated->is_bool() || !authenticated->get_bool()) {
@@ -151,7 +151,7 @@ Expected<std::optional<User>> UserOfReview(const codec::json::object& status) {
 void Authenticator::Authenticate(const net::Request& request, const ShownCertificates& shown, Done done) {
   const Trust& trust = trust_.now();
   std::vector<std::string> failures;
-  // True when it is known who asks.
+  // True when the user is known.
   const auto take = [&](Expected<std::optional<User>> result) {
     if (!result.ok()) {
       failures.push_back(result.error().message);
@@ -224,7 +224,7 @@ void Authenticator::OnTokenReviewed(const std::string& key, const Expected<codec
   } else {
     known = status.error();
   }
-  // As upstream, what could not be found out, or was refused with a reason, is asked again the next time.
+  // Failed reviews, and refusals with a reason, are not cached, as upstream.
   if (known.ok() && token_ttl_ > Duration{0}) tokens_.Set(key, *known, clock_.Now() + token_ttl_);
   const auto waiting = waiting_.extract(key);
   if (waiting.empty()) return;

@@ -26,9 +26,9 @@ class Authenticator {
   // (kTooManyRequests). The message is for the log.
   using Done = std::function<void(Expected<User>)>;
 
-  // Cached answers about tokens, by the tokens' hashes.
+  // The most cached answers about tokens, by the tokens' hashes.
   static constexpr std::size_t kTokensMax = 4096;
-  // Requests that wait for the answer about one token.
+  // The most requests that wait for the answer about one token.
   static constexpr std::size_t kWaitingMax = 1024;
 
   // `trust`, `clock` and `token_reviews` (null: tokens are ignored) must outlive it.
@@ -39,7 +39,7 @@ class Authenticator {
   void Authenticate(const net::Request& request, const ShownCertificates& shown, Done done);
 
  private:
-  // nullopt: the API server does not accept the token.
+  // The user; nullopt: the API server does not accept the token.
   using KnownUser = std::optional<User>;
 
   void AskAboutToken(const std::string& token, Done done, std::vector<std::string> failures);

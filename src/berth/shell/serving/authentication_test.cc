@@ -1,5 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
-// Who asks: each way of saying it, their order, what is kept and what is bounded.
+// SPDX-License-Identifier: Apache-2.0 Authentication: each way, their order, what is cached and what is bounded.
 #include "berth/shell/serving/authentication.h"
 
 #include <filesystem>
@@ -247,7 +246,7 @@ TEST_F(AuthenticatorTest, AServerThatHangsIsToldOnceAMinute) {
   EXPECT_EQ(told(1, std::chrono::seconds(5)), 0);
   EXPECT_EQ(told(1, std::chrono::seconds(0)), 1);
 
-  // A token that is not known is nobody's failure.
+  // An unknown token is not an error of the review.
   ::testing::internal::CaptureStderr();
   loop_.Advance(std::chrono::minutes(2));
   const auto user = AskWithToken("unknown");
@@ -345,7 +344,7 @@ TEST_F(AuthenticatorTest, AuthoritiesOfTheClusterAreWatched) {
   EXPECT_EQ((***Ask({}, Shown(Pki().admin))).name, "admin");
   EXPECT_EQ((***Ask({{"X-User", "jane"}}, Shown(Pki().foreign))).name, "jane");
   EXPECT_THAT(trust_->now().Hint(), HasSubstr(Pki().authority.pem()));
-  // Another authority, and then one that does not parse, which leaves what was.
+  // The ConfigMap gets another authority, and then one that does not parse, which changes nothing.
   const auto stream = transport_.LastStream();
   ASSERT_NE(stream, nullptr);
   stream->Open("application/json");

@@ -29,7 +29,7 @@ class Authorizer {
   static constexpr std::size_t kVerdictsMax = 8192;
   // Verdicts about longer paths are not cached, as upstream.
   static constexpr std::size_t kKeptPathBytesMax = 10'000;
-  // Requests that wait for the same answer.
+  // The most requests that wait for the same answer.
   static constexpr std::size_t kWaitingMax = 1024;
 
   // kInvalid for a path that upstream refuses: a * before its end. `reviews` and `clock` must outlive it. Without

@@ -94,7 +94,7 @@ TEST_F(AuthorizerTest, VerdictsAreAskedForOnceAndKeptForTheirTimes) {
   EXPECT_TRUE((**Ask(jane_, "/metrics"))->is_allowed);
   loop_.Advance(std::chrono::seconds(10));
   EXPECT_FALSE(Ask(jane_, "/metrics")->has_value());
-  // Another verb is another question.
+  // Each verb needs its own review.
   EXPECT_EQ(transport_.Waiting(), 2U);
   EXPECT_FALSE(Ask(jane_, "/metrics", "delete")->has_value());
   EXPECT_EQ(transport_.Waiting(), 3U);

@@ -28,7 +28,7 @@ struct FreeWith {
 using X509Ptr = std::unique_ptr<X509, FreeWith<X509_free>>;
 using BioPtr = std::unique_ptr<BIO, FreeWith<BIO_free_all>>;
 
-// Certificates behind a client's own that are looked at.
+// The most certificates behind a client's own that are used.
 constexpr std::size_t kIntermediatesMax = 16;
 constexpr const char* kUidOid = "1.3.6.1.4.1.57683.2";
 
@@ -56,7 +56,7 @@ std::string TextOf(const ASN1_STRING* value) {
   return utf8;
 }
 
-// In the order of the subject. Of several common names the last counts, as for Go.
+// Values of this kind, in the order of the subject. Of several common names the last counts, as in Go.
 ClientCertificate ReadSubject(const X509* certificate) {
   ClientCertificate read;
   const X509_NAME* subject = X509_get_subject_name(certificate);
@@ -103,7 +103,7 @@ Expected<std::shared_ptr<const ClientAuthorities>> ClientAuthorities::Make(std::
   if (!has_any || !is_end) {
     return InvalidError("should hold PEM certificates (-----BEGIN CERTIFICATE-----) and nothing else");
   }
-  // As Go does, trust what is in the bundle itself, an intermediate certificate too.
+  // Every certificate of the bundle is trusted, intermediate ones too, as in Go.
   X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN);
   return made;
 }

@@ -14,7 +14,7 @@ struct x509_store_st;
 
 namespace berth::serving {
 
-// As ResponseWriter::PeerCertificates gives them: DER, the client's own first. Null: the client has shown none.
+// The result of ResponseWriter::PeerCertificates: DER, the client's own first. Null: the client has shown none.
 using ShownCertificates = std::shared_ptr<const std::vector<std::string>>;
 
 struct ClientCertificate {

@@ -22,7 +22,7 @@ constexpr std::string_view kNotForMachines =
     "for "
     "debugging purposes only.\n";
 
-// How /flagz and /statusz are to be written.
+// The format of /flagz and /statusz.
 enum class PageForm : std::uint8_t { kText, kJsonV1alpha1, kJsonV1beta1, kNone };
 
 std::string WithoutSpaces(std::string text) {
@@ -30,7 +30,7 @@ std::string WithoutSpaces(std::string text) {
   return text;
 }
 
-// Upstream's negotiation, without its YAML: text, or JSON that names kind and version.
+// Negotiates the format as upstream, without YAML: text, or JSON that names kind and version.
 PageForm NegotiateForm(const net::Request& request, std::string_view kind) {
   const std::string accept = WithoutSpaces(std::string(request.Get("Accept")));
   if (accept.empty()) return PageForm::kText;
@@ -50,7 +50,7 @@ PageForm NegotiateForm(const net::Request& request, std::string_view kind) {
   return PageForm::kNone;
 }
 
-// A page's object with `members` behind its metadata.
+// The JSON object of a page, with `members` behind its metadata.
 net::Response JsonPage(PageForm form, const std::string& kind, const std::string& members) {
   const std::string version = form == PageForm::kJsonV1alpha1 ? "v1alpha1" : "v1beta1";
   net::Response response = Text(R"({"kind":")" + kind + R"(","apiVersion":"config.k8s.io/)" + version +

@@ -18,11 +18,11 @@ namespace {
 
 namespace zlib = boost::beast::zlib;
 
-// Metrics repeat themselves: more work saves little.
+// Metrics repeat themselves, so a higher level saves little.
 constexpr int kLevel = 3;
 constexpr int kWindowBits = 15;
 constexpr int kMemoryLevel = 8;
-// Deflate, no name, no time, an unknown system.
+// The header: deflate, no name, no time, an unknown system.
 constexpr std::string_view kHeader("\x1f\x8b\x08\0\0\0\0\0\0\xff", 10);
 
 void AppendLittleEndian(std::string& out, std::uint32_t number) {

@@ -15,7 +15,7 @@ bool AcceptsGzip(const net::Request& request);
 // The text as a gzip file (RFC 1952).
 std::string Gzip(std::string_view text);
 
-// `response` with its body compressed, where the request accepts that.
+// Returns `response` with its body compressed if the request accepts that.
 net::Response Compressed(const net::Request& request, net::Response response);
 
 }  // namespace berth::serving

@@ -30,7 +30,7 @@ std::string HealthMetrics::Text() const {
         "# HELP kubernetes_healthcheck [STABLE] This metric records the result of a single healthcheck.\n"
         "# TYPE kubernetes_healthcheck gauge\n";
   }
-  // Names of checks and types are ours: nothing in them needs an escape.
+  // Names of checks and types are our own and need no escapes.
   for (const auto& [key, is_well] : latest_) {
     text += "kubernetes_healthcheck{name=\"" + key.first + "\",type=\"" + key.second + "\"} " + (is_well ? "1" : "0") +
             "\n";

@@ -27,10 +27,10 @@ struct HealthCheck {
   std::function<std::optional<std::string>()> public_failure{};
 };
 
-// Never fails.
+// The check that never fails.
 HealthCheck PingCheck();
 
-// Results of checks requested by the root paths: kubernetes_healthcheck and kubernetes_healthchecks_total.
+// Metrics of the checks of all root paths: kubernetes_healthcheck and kubernetes_healthchecks_total.
 class HealthMetrics {
  public:
   void Observe(const std::string& name, std::string_view type, bool is_well);

@@ -24,7 +24,7 @@ Expected<Amounts> AmountsIn(const std::optional<simdjson::dom::element>& resourc
     std::string number;
     if (value.is_string()) {
       text = value.get_string().value_unsafe();
-    } else {  // Quantities may come as bare numbers.
+    } else {  // a quantity may be a number
       number = simdjson::minify(value);
       text = number;
     }
@@ -120,7 +120,7 @@ void AppendLabel(std::string& out, std::string_view name, std::string_view value
   out += '"';
 }
 
-// As Go prints a float64 in its shortest form (strconv, 'g'), so that both schedulers' texts are the same.
+// The shortest text of the number, as Go prints a float64 (strconv, 'g').
 std::string NumberText(double value) {
   char text[64];
   const auto scientific = std::to_chars(text, text + sizeof text, value, std::chars_format::scientific);
@@ -145,7 +145,7 @@ Expected<std::shared_ptr<const PodResourceLines>> DecodePodResources(const simdj
   const std::string_view node = codec::StringOrEmpty(*spec, "nodeName");
   const auto status = codec::FindMember(pod, "status");
   const std::string_view phase = status ? codec::StringOrEmpty(*status, "phase") : "";
-  // One that has no node cannot have ended.
+  // A pod without a node cannot have ended.
   if (!node.empty() && (phase == "Succeeded" || phase == "Failed"))
     return std::shared_ptr<const PodResourceLines>(std::move(lines));
   const auto priority = codec::FindInt(*spec, "priority");
@@ -195,7 +195,7 @@ void PodResources::Begin() {
   pods.decode = DecodePodResources;
   client::Informer<PodResourceLines>::Handler handler;
   handler.on_synced = [this] {
-    // Not from the reflector's own callback: its store is not to be read there.
+    // Posted, since the store must not be read in the reflector's own callback.
     rest_.loop().Post([this] { AnswerWaiting(); });
   };
   pods_ = std::make_unique<client::Informer<PodResourceLines>>(rest_, std::move(pods), std::move(handler));

@@ -54,7 +54,7 @@ void ReviewClient::OnAnswer(const std::shared_ptr<Question>& question, Expected<
   Expected<codec::json::value> result = Error{};
   if (!answer.ok()) {
     result = answer.error();
-    // The connection went away in between; that no server listens is told at once.
+    // A connection that broke is worth another try. That no server listens is reported at once.
     may_try_again = answer.error().code == ErrorCode::kUnavailable && answer.error().outcome_unknown;
   } else if (answer->status >= 200 && answer->status < 300) {
     result = codec::ParseJson(answer->body);

@@ -87,7 +87,7 @@ Expected<void> SecureServer::Begin() {
     BERTH_ASSIGN_OR_RETURN(KeyPair pair, LoadNamed(i));
     certificates_.named.push_back(std::move(pair));
   }
-  // A TokenReview has ten seconds with all its tries, a SubjectAccessReview ten for each, as upstream's.
+  // A TokenReview has ten seconds for all its tries, a SubjectAccessReview ten for each try, as upstream.
   BERTH_ASSIGN_OR_RETURN(token_, Connect(options_.authentication_server, std::string(kTokenReviews),
                                          {std::chrono::seconds(10), std::chrono::seconds(10)}, options_.seed));
   BERTH_ASSIGN_OR_RETURN(access_, Connect(options_.authorization_server, std::string(kAccessReviews),
@@ -116,7 +116,7 @@ Expected<void> SecureServer::Begin() {
   if (serving.http2_streams_max > 0) http.streams_max = static_cast<std::uint32_t>(serving.http2_streams_max);
   http.idle_timeout = std::chrono::seconds(60);
   http.request_timeout = std::chrono::seconds(10);
-  // What the loop does meanwhile finds the server's place: it is filled on the loop, before the first request.
+  // The server is stored on the loop, before the first request is handled there.
   std::promise<Expected<void>> started;
   io_.Post([&] {
     http.tls = Tls();
@@ -157,7 +157,7 @@ Expected<SecureServer::Asked> SecureServer::Connect(const std::optional<client::
   return asked;
 }
 
-// So that who asks first is judged as who asks later; a cluster that does not answer keeps nobody waiting for long.
+// Waits for the authorities of the cluster, so that the first requests are treated like later ones, but not for long.
 Expected<void> SecureServer::LookUpTrust() {
   const auto looked_up = std::make_shared<std::promise<Expected<void>>>();
   auto future = looked_up->get_future();
@@ -188,7 +188,7 @@ Expected<SecureServer::KeyPair> SecureServer::LoadKeyPair() {
     const std::filesystem::path folder(serving.cert_dir);
     serving.cert_file = folder / (std::string(kPairName) + ".crt");
     serving.key_file = folder / (std::string(kPairName) + ".key");
-    std::error_code ignored;  // What cannot be looked at cannot be read either, which says why.
+    std::error_code ignored;  // a file without a state cannot be read either, and reading it reports why
     if (!std::filesystem::exists(serving.cert_file, ignored) && !std::filesystem::exists(serving.key_file, ignored)) {
       BERTH_ASSIGN_OR_RETURN(const KeyPair made, MakeKeyPair());
       std::filesystem::create_directories(folder, ignored);
@@ -253,7 +253,7 @@ void SecureServer::RenewTls() {
 void SecureServer::CheckFiles() {
   trust_->CheckFiles();
   std::string failure;
-  // One file may have been replaced and the other not yet: then the old pair stays until they fit. Each stands alone.
+  // While only one file of a pair has been replaced, the old pair stays. Each pair is checked by itself.
   const auto take = [&](const Expected<KeyPair>& read, KeyPair& pair, const std::string& file) {
     if (!read.ok()) return void(failure = read.error().message);
     if (*read == pair) return;
@@ -302,7 +302,7 @@ void SecureServer::Handle(net::Request request, const std::shared_ptr<net::Respo
 
 SecureServer::Answer SecureServer::AnswerTo(const std::shared_ptr<net::ResponseWriter>& writer,
                                             bool is_unauthenticated) const {
-  // As upstream since CVE-2023-44487; over HTTP/1.1 it says nothing.
+  // As upstream does since CVE-2023-44487. It has no effect over HTTP/1.1.
   const bool is_last = is_unauthenticated && options_.serving.ends_anonymous_http2;
   return [writer, is_last](net::Response response) {
     if (is_last) response.headers.push_back({"Connection", "close"});

@@ -36,7 +36,7 @@ struct SecureServerOptions {
 class SecureServer {
  public:
   static constexpr int kConnectionsMax = 1024;
-  // Bound on all responses that peers have not read yet.
+  // The most bytes of responses that peers have not read yet.
   static constexpr std::size_t kAnswersBytesMax = std::size_t{64} << 20;
   static constexpr std::size_t kRequestBodyBytesMax = std::size_t{64} << 10;
   // How often certificate files are checked for changes.

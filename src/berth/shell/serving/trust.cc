@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kConfigMapName = "extension-apiserver-authentication";
 
-// A JSON array of strings, as the ConfigMap holds lists; what is none is empty.
+// Reads a list of the ConfigMap, which is a JSON array of strings; anything else counts as empty.
 std::vector<std::string> StringList(std::string_view text) {
   std::vector<std::string> list;
   const auto parsed = codec::ParseJson(text);
@@ -29,7 +29,7 @@ Expected<std::shared_ptr<const AuthenticationConfigMap>> DecodeAuthenticationCon
   auto map = std::make_shared<AuthenticationConfigMap>();
   const auto metadata = codec::FindMember(object, "metadata");
   const auto data = codec::FindMember(object, "data");
-  // Others come where a server does not know field selectors.
+  // A server without field selectors sends other ConfigMaps as well.
   if (!metadata || !data || codec::StringOrEmpty(*metadata, "name") != kConfigMapName) {
     return std::shared_ptr<const AuthenticationConfigMap>(std::move(map));
   }
@@ -43,7 +43,7 @@ Expected<std::shared_ptr<const AuthenticationConfigMap>> DecodeAuthenticationCon
   return std::shared_ptr<const AuthenticationConfigMap>(std::move(map));
 }
 
-// Null for an empty text, the old ones for one that does not parse.
+// Null if the text is empty. If it does not parse the old authorities stay.
 std::shared_ptr<const ClientAuthorities> AuthoritiesFrom(const std::string& pem, std::string_view key,
                                                          std::shared_ptr<const ClientAuthorities> old) {
   if (pem.empty()) return nullptr;
@@ -117,7 +117,7 @@ void TrustSource::Watch(client::RestClient& rest) {
   using Ptr = std::shared_ptr<const AuthenticationConfigMap>;
   handler.on_add = [this](const Ptr& object) { OnConfigMap(*object); };
   handler.on_update = [this](const Ptr&, const Ptr& object) { OnConfigMap(*object); };
-  // One that has been deleted leaves what was, as upstream; kube-apiserver writes it again.
+  // A deleted ConfigMap changes nothing, as upstream: kube-apiserver writes it again.
   handler.on_synced = [this] { ReportLookedUp({}); };
   handler.on_failure = [this](const Error& error) { ReportLookedUp(error); };
   informer_ = std::make_unique<client::Informer<AuthenticationConfigMap>>(rest, std::move(map), std::move(handler));
@@ -170,7 +170,7 @@ bool TrustSource::Reload(WatchedFile& file, std::shared_ptr<const ClientAuthorit
     made = pem.error();
   }
   if (!made.ok()) {
-    // A file that is being replaced may be away or half written for a moment; one line for each new reason.
+    // A file may be missing or incomplete while it is being replaced. Each new reason is logged once.
     if (std::exchange(file.failure, made.error().message) != made.error().message) {
       log::Warning("serving", "Authorities were not read again",
                    {{"file", file.path}, {"error", made.error().message}});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "berth/shell/recording/answers.h"
+#include "berth/shell/recording/records.h"
 
 #include <gtest/gtest.h>
 
