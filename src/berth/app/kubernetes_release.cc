@@ -105,7 +105,7 @@ Expected<std::string> AwaitServerVersion(client::RestClient& rest, const std::fu
     auto version = AskServerVersion(rest);
     if (version.ok() || !IsForLater(version.error())) return version;
     const auto asked = SteadyClock::now();
-    if (const auto times = reminder.Note(rest.loop().Now())) {
+    if (const auto times = reminder.Record(rest.loop().Now())) {
       log::Warning("app", "Waiting for the API server's version, which says which kube-scheduler to follow",
                    {{"err", version.error().message}, {"times", *times}});
     }

@@ -10,6 +10,7 @@
 #include "berth/plugins/dynamic_resources/dynamic_resources.h"
 #include "berth/plugins/external_health/external_health.h"
 #include "berth/plugins/gang_scheduling/gang_scheduling.h"
+#include "berth/plugins/helper/framework_names.h"
 #include "berth/plugins/image_locality/image_locality.h"
 #include "berth/plugins/inter_pod_affinity/inter_pod_affinity.h"
 #include "berth/plugins/load_aware/load_aware.h"
@@ -53,22 +54,22 @@ Error WrongArgs(std::string_view name, std::string_view wanted) {
 
 // The overloads differ by what a plugin's factory wants.
 config::KnownPlugin Known(std::string_view name, Made (*create)()) {
-  return {std::string(name), [name, create](const config::PluginArgs& args, framework::Handle&) -> Created {
+  return {std::string(name), [name, create](const config::PluginArgs& args, Handle&) -> Created {
             if (!std::holds_alternative<std::monostate>(args)) return WrongArgs(name, "none");
             return create();
           }};
 }
 
-config::KnownPlugin Known(std::string_view name, Made (*create)(framework::Handle&)) {
-  return {std::string(name), [name, create](const config::PluginArgs& args, framework::Handle& handle) -> Created {
+config::KnownPlugin Known(std::string_view name, Made (*create)(Handle&)) {
+  return {std::string(name), [name, create](const config::PluginArgs& args, Handle& handle) -> Created {
             if (!std::holds_alternative<std::monostate>(args)) return WrongArgs(name, "none");
             return create(handle);
           }};
 }
 
 template <typename Args>
-config::KnownPlugin Known(std::string_view name, Made (*create)(const Args&, framework::Handle&)) {
-  return {std::string(name), [name, create](const config::PluginArgs& args, framework::Handle& handle) -> Created {
+config::KnownPlugin Known(std::string_view name, Made (*create)(const Args&, Handle&)) {
+  return {std::string(name), [name, create](const config::PluginArgs& args, Handle& handle) -> Created {
             if (std::holds_alternative<std::monostate>(args)) return create(Args{}, handle);
             const Args* typed = std::get_if<Args>(&args);
             if (typed == nullptr) return WrongArgs(name, std::string(name) + "Args");
@@ -78,9 +79,9 @@ config::KnownPlugin Known(std::string_view name, Made (*create)(const Args&, fra
 
 // A plugin of berth's own reads its arguments itself (helper/policy_args.h).
 template <typename Args>
-config::KnownPlugin Known(std::string_view name, Made (*create)(const Args&, framework::Handle&),
+config::KnownPlugin Known(std::string_view name, Made (*create)(const Args&, Handle&),
                           Expected<Args> (*read)(const config::PluginArgs&)) {
-  return {std::string(name), [create, read](const config::PluginArgs& args, framework::Handle& handle) -> Created {
+  return {std::string(name), [create, read](const config::PluginArgs& args, Handle& handle) -> Created {
             BERTH_ASSIGN_OR_RETURN(const Args typed, read(args));
             return create(typed, handle);
           }};
@@ -125,9 +126,7 @@ const std::vector<config::KnownPlugin>& InTreePlugins() {
       Known(names::kPodGroupReservation, CreatePodGroupReservation, ReadPodGroupReservationArgs),
       Known(names::kTopologyDistance, CreateTopologyDistance, ReadTopologyDistanceArgs),
       {std::string(names::kScript),
-       [](const config::PluginArgs& args, framework::Handle& handle) {
-         return CreateScript(names::kScript, args, handle);
-       },
+       [](const config::PluginArgs& args, Handle& handle) { return CreateScript(names::kScript, args, handle); },
        CreateScript},
   };
   return kPlugins;

@@ -8,13 +8,10 @@
 #include "berth/base/random.h"
 #include "berth/framework/fast_path.h"
 #include "berth/plugins/default_preemption/candidates.h"
+#include "berth/plugins/helper/framework_names.h"
 
 namespace berth::plugins {
 
-using framework::Code;
-using framework::NodeIndex;
-using framework::PodInfo;
-using framework::Status;
 using Candidate = framework::PreemptionReport::Candidate;
 
 namespace {
@@ -31,8 +28,8 @@ void Note(CandidateChoice& choice, const Status& status, std::size_t count) {
 
 // Asks the nodes one by one from `offset` on, until `wanted` candidates are found of which one overdraws no budget.
 // Those that overdraw none come first.
-void FindCandidates(const framework::Cycle& cycle, std::span<const NodeIndex> potential, std::size_t offset,
-                    std::size_t wanted, DryRun& dry_run, CandidateChoice& choice) {
+void FindCandidates(const Cycle& cycle, std::span<const NodeIndex> potential, std::size_t offset, std::size_t wanted,
+                    DryRun& dry_run, CandidateChoice& choice) {
   std::vector<Candidate> violating;
   for (std::size_t i = 0; i < potential.size(); ++i) {
     const NodeIndex row = potential[(offset + i) % potential.size()];
@@ -81,8 +78,8 @@ std::size_t CandidateSearch::Wanted(std::size_t potential_count) const {
   return static_cast<std::size_t>(CandidatesWanted(static_cast<std::int64_t>(potential_count), percentage_, absolute_));
 }
 
-CandidateChoice CandidateSearch::Choose(const framework::Cycle& cycle, const PodInfo& pod,
-                                        const framework::NodeStatuses& statuses, framework::FilterRunner& filters) {
+CandidateChoice CandidateSearch::Choose(const Cycle& cycle, const PodInfo& pod, const NodeStatuses& statuses,
+                                        FilterRunner& filters) {
   const auto& budgets = handle_.objects().Of<api::PodDisruptionBudget>();
   const framework::NominatedRows* nominated = handle_.nominated_rows();
   DryRun dry_run(cycle, pod, filters, budgets, handle_.release().stops_at_first_violated_budget, handle_.pod_groups());
@@ -96,8 +93,7 @@ CandidateChoice CandidateSearch::Choose(const framework::Cycle& cycle, const Pod
   return ChooseAnew(cycle, statuses, dry_run);
 }
 
-CandidateChoice CandidateSearch::ChooseAnew(const framework::Cycle& cycle, const framework::NodeStatuses& statuses,
-                                            DryRun& dry_run) const {
+CandidateChoice CandidateSearch::ChooseAnew(const Cycle& cycle, const NodeStatuses& statuses, DryRun& dry_run) const {
   CandidateChoice choice;
   std::vector<NodeIndex> potential;
   for (const NodeIndex row : cycle.nodes.rows()) {
@@ -110,7 +106,7 @@ CandidateChoice CandidateSearch::ChooseAnew(const framework::Cycle& cycle, const
   return choice;
 }
 
-CandidateChoice CandidateSearch::ChooseAmong(const framework::Cycle& cycle, std::vector<Candidate> candidates) {
+CandidateChoice CandidateSearch::ChooseAmong(const Cycle& cycle, std::vector<Candidate> candidates) {
   CandidateChoice choice;
   choice.candidates = std::move(candidates);
   Random random(cycle.seed);
@@ -118,7 +114,7 @@ CandidateChoice CandidateSearch::ChooseAmong(const framework::Cycle& cycle, std:
   return choice;
 }
 
-std::optional<CandidateChoice> CandidateSearch::ChooseFromKept(const framework::Cycle& cycle, KeptCandidates& kept,
+std::optional<CandidateChoice> CandidateSearch::ChooseFromKept(const Cycle& cycle, KeptCandidates& kept,
                                                                DryRun& dry_run) const {
   CandidateChoice choice;
   if (kept.potential_count() == 0) return choice;

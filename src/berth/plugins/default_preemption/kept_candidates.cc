@@ -5,13 +5,9 @@
 
 #include "berth/base/check.h"
 #include "berth/plugins/default_preemption/candidates.h"
+#include "berth/plugins/helper/framework_names.h"
 
 namespace berth::plugins {
-
-using framework::Code;
-using framework::kNoNode;
-using framework::NodeIndex;
-using framework::Status;
 
 namespace {
 
@@ -65,7 +61,7 @@ void KeptCandidates::Enter(NodeIndex row, State state) {
   }
 }
 
-void KeptCandidates::Reset(const framework::Cycle& cycle) {
+void KeptCandidates::Reset(const Cycle& cycle) {
   const std::size_t count = cycle.nodes.row_count();
   states_.assign(count, State::kHopeless);
   costs_.resize(count);
@@ -78,15 +74,14 @@ void KeptCandidates::Reset(const framework::Cycle& cycle) {
   budgeted_.clear();
 }
 
-void KeptCandidates::Refresh(NodeIndex row, const framework::Cycle& cycle, const framework::NodeStatuses& statuses) {
+void KeptCandidates::Refresh(NodeIndex row, const Cycle& cycle, const NodeStatuses& statuses) {
   Leave(row);
   const bool is_potential = cycle.nodes.Info(row).has_node() && statuses.Get(row).code() == Code::kUnschedulable;
   Enter(row, is_potential ? State::kUnknown : State::kHopeless);
 }
 
-void KeptCandidates::Update(const framework::Cycle& cycle, const framework::PodInfo& pod,
-                            const framework::NodeStatuses& statuses, const Basis& basis) {
-  const framework::NodeTable& nodes = cycle.table;
+void KeptCandidates::Update(const Cycle& cycle, const PodInfo& pod, const NodeStatuses& statuses, const Basis& basis) {
+  const NodeTable& nodes = cycle.table;
   const framework::NominatedRows& nominated = *basis.nominated;
   // Neither gets shorter or older: one that seems to is another one at the same address.
   const bool is_same = nodes_ == &nodes && table_version_ <= nodes.version() && states_.size() <= nodes.row_count() &&

@@ -9,12 +9,12 @@
 
 #include "absl/container/flat_hash_map.h"
 
+#include "berth/plugins/helper/framework_names.h"
+
 namespace berth::plugins {
 
 using framework::PodGroupKey;
 using framework::PodGroups;
-using framework::PodInfo;
-using framework::PodInfoPtr;
 
 namespace {
 
@@ -78,8 +78,8 @@ Time EarliestStart(const VictimUnit& unit, Time now) {
 
 // False: there is no unit below the limit. That is seen by a look at each node and each group, not at each pod. True
 // may be wrong: of a pod in a group only the group's priority counts, but nodes know the pods' own.
-bool MayHaveUnitBelow(const framework::NodeList& nodes, const PodGroups& groups, std::int32_t priority_limit) {
-  const auto has_lower = [&](framework::NodeIndex row) { return nodes.Info(row).lowest_priority() < priority_limit; };
+bool MayHaveUnitBelow(const NodeList& nodes, const PodGroups& groups, std::int32_t priority_limit) {
+  const auto has_lower = [&](NodeIndex row) { return nodes.Info(row).lowest_priority() < priority_limit; };
   return std::ranges::any_of(nodes.rows(), has_lower) ||
          std::ranges::any_of(groups.GroupsOfPods(), [&](const PodGroupKey& group) {
            return StandingOf(groups, group).priority.value_or(priority_limit) < priority_limit;
@@ -93,7 +93,7 @@ std::int32_t VictimPriority(const PodGroups& groups, const PodInfo& pod) {
   return StandingOf(groups, framework::GroupOf(pod)).priority.value_or(pod.priority());
 }
 
-std::vector<VictimUnit> UnitsOn(const framework::NodeInfo& node, const PodGroups& groups) {
+std::vector<VictimUnit> UnitsOn(const NodeInfo& node, const PodGroups& groups) {
   std::vector<VictimUnit> units;
   Standings standings(groups);
   std::vector<PodGroupKey> seen;  // a node has pods of few groups
@@ -114,13 +114,12 @@ std::vector<VictimUnit> UnitsOn(const framework::NodeInfo& node, const PodGroups
   return units;
 }
 
-std::vector<VictimUnit> UnitsBelow(const framework::NodeList& nodes, const PodGroups& groups,
-                                   std::int32_t priority_limit) {
+std::vector<VictimUnit> UnitsBelow(const NodeList& nodes, const PodGroups& groups, std::int32_t priority_limit) {
   std::vector<VictimUnit> units;
   if (!MayHaveUnitBelow(nodes, groups, priority_limit)) return units;
   Standings standings(groups);
   absl::flat_hash_map<PodGroupKey, std::size_t> unit_of;  // by the group that is disrupted whole
-  for (const framework::NodeIndex row : nodes.rows()) {
+  for (const NodeIndex row : nodes.rows()) {
     for (const PodInfoPtr& pod : nodes.Info(row).pods()) {
       const auto& [group_priority, whole] = standings.Of(*pod);
       const std::int32_t priority = group_priority.value_or(pod->priority());

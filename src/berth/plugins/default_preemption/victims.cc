@@ -5,11 +5,9 @@
 #include <iterator>
 #include <string>
 
-namespace berth::plugins {
+#include "berth/plugins/helper/framework_names.h"
 
-using framework::PodInfo;
-using framework::PodInfoPtr;
-using framework::Status;
+namespace berth::plugins {
 
 namespace {
 
@@ -128,17 +126,17 @@ Status DryRun::Add(const PodInfoPtr& pod) {
   return filters_.RunAddPod(trial_.state, preemptor_, *pod, trial_.node);
 }
 
-const framework::NodeInfo* DryRun::NodeOf(const PodInfo& pod) const {
+const NodeInfo* DryRun::NodeOf(const PodInfo& pod) const {
   if (pod.node_name == trial_.node.name()) return &trial_.node;
-  const framework::NodeIndex row = cycle_.nodes.Find(pod.node_name);
-  return row == framework::kNoNode ? nullptr : &cycle_.nodes.Info(row);
+  const NodeIndex row = cycle_.nodes.Find(pod.node_name);
+  return row == kNoNode ? nullptr : &cycle_.nodes.Info(row);
 }
 
 // As upstream, the plugins' AddPod and RemovePod are called for pods on other nodes, too, but those nodes stay as they
 // are: the filters are run for this one alone.
 Status DryRun::Remove(const VictimUnit& unit) {
   for (const PodInfoPtr& pod : unit.pods) {
-    const framework::NodeInfo* const node = NodeOf(*pod);
+    const NodeInfo* const node = NodeOf(*pod);
     if (node == &trial_.node) trial_.node.RemovePod(pod->uid);
     if (Status status = filters_.RunRemovePod(trial_.state, preemptor_, *pod, *node); !status.IsSuccess())
       return status;
@@ -148,7 +146,7 @@ Status DryRun::Remove(const VictimUnit& unit) {
 
 Status DryRun::Add(const VictimUnit& unit) {
   for (const PodInfoPtr& pod : unit.pods) {
-    const framework::NodeInfo* const node = NodeOf(*pod);
+    const NodeInfo* const node = NodeOf(*pod);
     if (node == &trial_.node) trial_.node.AddPod(pod);
     if (Status status = filters_.RunAddPod(trial_.state, preemptor_, *pod, *node); !status.IsSuccess()) return status;
   }
@@ -171,8 +169,8 @@ bool DryRun::LetOff(const Unit& unit, Status& failure) {
   return false;
 }
 
-NodeVictims DryRun::SelectVictims(framework::NodeIndex row) {
-  const framework::NodeInfo& original = cycle_.nodes.Info(row);
+NodeVictims DryRun::SelectVictims(NodeIndex row) {
+  const NodeInfo& original = cycle_.nodes.Info(row);
   const auto is_in_group = [](const PodInfoPtr& pod) { return !pod->pod_group_name.empty(); };
   if (groups_ != nullptr && std::ranges::any_of(original.pods(), is_in_group)) return SelectAmongUnits(original);
   potential_.clear();
@@ -182,12 +180,12 @@ NodeVictims DryRun::SelectVictims(framework::NodeIndex row) {
   return SelectAmong(original, potential_);
 }
 
-NodeVictims DryRun::SelectAmongUnits(const framework::NodeInfo& original) {
+NodeVictims DryRun::SelectAmongUnits(const NodeInfo& original) {
   std::vector<VictimUnit> units = UnitsOn(original, *groups_);
   NodeVictims result;
   for (const VictimUnit& unit : units) {
     for (const PodInfoPtr& pod : unit.pods) {
-      if (cycle_.nodes.Find(pod->node_name) != framework::kNoNode) continue;
+      if (cycle_.nodes.Find(pod->node_name) != kNoNode) continue;
       result.status = Status::Error("failed to get node info for node \"" + pod->node_name +
                                     "\" from snapshot: nodeinfo not found for node name \"" + pod->node_name + "\"");
       return result;
@@ -200,7 +198,7 @@ NodeVictims DryRun::SelectAmongUnits(const framework::NodeInfo& original) {
 }
 
 template <typename Unit>
-NodeVictims DryRun::SelectAmong(const framework::NodeInfo& original, std::vector<Unit>& potential) {
+NodeVictims DryRun::SelectAmong(const NodeInfo& original, std::vector<Unit>& potential) {
   NodeVictims result;
   const auto fail = [&](const Status& status) {
     result.status = Status::Error(status.Message());

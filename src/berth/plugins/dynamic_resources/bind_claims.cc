@@ -20,13 +20,12 @@
 #include "berth/plugins/dynamic_resources/claim_json.h"
 #include "berth/plugins/dynamic_resources/claim_requests.h"
 #include "berth/plugins/dynamic_resources/extended_resources.h"
+#include "berth/plugins/helper/framework_names.h"
 
 namespace berth::plugins {
 namespace {
 
 using framework::ObjectPatch;
-using framework::Operation;
-using framework::Status;
 using framework::StepResult;
 
 constexpr Duration kPollInterval = std::chrono::seconds(5);
@@ -34,7 +33,7 @@ constexpr Duration kPollInterval = std::chrono::seconds(5);
 constexpr Duration kCreatedClaimTimeout = std::chrono::seconds(120);
 
 // Called when it is known whether there is a claim.
-void CountCreation(framework::Handle& handle, std::string_view status) {
+void CountCreation(Handle& handle, std::string_view status) {
   framework::Counter& counter =
       handle.release().counts_entities
           ? instruments::CounterOf(handle.metrics(), "dynamic_resource_allocation_resourceclaim_creates_total",
@@ -45,7 +44,7 @@ void CountCreation(framework::Handle& handle, std::string_view status) {
 
 // As upstream, the duration is observed for all devices of the pod, those without conditions included, and allocations
 // are counted for the devices with conditions alone.
-void CountWait(framework::Metrics& metrics, const framework::PodInfo& pod, const ClaimReservation& reservation,
+void CountWait(framework::Metrics& metrics, const PodInfo& pod, const ClaimReservation& reservation,
                std::string_view status, Duration waited) {
   const std::string& profile = pod.spec().scheduler_name;
   for (const ClaimReservation::Claim& claim : reservation.claims) {
@@ -64,7 +63,7 @@ void CountWait(framework::Metrics& metrics, const framework::PodInfo& pod, const
 
 // The status of `claim`, as the API server has it, with what was decided for it.
 codec::json::object NewStatus(const api::ResourceClaim& claim, const ClaimReservation::Claim& decided,
-                              const framework::PodInfo& pod, Time wall_now) {
+                              const PodInfo& pod, Time wall_now) {
   codec::json::object status;
   if (decided.allocation && !claim.allocation) {
     api::AllocationResult written = *decided.allocation;
@@ -81,8 +80,7 @@ codec::json::object NewStatus(const api::ResourceClaim& claim, const ClaimReserv
 }
 
 // Tells in the pod's status which claim has its extended resources.
-ObjectPatch PodStatusPatch(const framework::PodInfo& pod, const ClaimReservation& reservation,
-                           const std::string& claim_name) {
+ObjectPatch PodStatusPatch(const PodInfo& pod, const ClaimReservation& reservation, const std::string& claim_name) {
   codec::json::array mappings;
   for (const api::ContainerExtendedResourceRequest& mapping : reservation.mappings) {
     mappings.push_back(codec::json::object{{"containerName", mapping.container_name},
@@ -99,7 +97,7 @@ ObjectPatch PodStatusPatch(const framework::PodInfo& pod, const ClaimReservation
       {"v1", "pods", pod.namespace_name(), pod.name}, "status", framework::PatchType::kMerge, codec::WriteJson(body)};
 }
 
-framework::PodEvent PendingEvent(const framework::PodInfo& pod) {
+framework::PodEvent PendingEvent(const PodInfo& pod) {
   framework::PodEvent event;
   event.regarding = {pod.namespace_name(), pod.name, pod.uid, pod.resource_version};
   event.reporting_controller = pod.spec().scheduler_name;
@@ -111,9 +109,8 @@ framework::PodEvent PendingEvent(const framework::PodInfo& pod) {
 
 class ClaimBinder final : public std::enable_shared_from_this<ClaimBinder> {
  public:
-  ClaimBinder(framework::Handle& handle, std::shared_ptr<DeviceState> state,
-              std::shared_ptr<ClaimReservation> reservation, const framework::PodInfo& pod, Duration timeout,
-              std::function<void()> on_success)
+  ClaimBinder(Handle& handle, std::shared_ptr<DeviceState> state, std::shared_ptr<ClaimReservation> reservation,
+              const PodInfo& pod, Duration timeout, std::function<void()> on_success)
       : handle_(handle),
         state_(std::move(state)),
         reservation_(std::move(reservation)),
@@ -381,10 +378,10 @@ class ClaimBinder final : public std::enable_shared_from_this<ClaimBinder> {
     return Operation::Done(Status::Error(std::move(message)));
   }
 
-  framework::Handle& handle_;
+  Handle& handle_;
   const std::shared_ptr<DeviceState> state_;
   const std::shared_ptr<ClaimReservation> reservation_;
-  const framework::PodInfo pod_;
+  const PodInfo pod_;
   const Duration timeout_;
   const bool accepts_groups_;  // claims may be reserved for the pod's group
   const std::function<void()> on_success_;
@@ -402,9 +399,8 @@ class ClaimBinder final : public std::enable_shared_from_this<ClaimBinder> {
 
 }  // namespace
 
-Operation BindClaims(framework::Handle& handle, std::shared_ptr<DeviceState> state,
-                     std::shared_ptr<ClaimReservation> reservation, const framework::PodInfo& pod,
-                     Duration binding_timeout, std::function<void()> on_success) {
+Operation BindClaims(Handle& handle, std::shared_ptr<DeviceState> state, std::shared_ptr<ClaimReservation> reservation,
+                     const PodInfo& pod, Duration binding_timeout, std::function<void()> on_success) {
   return std::make_shared<ClaimBinder>(handle, std::move(state), std::move(reservation), pod, binding_timeout,
                                        std::move(on_success))
       ->Start();

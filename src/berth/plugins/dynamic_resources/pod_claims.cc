@@ -6,11 +6,13 @@
 #include <string_view>
 #include <utility>
 
+#include "berth/plugins/helper/framework_names.h"
+
 namespace berth::plugins {
 namespace {
 
 // The claim that was made for a template; null when the pod's status does not say.
-const api::PodResourceClaimStatus* StatusOf(const framework::PodInfo& pod, const api::PodResourceClaim& wanted) {
+const api::PodResourceClaimStatus* StatusOf(const PodInfo& pod, const api::PodResourceClaim& wanted) {
   if (pod.claim_status == nullptr) return nullptr;
   const auto& statuses = pod.claim_status->resource_claims;
   const auto it = std::find_if(statuses.begin(), statuses.end(),
@@ -21,13 +23,13 @@ const api::PodResourceClaimStatus* StatusOf(const framework::PodInfo& pod, const
 constexpr std::string_view kSchedulingGroup = "scheduling.k8s.io";
 
 // The version of the group's API may be any.
-bool IsOwnedByGroupOf(const framework::PodInfo& pod, const api::OwnerReference& owner) {
+bool IsOwnedByGroupOf(const PodInfo& pod, const api::OwnerReference& owner) {
   return owner.kind == "PodGroup" && owner.name == pod.pod_group_name &&
          owner.api_version.starts_with(std::string(kSchedulingGroup) + "/");
 }
 
 // Why the claim was not made for the pod or its group; empty when it was.
-std::string WhyNotMadeFor(const framework::PodInfo& pod, const api::ResourceClaim& claim, bool accepts_groups) {
+std::string WhyNotMadeFor(const PodInfo& pod, const api::ResourceClaim& claim, bool accepts_groups) {
   const auto& owner = claim.metadata.controller;
   if (owner && owner->uid == pod.uid) return {};
   const bool is_in_group = accepts_groups && !pod.pod_group_name.empty();
@@ -39,7 +41,7 @@ std::string WhyNotMadeFor(const framework::PodInfo& pod, const api::ResourceClai
 
 }  // namespace
 
-PodClaims FindPodClaims(const framework::PodInfo& pod, const DeviceClaims& claims, bool accepts_groups) {
+PodClaims FindPodClaims(const PodInfo& pod, const DeviceClaims& claims, bool accepts_groups) {
   PodClaims found;
   const auto fail = [&](std::string error) {
     found.error = std::move(error);
@@ -70,7 +72,7 @@ PodClaims FindPodClaims(const framework::PodInfo& pod, const DeviceClaims& claim
   return found;
 }
 
-std::vector<DeviceClaims::Ptr> FindReservedClaims(const framework::PodInfo& pod, const DeviceClaims& claims) {
+std::vector<DeviceClaims::Ptr> FindReservedClaims(const PodInfo& pod, const DeviceClaims& claims) {
   std::vector<DeviceClaims::Ptr> found;
   for (const api::PodResourceClaim& wanted : pod.spec().resource_claims) {
     const api::PodResourceClaimStatus* made = wanted.claim_name ? nullptr : StatusOf(pod, wanted);
@@ -82,7 +84,7 @@ std::vector<DeviceClaims::Ptr> FindReservedClaims(const framework::PodInfo& pod,
   return found;
 }
 
-bool IsReservedFor(const api::ResourceClaim& claim, const framework::PodInfo& pod, bool accepts_groups) {
+bool IsReservedFor(const api::ResourceClaim& claim, const PodInfo& pod, bool accepts_groups) {
   const bool is_in_group = accepts_groups && !pod.pod_group_name.empty();
   return std::any_of(claim.reserved_for.begin(), claim.reserved_for.end(), [&](const api::ClaimConsumer& consumer) {
     if (consumer.uid == pod.uid) return true;
@@ -91,7 +93,7 @@ bool IsReservedFor(const api::ResourceClaim& claim, const framework::PodInfo& po
   });
 }
 
-api::ClaimConsumer ConsumerOf(const framework::PodInfo& pod, std::size_t position, const api::PodGroup* group) {
+api::ClaimConsumer ConsumerOf(const PodInfo& pod, std::size_t position, const api::PodGroup* group) {
   const api::PodResourceClaim& wanted = pod.spec().resource_claims[position];
   const auto is_same = [&](const api::PodGroupResourceClaim& claim) {
     return claim.name == wanted.name && claim.claim_name == wanted.claim_name &&

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "berth/base/go_text.h"
+#include "berth/plugins/helper/framework_names.h"
 #include "berth/plugins/helper/label_selector.h"
 
 namespace berth::plugins {
@@ -11,7 +12,6 @@ namespace {
 
 using api::Requirement;
 using api::SelectorOperator;
-using framework::NodeIndex;
 using framework::ValueId;
 
 bool IsEmpty(const api::NodeSelectorTerm& term) { return term.match_expressions.empty() && term.match_fields.empty(); }
@@ -55,7 +55,7 @@ bool NodeSelector::Matches(std::string_view node_name, const api::StringMap& lab
                      [&](const api::NodeSelectorTerm& term) { return term.Matches(node_name, labels); });
 }
 
-void BoundKey::Add(const Requirement& requirement, const framework::NodeTable& nodes) {
+void BoundKey::Add(const Requirement& requirement, const NodeTable& nodes) {
   using enum SelectorOperator;
   must_be_absent_ |= requirement.op == kDoesNotExist;
   must_be_present_ |= requirement.op != kDoesNotExist && requirement.op != kNotIn;
@@ -122,17 +122,17 @@ bool BoundKey::Matches(NodeIndex row) const {
   return compared_matches_;
 }
 
-BoundTerm::BoundTerm(const api::NodeSelectorTerm& term, const framework::NodeTable& nodes) {
+BoundTerm::BoundTerm(const api::NodeSelectorTerm& term, const NodeTable& nodes) {
   for (const Requirement& requirement : term.match_fields) AddField(requirement, nodes);
   AddLabels(term.match_expressions, nodes);
 }
 
-BoundTerm::BoundTerm(const std::vector<Requirement>& requirements, const framework::NodeTable& nodes) {
+BoundTerm::BoundTerm(const std::vector<Requirement>& requirements, const NodeTable& nodes) {
   AddLabels(requirements, nodes);
 }
 
 // The requirement is valid: In or NotIn with one value. The only field of a node is its name; any other is empty.
-void BoundTerm::AddField(const Requirement& requirement, const framework::NodeTable& nodes) {
+void BoundTerm::AddField(const Requirement& requirement, const NodeTable& nodes) {
   const std::string& value = requirement.values.front();
   const bool is_in = requirement.op == SelectorOperator::kIn;
   if (requirement.key != kNodeNameField) {
@@ -141,14 +141,14 @@ void BoundTerm::AddField(const Requirement& requirement, const framework::NodeTa
   }
   const NodeIndex row = nodes.Find(value);
   if (is_in) {
-    is_void_ |= row == framework::kNoNode || (only_row_ && *only_row_ != row);
+    is_void_ |= row == kNoNode || (only_row_ && *only_row_ != row);
     only_row_ = row;
-  } else if (row != framework::kNoNode && std::find(other_rows_.begin(), other_rows_.end(), row) == other_rows_.end()) {
+  } else if (row != kNoNode && std::find(other_rows_.begin(), other_rows_.end(), row) == other_rows_.end()) {
     other_rows_.push_back(row);
   }
 }
 
-void BoundTerm::AddLabels(const std::vector<Requirement>& requirements, const framework::NodeTable& nodes) {
+void BoundTerm::AddLabels(const std::vector<Requirement>& requirements, const NodeTable& nodes) {
   // All labels that no node has share a column.
   const ValueId* const nowhere = nodes.LabelColumn({}).data();
   for (const Requirement& requirement : requirements) {
@@ -168,7 +168,7 @@ void BoundTerm::AddLabels(const std::vector<Requirement>& requirements, const fr
   }
 }
 
-std::vector<BoundTerm> BindTerms(const std::vector<api::NodeSelectorTerm>& terms, const framework::NodeTable& nodes) {
+std::vector<BoundTerm> BindTerms(const std::vector<api::NodeSelectorTerm>& terms, const NodeTable& nodes) {
   std::vector<BoundTerm> bound;
   for (const api::NodeSelectorTerm& term : terms) {
     bound.emplace_back(term, nodes);

@@ -6,6 +6,7 @@
 
 #include "berth/framework/pod_requests.h"
 #include "berth/plugins/helper/device_state.h"
+#include "berth/plugins/helper/framework_names.h"
 
 namespace berth::plugins {
 
@@ -48,7 +49,7 @@ std::uint64_t ScoredResources::DeviceEpoch() const {
   return MayCountDevices() ? classes + devices_->slices.version() + devices_->claims.revision() : classes;
 }
 
-ScoredResources::Amounts ScoredResources::ScalarOf(std::size_t i, const framework::NodeInfo& node) const {
+ScoredResources::Amounts ScoredResources::ScalarOf(std::size_t i, const NodeInfo& node) const {
   const std::string& name = entries_[i].name;
   const Amounts amounts{node.allocatable().Scalar(name), node.requested().Scalar(name)};
   if (amounts.allocatable != 0) return amounts;
@@ -59,10 +60,10 @@ ScoredResources::Amounts ScoredResources::ScalarOf(std::size_t i, const framewor
 }
 
 std::optional<std::array<ResourceRows, 2>> ScoredResources::CpuAndMemoryRows(
-    const framework::NodeTable& nodes, const std::vector<std::int64_t>& pod_requests) const {
+    const NodeTable& nodes, const std::vector<std::int64_t>& pod_requests) const {
   if (entries_.size() != 2 || entries_[0].kind == entries_[1].kind) return std::nullopt;
   const bool nonzero = requested_ == RequestedKind::kNonzero;
-  const framework::NodeTable::Columns& c = nodes.columns();
+  const NodeTable::Columns& c = nodes.columns();
   std::array<ResourceRows, 2> rows;
   for (std::size_t i = 0; i < 2; ++i) {
     const std::int64_t request = pod_requests[i];
@@ -81,7 +82,7 @@ std::optional<std::array<ResourceRows, 2>> ScoredResources::CpuAndMemoryRows(
   return rows;
 }
 
-ScoredResources::Amounts ScoredResources::Of(std::size_t i, const framework::NodeInfo& node) const {
+ScoredResources::Amounts ScoredResources::Of(std::size_t i, const NodeInfo& node) const {
   const bool nonzero = requested_ == RequestedKind::kNonzero;
   const framework::Resource& allocatable = node.allocatable();
   const framework::Resource& requested = node.requested();
@@ -96,10 +97,9 @@ ScoredResources::Amounts ScoredResources::Of(std::size_t i, const framework::Nod
   return {};
 }
 
-ScoredResources::Amounts ScoredResources::Of(std::size_t i, const framework::NodeTable& nodes,
-                                             framework::NodeIndex row) const {
+ScoredResources::Amounts ScoredResources::Of(std::size_t i, const NodeTable& nodes, NodeIndex row) const {
   const bool nonzero = requested_ == RequestedKind::kNonzero;
-  const framework::NodeTable::Columns& c = nodes.columns();
+  const NodeTable::Columns& c = nodes.columns();
   switch (entries_[i].kind) {
     case Kind::kCpu:
       return {c.allocatable_cpu_milli[row], nonzero ? c.nonzero_cpu_milli[row] : c.requested_cpu_milli[row]};

@@ -7,16 +7,13 @@
 #include <utility>
 
 #include "berth/plugins/helper/events.h"
+#include "berth/plugins/helper/framework_names.h"
 #include "berth/plugins/inter_pod_affinity/affinity_terms.h"
 
 namespace berth::plugins {
 namespace {
 
-using framework::EventObjects;
-using framework::NodeIndex;
 using framework::PodClass;
-using framework::PodInfo;
-using framework::QueueingHint;
 
 bool IsWithoutNode(const PodInfo* pod) { return pod != nullptr && !WasAssignedOrNominated(*pod); }
 
@@ -153,16 +150,16 @@ class AffinityHints {
     if (event.old_node == nullptr) return false;
     if (event.new_node == nullptr) {
       return std::any_of(event.old_node_pods.begin(), event.old_node_pods.end(),
-                         [&](const framework::PodInfoPtr& other) { return Repels(*other, pod, nullptr); });
+                         [&](const PodInfoPtr& other) { return Repels(*other, pod, nullptr); });
     }
     AffinityIndex* index = sources_.index();
     if (index == nullptr) return false;
-    const framework::NodeTable& table = *index->table();
+    const NodeTable& table = *index->table();
     const NodeIndex row = table.Find(event.new_node->metadata.name);
     for (const auto& [key, value] : event.old_node->metadata.labels) {
       if (!LeavesDomain(event, key)) continue;
-      if (row != framework::kNoNode) {
-        for (const framework::PodInfoPtr& other : table.Info(row).pods()) {
+      if (row != kNoNode) {
+        for (const PodInfoPtr& other : table.Info(row).pods()) {
           if (Repels(*other, pod, &key)) return true;
         }
       }
@@ -179,7 +176,7 @@ class AffinityHints {
 
 }  // namespace
 
-std::vector<framework::ClusterEventWithHint> PodAffinityEvents(AffinityHintSources sources) {
+std::vector<ClusterEventWithHint> PodAffinityEvents(AffinityHintSources sources) {
   using namespace framework::action;
   const auto hints = std::make_shared<const AffinityHints>(std::move(sources));
   const auto on_pod = [hints](const PodInfo& pod, const EventObjects& event) {
@@ -194,7 +191,7 @@ std::vector<framework::ClusterEventWithHint> PodAffinityEvents(AffinityHintSourc
   return {
       OfClass(OnPod(kAdd | kUpdatePodLabel | kDelete, on_pod)),
       OfClass(OnNode(kAdd | kUpdateNodeLabel | kDelete, on_node)),
-      OfClass({{framework::EventResource::kNamespace, kAdd | kUpdate | kDelete}, on_namespace}),
+      OfClass({{EventResource::kNamespace, kAdd | kUpdate | kDelete}, on_namespace}),
   };
 }
 

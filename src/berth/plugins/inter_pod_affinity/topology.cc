@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "berth/plugins/helper/framework_names.h"
+
 namespace berth::plugins {
 
 bool Topology::IsOvergrown() const {
@@ -21,9 +23,9 @@ Topology::Ordinal Topology::Intern(Key& key, std::string_view value) {
   return ordinal;
 }
 
-void Topology::MoveRow(Key& key, framework::NodeIndex row, Ordinal ordinal) {
+void Topology::MoveRow(Key& key, NodeIndex row, Ordinal ordinal) {
   key.rows_of.resize(key.ordinals.size() + 1);
-  key.latest_of.resize(key.ordinals.size() + 1, framework::kNoNode);
+  key.latest_of.resize(key.ordinals.size() + 1, kNoNode);
   const Ordinal before = key.by_row[row];
   if (before != 0 && --key.rows_of[before] == 1) --key.shared_count;
   if (ordinal != 0 && ++key.rows_of[ordinal] == 2) ++key.shared_count;
@@ -31,11 +33,11 @@ void Topology::MoveRow(Key& key, framework::NodeIndex row, Ordinal ordinal) {
   if (ordinal != 0) key.latest_of[ordinal] = row;
 }
 
-framework::NodeIndex Topology::RowOf(KeyIndex key, Ordinal ordinal) const {
+NodeIndex Topology::RowOf(KeyIndex key, Ordinal ordinal) const {
   const Key& of = keys_[key];
-  if (ordinal >= of.latest_of.size()) return framework::kNoNode;
-  const framework::NodeIndex row = of.latest_of[ordinal];
-  return row != framework::kNoNode && of.by_row[row] == ordinal ? row : framework::kNoNode;
+  if (ordinal >= of.latest_of.size()) return kNoNode;
+  const NodeIndex row = of.latest_of[ordinal];
+  return row != kNoNode && of.by_row[row] == ordinal ? row : kNoNode;
 }
 
 Topology::KeyIndex Topology::AddKey(std::string_view name) {
@@ -43,7 +45,7 @@ Topology::KeyIndex Topology::AddKey(std::string_view name) {
   return static_cast<KeyIndex>(keys_.size() - 1);
 }
 
-Topology::KeyIndex Topology::Follow(std::string_view key, const framework::NodeTable& nodes) {
+Topology::KeyIndex Topology::Follow(std::string_view key, const NodeTable& nodes) {
   const auto it = indexes_.find(key);
   if (it != indexes_.end()) return it->second;
   row_count_ = nodes.row_count();
@@ -57,15 +59,15 @@ Topology::KeyIndex Topology::Follow(std::string_view key, const framework::NodeT
   }
   const KeyIndex index = AddKey(key);
   indexes_.emplace(key, index);
-  for (framework::NodeIndex row = 0; row < column.size(); ++row) {
+  for (NodeIndex row = 0; row < column.size(); ++row) {
     if (column[row] != 0) MoveRow(keys_[index], row, Intern(keys_[index], nodes.Value(column[row])));
   }
   return index;
 }
 
-void Topology::LookForMissingKeys(const framework::NodeTable& nodes, std::span<const framework::NodeIndex> rows) {
+void Topology::LookForMissingKeys(const NodeTable& nodes, std::span<const NodeIndex> rows) {
   if (missing_keys_.empty()) return;
-  for (const framework::NodeIndex row : rows) {
+  for (const NodeIndex row : rows) {
     if (!nodes.Info(row).has_node()) continue;
     for (const auto& [key, value] : nodes.Info(row).node().metadata.labels) {
       has_met_missing_key_ |= missing_keys_.contains(key);

@@ -16,7 +16,6 @@
 #include "berth/framework/pod_group_placement.h"
 #include "berth/framework/pod_requests.h"
 #include "berth/framework/row_runs.h"
-#include "berth/plugins/helper/arithmetic.h"
 #include "berth/plugins/helper/device_state.h"
 #include "berth/plugins/helper/events.h"
 #include "berth/plugins/helper/framework_names.h"
@@ -40,6 +39,17 @@ struct Wanted final : StateData {
 struct PreScoreState final : StateData {
   std::vector<std::int64_t> pod_requests;  // parallel to the scored resources
 };
+
+// Wraps as Go's arithmetic does, so that absurd amounts in objects give upstream's scores instead of undefined
+// behaviour.
+std::int64_t WrappingMul(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+}
+
+// Truncates, and wraps as WrappingMul does. `b` must not be 0.
+std::int64_t WrappingDiv(std::int64_t a, std::int64_t b) {
+  return b == -1 ? static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(a)) : a / b;
+}
 
 // What is short on a node, as bits. Equal bits give equal statuses.
 using Shortage = std::uint64_t;

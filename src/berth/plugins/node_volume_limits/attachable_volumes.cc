@@ -6,13 +6,13 @@
 #include <utility>
 
 #include "berth/plugins/helper/csi_migration.h"
+#include "berth/plugins/helper/framework_names.h"
 #include "berth/plugins/helper/storage_class.h"
 
 namespace berth::plugins {
 namespace {
 
 using api::VolumeKind;
-using framework::Status;
 
 struct DriverAndHandle {
   std::string driver;
@@ -29,7 +29,7 @@ bool IsMigrated(std::string_view plugin, const api::CsiNode* csi_node) {
 
 // A claim without volume counts as one of its class's provisioner. Without class or provisioner it is bound before it
 // is scheduled, and counts then.
-std::optional<DriverAndHandle> FromClass(const framework::Objects& objects, const api::PersistentVolumeClaim& claim,
+std::optional<DriverAndHandle> FromClass(const Objects& objects, const api::PersistentVolumeClaim& claim,
                                          const api::CsiNode* csi_node) {
   const std::string& class_name = ClassOf(claim);
   if (class_name.empty()) return std::nullopt;
@@ -44,7 +44,7 @@ std::optional<DriverAndHandle> FromClass(const framework::Objects& objects, cons
   return DriverAndHandle{std::string(driver), std::move(handle)};
 }
 
-std::optional<DriverAndHandle> FromClaim(const framework::Objects& objects, const api::PersistentVolumeClaim& claim,
+std::optional<DriverAndHandle> FromClaim(const Objects& objects, const api::PersistentVolumeClaim& claim,
                                          const api::CsiNode* csi_node) {
   if (claim.volume_name.empty()) return FromClass(objects, claim, csi_node);
   const api::PersistentVolume* volume = objects.Of<api::PersistentVolume>().Find(claim.volume_name);
@@ -71,7 +71,7 @@ Status AddInline(const api::Volume& volume, const api::CsiNode* csi_node, Attach
   return {};
 }
 
-bool IsOwnedBy(const api::PersistentVolumeClaim& claim, const framework::PodInfo& pod) {
+bool IsOwnedBy(const api::PersistentVolumeClaim& claim, const PodInfo& pod) {
   return claim.metadata.controller && claim.metadata.controller->uid == pod.uid;
 }
 
@@ -99,13 +99,13 @@ bool MayFailToCount(const framework::PodClass& pod_class) {
   });
 }
 
-std::string ClaimNameOf(const framework::PodInfo& pod, const api::Volume& volume) {
+std::string ClaimNameOf(const PodInfo& pod, const api::Volume& volume) {
   if (volume.source.kind == VolumeKind::kPersistentVolumeClaim) return volume.source.id;
   return volume.source.kind == VolumeKind::kEphemeral ? pod.name + "-" + volume.name : std::string();
 }
 
-Status AddAttachableVolumes(const framework::Objects& objects, const framework::PodInfo& pod,
-                            const api::CsiNode* csi_node, bool is_new, AttachableVolumes& volumes) {
+Status AddAttachableVolumes(const Objects& objects, const PodInfo& pod, const api::CsiNode* csi_node, bool is_new,
+                            AttachableVolumes& volumes) {
   for (const api::Volume& volume : pod.spec().volumes) {
     if (!HasClaim(volume)) {
       if (Status status = AddInline(volume, csi_node, volumes); !status.IsSuccess()) return status;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "berth/plugins/helper/framework_names.h"
+
 namespace berth::plugins {
 
 VolumeLimits VolumeLimitsOf(const api::CsiNode* csi_node) {
@@ -22,7 +24,7 @@ VolumeLimits VolumeLimitsOf(const api::CsiNode* csi_node) {
   return limits;
 }
 
-std::shared_ptr<NodeAttachments> NodeAttachments::Make(const framework::Objects& objects) {
+std::shared_ptr<NodeAttachments> NodeAttachments::Make(const Objects& objects) {
   const auto made = std::make_shared<NodeAttachments>();
   for (const auto& [key, attachment] : objects.Of<api::VolumeAttachment>()) made->Attach(*attachment);
   objects.Of<api::VolumeAttachment>().Listen(
@@ -66,17 +68,17 @@ void NodeAttachments::MarkStale(const std::string& node_name) {
   stale_.clear();
 }
 
-void NodeAttachments::Update(const framework::NodeTable& nodes, const framework::Objects& objects) {
+void NodeAttachments::Update(const NodeTable& nodes, const Objects& objects) {
   const bool has_other_nodes =
       nodes_ != &nodes || nodes_version_ != nodes.nodes_version() || rows_.size() != nodes.row_count();
   if (has_other_nodes || is_all_stale_ || limit_sets_.size() > kLimitSetsMax) {
     rows_.assign(nodes.row_count(), Row());
     limit_sets_.resize(1);
-    for (const framework::NodeIndex row : nodes.rows()) FillRow(nodes, objects, row);
+    for (const NodeIndex row : nodes.rows()) FillRow(nodes, objects, row);
   } else {
     for (const std::string& name : stale_) {
-      const framework::NodeIndex row = nodes.Find(name);
-      if (row != framework::kNoNode) FillRow(nodes, objects, row);
+      const NodeIndex row = nodes.Find(name);
+      if (row != kNoNode) FillRow(nodes, objects, row);
     }
   }
   stale_.clear();
@@ -85,8 +87,7 @@ void NodeAttachments::Update(const framework::NodeTable& nodes, const framework:
   nodes_version_ = nodes.nodes_version();
 }
 
-void NodeAttachments::FillRow(const framework::NodeTable& nodes, const framework::Objects& objects,
-                              framework::NodeIndex row) {
+void NodeAttachments::FillRow(const NodeTable& nodes, const Objects& objects, NodeIndex row) {
   const std::string& name = nodes.Info(row).name();
   const api::CsiNode* csi_node = objects.Of<api::CsiNode>().Find(name);
   const VolumeLimits limits = VolumeLimitsOf(csi_node);

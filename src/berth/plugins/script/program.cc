@@ -14,15 +14,13 @@
 #include "berth/codec/json.h"
 #include "berth/framework/pod_requests.h"
 #include "berth/languages/script/library.h"
+#include "berth/plugins/helper/framework_names.h"
 #include "berth/plugins/helper/outside_source.h"
 #include "berth/plugins/script/declared_events.h"
 
 namespace berth::plugins {
 namespace {
 
-using framework::NodeInfo;
-using framework::Normalization;
-using framework::PodInfo;
 using script::Failure;
 
 constexpr std::size_t kReasonBytesMax = 256;
@@ -51,7 +49,7 @@ constexpr const char* kNoRandomWhereKept =
     "math.random has no place in answers that are kept: leave out depends_on = \"node\" to draw";
 
 // What the functions are tried with before anybody relies on them.
-framework::PodInfoPtr MadeUpPod() {
+PodInfoPtr MadeUpPod() {
   auto pod_class = std::make_shared<framework::PodClass>();
   pod_class->namespace_name = "default";
   pod_class->spec.containers.emplace_back();
@@ -287,7 +285,7 @@ Expected<void> ScriptProgram::Declare() {
 // The functions once, with a pod and a node that have as good as nothing. What a script says of them does not matter,
 // nor that it trips over something that they do not have and others do.
 Expected<void> ScriptProgram::DryRun() {
-  const framework::PodInfoPtr pod = MadeUpPod();
+  const PodInfoPtr pod = MadeUpPod();
   const NodeInfo node = MadeUpNode();
   bool has_failed = false;
   const auto judge = [&](bool is_good) { has_failed |= !is_good && !IsFaultOfMadeUpNode(); };
@@ -406,7 +404,7 @@ std::string_view ScriptProgram::TakeReason() {
 }
 
 ScriptProgram::FilterAnswer ScriptProgram::Filter(const PodInfo& pod, const NodeInfo& node, std::uint64_t seed,
-                                                  framework::NodeIndex row) {
+                                                  NodeIndex row) {
   lua_State* lua = sandbox_.lua();
   context_.row = row;
   if (!Call(filter_, pod, &node, seed, 3)) return {Verdict::kFailed, {}};
@@ -450,7 +448,7 @@ std::optional<double> ScriptProgram::TakeScore(const char* function, double max,
 }
 
 std::optional<std::int64_t> ScriptProgram::Score(const PodInfo& pod, const NodeInfo& node, std::uint64_t seed,
-                                                 framework::NodeIndex row) {
+                                                 NodeIndex row) {
   context_.row = row;
   if (!Call(score_, pod, &node, seed, 1)) return std::nullopt;
   const bool is_raw = declarations_.normalization != Normalization::kNone;

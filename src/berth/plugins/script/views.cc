@@ -8,11 +8,11 @@
 
 #include <lua.hpp>
 
+#include "berth/plugins/helper/framework_names.h"
+
 namespace berth::plugins {
 namespace {
 
-using framework::NodeInfo;
-using framework::PodInfo;
 using framework::Resource;
 using script::Sandbox;
 
@@ -236,7 +236,7 @@ int PushPodCount(lua_State* lua, std::int64_t count) {
 
 std::int64_t PodCountOf(const NodeInfo& node) { return static_cast<std::int64_t>(node.pods().size()); }
 
-using Columns = framework::NodeTable::Columns;
+using Columns = NodeTable::Columns;
 
 // Pushes an amount that the table has a column of, where the node is a row; false: look at the node.
 // `amount(columns, row, resource)` gets which of cpu, memory and pods it is about.
@@ -259,7 +259,7 @@ bool PushFromColumns(lua_State* lua, Get amount) {
   return true;
 }
 
-std::int64_t AllocatableAt(const Columns& columns, framework::NodeIndex row, Amount amount) {
+std::int64_t AllocatableAt(const Columns& columns, NodeIndex row, Amount amount) {
   switch (amount) {
     case Amount::kCpu: return columns.allocatable_cpu_milli[row];
     case Amount::kMemory: return columns.allocatable_memory_bytes[row];
@@ -267,7 +267,7 @@ std::int64_t AllocatableAt(const Columns& columns, framework::NodeIndex row, Amo
   }
   return columns.allocatable_pods[row];
 }
-std::int64_t RequestedAt(const Columns& columns, framework::NodeIndex row, Amount amount) {
+std::int64_t RequestedAt(const Columns& columns, NodeIndex row, Amount amount) {
   switch (amount) {
     case Amount::kCpu: return columns.requested_cpu_milli[row];
     case Amount::kMemory: return columns.requested_memory_bytes[row];
@@ -275,7 +275,7 @@ std::int64_t RequestedAt(const Columns& columns, framework::NodeIndex row, Amoun
   }
   return columns.pod_count[row];
 }
-std::int64_t FreeAt(const Columns& columns, framework::NodeIndex row, Amount amount) {
+std::int64_t FreeAt(const Columns& columns, NodeIndex row, Amount amount) {
   return framework::WrappingSub(AllocatableAt(columns, row, amount), RequestedAt(columns, row, amount));
 }
 

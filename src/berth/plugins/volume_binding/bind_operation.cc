@@ -9,6 +9,7 @@
 #include "berth/base/go_text.h"
 #include "berth/core/instruments/plugin_metrics.h"
 #include "berth/framework/node_table.h"
+#include "berth/plugins/helper/framework_names.h"
 
 namespace berth::plugins::volumes {
 namespace {
@@ -48,7 +49,7 @@ auto BindOperation::WithCurrent(const Visit& visit) const {
   return next_ < bindings ? visit(reservation_->bindings[next_]) : visit(reservation_->provisions[next_ - bindings]);
 }
 
-framework::Operation BindOperation::WriteNext() {
+Operation BindOperation::WriteNext() {
   if (next_ == write_count()) {
     const Duration delay = std::min(kPollInterval, timeout_);
     return Operation::After(delay, [self = shared_from_this(), delay](const StepResult& result) {
@@ -61,7 +62,7 @@ framework::Operation BindOperation::WriteNext() {
                           [self = shared_from_this()](const StepResult& result) { return self->OnWritten(result); });
 }
 
-framework::Operation BindOperation::OnWritten(const StepResult& result) {
+Operation BindOperation::OnWritten(const StepResult& result) {
   if (!result.error) {
     auto object = ReadObject(result.body);
     if (object.ok()) {
@@ -76,7 +77,7 @@ framework::Operation BindOperation::OnWritten(const StepResult& result) {
   return Read();
 }
 
-framework::Operation BindOperation::Written(std::string version) {
+Operation BindOperation::Written(std::string version) {
   WithCurrent([&](auto& write) {
     write.is_written = true;
     write.written_version = std::move(version);
@@ -86,13 +87,13 @@ framework::Operation BindOperation::Written(std::string version) {
   return WriteNext();
 }
 
-framework::Operation BindOperation::Read() {
+Operation BindOperation::Read() {
   const framework::ObjectRef object = WithCurrent([](const auto& write) { return PatchOf(write).object; });
   return Operation::Write(framework::ObjectRead{object},
                           [self = shared_from_this()](const StepResult& result) { return self->OnRead(result); });
 }
 
-framework::Operation BindOperation::OnRead(const StepResult& result) {
+Operation BindOperation::OnRead(const StepResult& result) {
   const framework::ObjectRef ref = WithCurrent([](const auto& write) { return PatchOf(write).object; });
   const bool is_late = result.now >= unknown_since_.value_or(result.now) + timeout_;
   if (result.error && (result.error->code == ErrorCode::kNotFound || is_late)) return Fail(result.error->message);
@@ -114,13 +115,13 @@ framework::Operation BindOperation::OnRead(const StepResult& result) {
   return Operation::After(kPollInterval, [self = shared_from_this()](const StepResult&) { return self->WriteNext(); });
 }
 
-framework::Operation BindOperation::Wait(Time now) {
+Operation BindOperation::Wait(Time now) {
   const Duration rest = deadline_.value_or(now) - now;
   return Operation::After(std::min(kPollInterval, rest),
                           [self = shared_from_this()](const StepResult& result) { return self->OnWaited(result); });
 }
 
-framework::Operation BindOperation::OnWaited(const StepResult& result) {
+Operation BindOperation::OnWaited(const StepResult& result) {
   if (result.now >= deadline_.value_or(result.now)) return Fail("binding volumes: context deadline exceeded");
   std::string error;
   const bool is_bound = IsBound(error);
@@ -130,17 +131,17 @@ framework::Operation BindOperation::OnWaited(const StepResult& result) {
   return Operation::Done();
 }
 
-framework::Operation BindOperation::Fail(std::string error) {
+Operation BindOperation::Fail(std::string error) {
   instruments::CounterOf(handle_.metrics(), "scheduler_volume_scheduling_stage_error_total", {"bind"}).Add();
   Revert(sources_, *reservation_);
-  return Operation::Done(framework::Status::Error(std::move(error)));
+  return Operation::Done(Status::Error(std::move(error)));
 }
 
 const api::Node* BindOperation::FindNode() const {
-  const framework::NodeTable* nodes = handle_.node_table();
+  const NodeTable* nodes = handle_.node_table();
   if (nodes == nullptr) return reservation_->node.get();
-  const framework::NodeIndex row = nodes->Find(reservation_->node->metadata.name);
-  return row == framework::kNoNode || !nodes->Info(row).has_node() ? nullptr : &nodes->Info(row).node();
+  const NodeIndex row = nodes->Find(reservation_->node->metadata.name);
+  return row == kNoNode || !nodes->Info(row).has_node() ? nullptr : &nodes->Info(row).node();
 }
 
 // Whether the pod still exists need not be checked, because its binding cycle ends when it is deleted.
@@ -167,8 +168,7 @@ std::string AffinityError(const api::PersistentVolume& volume, const api::Node& 
          ": no matching NodeSelectorTerms";
 }
 
-Expected<bool> IsReachable(const framework::Objects& objects, const api::PersistentVolume& volume,
-                           const api::Node& node) {
+Expected<bool> IsReachable(const Objects& objects, const api::PersistentVolume& volume, const api::Node& node) {
   return NodeDependentAffinity(volume).Matches(node.metadata.labels,
                                                objects.Of<api::CsiNode>().Find(node.metadata.name));
 }

@@ -9,12 +9,13 @@
 #include <utility>
 #include <vector>
 
+#include "berth/base/hash_map.h"
 #include "berth/plugins/helper/cached_refusal.h"
 #include "berth/plugins/helper/events.h"
 #include "berth/plugins/helper/framework_names.h"
 #include "berth/plugins/helper/pod_counts.h"
+#include "berth/plugins/helper/table_sync.h"
 #include "berth/plugins/names.h"
-#include "berth/plugins/volume_restrictions/claims_in_use.h"
 
 namespace berth::plugins {
 namespace {
@@ -34,6 +35,44 @@ struct ClaimState final : StateData {
 Status NoState() { return Status::Error("cannot read \"" + std::string(kStateKey) + "\" from cycleState"); }
 
 bool IsClaim(const api::Volume& volume) { return volume.source.kind == VolumeKind::kPersistentVolumeClaim; }
+
+// The PersistentVolumeClaims that some pod on a node uses, kept up to date by the rows that changed.
+class ClaimsInUse {
+ public:
+  void Update(const NodeTable& nodes) {
+    if (!table_.IsSame(nodes)) {
+      keys_by_row_.clear();
+      pod_counts_.clear();
+    }
+    keys_by_row_.resize(nodes.row_count());
+    table_.ForChanged(nodes, [&](NodeIndex row, std::size_t) { UpdateRow(nodes.Info(row), keys_by_row_[row]); });
+  }
+
+  // Whether the claim "namespace/name" was in use at the last update. As in upstream, claims of ephemeral volumes do
+  // not count.
+  bool Contains(std::string_view key) const { return pod_counts_.contains(key); }
+
+ private:
+  void UpdateRow(const NodeInfo& node, std::vector<std::string>& keys) {
+    for (const std::string& key : keys) {
+      const auto it = pod_counts_.find(key);
+      if (--it->second == 0) pod_counts_.erase(it);
+    }
+    keys.clear();
+    if (!node.has_node()) return;
+    for (const PodInfoPtr& pod : node.pods()) {
+      for (const api::Volume& volume : pod->spec().volumes) {
+        if (!IsClaim(volume)) continue;
+        keys.push_back(pod->namespace_name() + "/" + volume.source.id);
+        ++pod_counts_[keys.back()];
+      }
+    }
+  }
+
+  TableSync table_;
+  std::vector<std::vector<std::string>> keys_by_row_;
+  StringHashMap<std::int32_t> pod_counts_;
+};
 
 bool CanConflict(const VolumeSource& source) {
   return source.kind == VolumeKind::kGcePersistentDisk || source.kind == VolumeKind::kAwsElasticBlockStore ||
