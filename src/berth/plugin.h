@@ -12,6 +12,7 @@
 #include "berth/framework/plugin_abi.h"
 #include "berth/framework/plugin_args.h"
 #include "berth/framework/plugin_registration.h"
+#include "berth/framework/preemption_report.h"
 #include "berth/framework/profile_aware.h"
 
 namespace berth {
@@ -64,6 +65,7 @@ using framework::PluginRegistration;
 using framework::PodInfo;
 using framework::PodInfoPtr;
 using framework::PostFilterResult;
+using framework::PreemptionReport;
 using framework::PreFilterResult;
 using framework::QueuedPod;
 using framework::QueueingHint;

@@ -19,12 +19,24 @@ using config::ObjectReader;
 constexpr std::string_view kHostname = "kubernetes.io/hostname";
 
 // Fields of a pod's spec that have no short form.
-constexpr std::array<std::string_view, 17> kPodSpecFields = {
-    "affinity",         "containers",      "ephemeralContainers", "hostNetwork",
-    "initContainers",   "nodeName",        "nodeSelector",        "overhead",
-    "preemptionPolicy", "priority",        "resourceClaims",      "resources",
-    "schedulerName",    "schedulingGates", "tolerations",         "topologySpreadConstraints",
-    "volumes"};
+constexpr std::array<std::string_view, 18> kPodSpecFields = {"affinity",
+                                                             "containers",
+                                                             "ephemeralContainers",
+                                                             "hostNetwork",
+                                                             "hostUsers",
+                                                             "initContainers",
+                                                             "nodeName",
+                                                             "nodeSelector",
+                                                             "overhead",
+                                                             "preemptionPolicy",
+                                                             "priority",
+                                                             "resourceClaims",
+                                                             "resources",
+                                                             "schedulerName",
+                                                             "schedulingGates",
+                                                             "tolerations",
+                                                             "topologySpreadConstraints",
+                                                             "volumes"};
 
 bool IsManifest(const json::value& item) {
   const json::object* object = item.if_object();

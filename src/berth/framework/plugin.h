@@ -150,12 +150,14 @@ struct PostFilterResult {
   // Whether the pod's nomination is replaced (an empty name clears it) or left alone.
   bool has_nomination = false;
   std::string nominated_node_name;
-  std::shared_ptr<const PreemptionReport> preemption;  // for explanations; null: preemption was not tried
-  std::string success_message;                         // with success: the end of the pod's message
-  std::string preempted_by;                            // set by the runtime: the plugin that made `preemption`
+  // For explanations, which show the chosen node and its victims, and for what the pod waits for. May be null.
+  std::shared_ptr<const PreemptionReport> preemption;
+  std::string success_message;  // with success: the end of the pod's message
+  std::string preempted_by;     // set by the runtime: the preemption plugin
 };
 
-// PostFilter: can room be made for the pod? Called when no node is feasible, also after a refusal by PreFilter.
+// PostFilter: can room be made for the pod? Called when no node is feasible, also after a refusal by PreFilter. Called
+// twice in a cycle if extenders review its preemption (`preemptVerb`). Not called for pods of pod groups.
 class PostFilterPlugin : public virtual Plugin {
  public:
   // Success: the pod was helped. kUnschedulable and kPending: the next PostFilter plugin is called. Any other code ends
@@ -164,7 +166,7 @@ class PostFilterPlugin : public virtual Plugin {
   virtual PostFilterResult PostFilter(const Cycle& cycle, const PodInfo& pod, const NodeStatuses& statuses,
                                       FilterRunner& filters) const = 0;
   // True when it makes room by evicting pods: its calls are counted and timed as preemptions, and a pod that it has
-  // nominated waits for events that this plugin registered.
+  // nominated, or whose `preemption` has a chosen node, waits for events that this plugin registered.
   virtual bool IsPreemption() const { return false; }
   // True when it does nothing if Cycle::is_dry_run is set. Other plugins are not called for questions.
   virtual bool AnswersDryRuns() const { return false; }

@@ -48,7 +48,8 @@ PostFilterResult RunPostFilter(EvaluationCycle& cycle, const framework::NodeStat
       together.has_nomination = true;
       together.nominated_node_name = result.nominated_node_name;
     }
-    if (result.preemption) {
+    const bool has_nominated = result.has_nomination && !result.nominated_node_name.empty();
+    if (result.preemption || (is_preemption && has_nominated)) {
       result.preempted_by = plugin->Name();
       together.preemption = result.preemption;
       together.preempted_by = result.preempted_by;

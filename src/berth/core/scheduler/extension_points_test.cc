@@ -509,7 +509,8 @@ class PlanB final : public framework::PostFilterPlugin {
   Lines& calls_;
 };
 
-// A preemption plugin of an author's own: makes room on the first node.
+// A preemption plugin of an author's own: makes room on the first node. `kReports`: it says so in a report as well.
+template <bool kReports>
 class Evictor final : public framework::PostFilterPlugin {
  public:
   Evictor(const char* name, Handle&, Lines* calls) : name_(name), calls_(*calls) {}
@@ -517,11 +518,12 @@ class Evictor final : public framework::PostFilterPlugin {
   PostFilterResult PostFilter(const Cycle& cycle, const PodInfo&, const framework::NodeStatuses&,
                               framework::FilterRunner&) const override {
     calls_.emplace_back(cycle.is_dry_run ? "would evict" : "evicts");
-    auto report = std::make_shared<framework::PreemptionReport>();
-    report->chosen = 0;
     PostFilterResult result;
     result.has_nomination = true;
     result.nominated_node_name = cycle.nodes.Info(0).name();
+    if (!kReports) return result;
+    auto report = std::make_shared<framework::PreemptionReport>();
+    report->chosen = 0;
     result.preemption = std::move(report);
     return result;
   }
@@ -569,7 +571,7 @@ TEST_F(PostFilterTest, AllAreAskedInOrderUntilOneHelps) {
 }
 
 TEST_F(PostFilterTest, AnOwnPreemptionIsWaitedForByItsName) {
-  Register<Evictor>("Evictor", &calls_);
+  Register<Evictor<true>>("Evictor", &calls_);
   Start({"Team", "Evictor"});
   Nodes({"a"});
   h().Set(MakePod("p").Label("team", "red"));
@@ -578,8 +580,22 @@ TEST_F(PostFilterTest, AnOwnPreemptionIsWaitedForByItsName) {
   EXPECT_EQ(Standing("p").pending_plugins, Lines{"Evictor"});
 }
 
+// It has no other extension point and no registrations, and so the pod is tried at any event.
+TEST_F(PostFilterTest, ANominationByAnOwnPreemptionIsEnoughToWaitForIt) {
+  Register<Evictor<false>>("Evictor", &calls_);
+  Start({"Team", "Evictor"});
+  Nodes({"a"});
+  h().Set(MakePod("p").Label("team", "red"));
+  RunAndTake();
+  EXPECT_EQ(Standing("p").pending_plugins, Lines{"Evictor"});
+  calls_.clear();
+  h().Set(MakePod("other").Label("team", "red").Node("a"));
+  RunAndTake();
+  EXPECT_EQ(calls_, Lines{"evicts"});
+}
+
 TEST_F(PostFilterTest, AnOwnPreemptionAnswersQuestions) {
-  Register<Evictor>("Evictor", &calls_);
+  Register<Evictor<true>>("Evictor", &calls_);
   Start({"Team", "First", "Evictor"});
   Nodes({"a"});
   RunAndTake();

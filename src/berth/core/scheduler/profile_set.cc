@@ -44,6 +44,10 @@ std::vector<const framework::Plugin*> RefusingPlugins(const runtime::ProfilePlug
   add(plugins.filter);
   add(plugins.reserve);
   add(plugins.permit);
+  // A pod waits for the victims of these.
+  std::vector<const framework::PostFilterPlugin*> preempting = plugins.post_filter;
+  std::erase_if(preempting, [](const auto* plugin) { return !plugin->IsPreemption(); });
+  add(preempting);
   return refusing;
 }
 

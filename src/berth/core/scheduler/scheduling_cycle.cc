@@ -181,9 +181,10 @@ void SchedulingCycle::FailAttempt(SchedulingAttempt&& attempt, const Outcome& ou
                                              result.preemption->refused_by.end());
       // The pod waits for the victims to go. The hints of its filters would not wake it if another pod had taken the
       // room.
-      if (result.preemption != nullptr &&
-          (result.preemption->waits_for_victims || result.preemption->chosen != framework::kNoNode))
-        failure.pending_plugins.insert(result.preempted_by);
+      const bool waits_for_victims = result.preemption == nullptr ? has_found
+                                                                  : result.preemption->waits_for_victims ||
+                                                                        result.preemption->chosen != framework::kNoNode;
+      if (waits_for_victims && !result.preempted_by.empty()) failure.pending_plugins.insert(result.preempted_by);
     }
     failure.message = evaluator.Message();
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of served types. Each one names its parts, which stand in the resources_*.cc files.
+// The table of served types. Each one names its parts, which are in `defaults`, `prepare`, `validate/` and `rows/`.
 #include "berth/devcluster/objects/resource.h"
 
 #include <array>

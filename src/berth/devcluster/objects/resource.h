@@ -58,9 +58,9 @@ struct ResourceType {
   std::string storage_group;
   std::string storage_version;
 
-  // The order for a create: WrongType, UnknownFields, DropNulls, DropUnknownFields (schema.h), set_defaults,
-  // prepare_create, then the server's own metadata (uid, creationTimestamp ...), validate. For an update the same with
-  // prepare_update. None of the functions is null.
+  // The order for a create (Registry::Create): CheckBody, the server's own metadata (uid, creationTimestamp ...),
+  // admission, set_defaults, prepare_create, ValidateMetadata, and if that found nothing validate. For an update the
+  // same with prepare_update. None of the functions is null.
   //
   // Fills in what kube-apiserver's defaulting and creation strategy fill in (phase, schedulerName, tolerations' seconds
   // ...).

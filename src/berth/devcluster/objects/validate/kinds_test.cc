@@ -375,6 +375,8 @@ TEST(Validation, OfPodUpdates) {
       {"no image", kPlain, "/containers/0/image", R"("")", "spec.containers[0].image: Required value"},
       {"deadline", kPlain, "/activeDeadlineSeconds", "5", ""},
       {"node", kPlain, "/nodeName", R"("n")", std::string(kMayNotChange)},
+      {"no host network", kPlain, "/hostNetwork", "false", ""},
+      {"host network", kPlain, "/hostNetwork", "true", std::string(kMayNotChange)},
       {"empty node selector", kPlain, "/nodeSelector", "{}", ""},
       {"node selector", kPlain, "/nodeSelector", R"({"a":"b"})", std::string(kMayNotChange)},
       {"priority", kPlain, "/priority", "5", std::string(kMayNotChange)},

@@ -10,9 +10,11 @@
 namespace berth::objects::internal {
 namespace {
 
-// Go's zero values and absent fields are one: an update that writes "" where there was nothing changes nothing.
+// Go's zero values and absent fields are one: an update that writes "" or false where there was nothing changes
+// nothing. Numbers are not among them: most are pointers, for which 0 is a value.
 bool IsZero(const json::value& value) {
   if (value.is_null()) return true;
+  if (value.is_bool()) return !value.get_bool();
   if (value.is_string()) return value.get_string().empty();
   if (value.is_array()) return value.get_array().empty();
   if (value.is_object()) return value.get_object().empty();
