@@ -31,7 +31,7 @@ def comment(path: str) -> str | None:
 
 
 def marked(text: str) -> bool:
-    return any(f"{MARK} {LICENCE}" in line for line in text.split("\n", 3)[:3])
+    return any(line.rstrip().endswith(f"{MARK} {LICENCE}") for line in text.split("\n", 3)[:3])
 
 
 def fixed(text: str, start: str) -> str:

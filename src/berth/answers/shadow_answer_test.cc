@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/answers/shadow_answer.h"
 
-#include <algorithm>
 #include <string>
 #include <vector>
 

@@ -6,7 +6,6 @@
 #include <limits>
 #include <map>
 #include <optional>
-#include <string_view>
 #include <tuple>
 #include <utility>
 

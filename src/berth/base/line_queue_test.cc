@@ -167,8 +167,8 @@ TEST(LineQueue, LinesThatFollowOthersAreGatheredUntilSomebodyWaits) {
     std::this_thread::yield();
   }
   EXPECT_TRUE(queue.WaitUntilWritten(std::chrono::minutes(1)));
-  // Those that came while the first was being written follow it at once.
-  EXPECT_LE(written.size(), 3U);
+  // Those that came while others were being written follow them at once.
+  EXPECT_LT(written.size(), 100U);
   std::string text;
   for (const std::string& batch : written) text += batch;
   EXPECT_EQ(text, all);

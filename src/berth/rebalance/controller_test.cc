@@ -537,8 +537,7 @@ TEST(ControllerTest, FinishedPodsAreRemovedWhateverBecomesOfTheirOwner) {
   EXPECT_THAT(outside.outcomes, ElementsAre("default/web-1 gone"));
 }
 
-// --- Measurements and cordons
-// -----------------------------------------------------------------------------------------
+// --- Measurements and cordons ----------------------------------------------------------------------------------------
 
 TEST(ControllerTest, NothingMovesWithoutMeasurements) {
   FakeOutside outside({Gpu("n1"), MakeNode("n2")}, {RunningPod("web", "web-1", "n1")});

@@ -7,7 +7,6 @@
 #include <fstream>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "berth/base/error.h"
 #include "berth/shell/cli/exit_codes.h"

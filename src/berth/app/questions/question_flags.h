@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "berth/app/connection.h"
 #include "berth/app/questions/question_release.h"

@@ -2,7 +2,7 @@
 #include "berth/app/rebalance/rebalance_run_command.h"
 
 #include <chrono>
-#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/core/queue/scheduling_queue.h"
 
+#include <algorithm>
+
 #include "berth/core/queue/entry.h"
 #include "berth/core/queue/event_moves.h"
 #include "berth/core/queue/pod_group_queue.h"

@@ -33,8 +33,7 @@ struct Dialect {
   std::string_view reference_prefix() const { return is_v3 ? "#/components/schemas/" : "#/definitions/"; }
 };
 
-// --- Custom resources
-// --------------------------------------------------------------------------------------------------
+// --- Custom resources ------------------------------------------------------------------------------------------------
 
 // What version 2.0 keeps of a schema, as upstream's conversion does.
 json::object ForV2(const json::object& schema) {
@@ -83,8 +82,7 @@ json::object CustomKindSchema(const objects::ResourceType& type, bool is_v3, jso
   return schema;
 }
 
-// --- Kubernetes' own
-// ---------------------------------------------------------------------------------------------------
+// --- Kubernetes' own -------------------------------------------------------------------------------------------------
 
 std::string FullName(const objects::SchemaType& type) {
   return std::string(type.package) + "." + std::string(type.name);

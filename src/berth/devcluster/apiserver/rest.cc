@@ -76,8 +76,7 @@ bool IsOfContainers(std::string_view subresource) {
          subresource == "proxy";
 }
 
-// --- The format of whole answers
-// ---------------------------------------------------------------------------------------
+// --- The format of whole answers -------------------------------------------------------------------------------------
 
 constexpr std::string_view kJsonMedia = "application/json";
 constexpr std::string_view kYamlMedia = "application/yaml";

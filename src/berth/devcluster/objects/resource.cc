@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "berth/base/base64.h"
+#include "berth/base/check.h"
 #include "berth/base/text.h"
 #include "berth/devcluster/objects/canonical_quantity.h"
 #include "berth/devcluster/objects/custom/custom_definition.h"
@@ -526,8 +527,9 @@ void SetFunctions(ResourceType& type, const Entry& entry) {
     internal::PrepareUpdate(traits, object, old);
     if (is_definition) RecordStoredVersion(object);
   };
-  type.validate = [schema = FindSchema(type.group, type.version, type.kind)](const json::object& object,
-                                                                             const json::object* old) {
+  const SchemaType* const schema = FindSchema(type.group, type.version, type.kind);
+  BERTH_CHECK(schema != nullptr, type.group, type.kind);
+  type.validate = [schema](const json::object& object, const json::object* old) {
     return internal::Validate(*schema, object, old);
   };
 }

@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0 Agenda: the event queue of a simulation and the clock of all simulated parties.
-// Entries run in the order of their times, and those of one time in the order in which they were added. ProcessLoop:
-// the event loop and the clock of one simulated process, over the agenda. One thread.
+// SPDX-License-Identifier: Apache-2.0
+// Agenda: the event queue of a simulation and the clock of all simulated parties. Entries run in the order of their
+// times, and those of one time in the order in which they were added. ProcessLoop: the event loop and the clock of one
+// simulated process, over the agenda. One thread.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0 Answers of proxies and webhooks between a scheduler and its API server, and of a
-// server that fails, in the words of real ones. Stateless.
+// SPDX-License-Identifier: Apache-2.0
+// Answers of proxies and webhooks between a scheduler and its API server, and of a server that fails, in the words of
+// real ones. Stateless.
 #pragma once
 
 #include <string_view>

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0 Ledger: the objects that the simulated API server has stored, from watches of its
-// own, and the safety checks, which run with each change. It reads objects from their JSON alone and shares no code
-// with the scheduler. One thread.
+// SPDX-License-Identifier: Apache-2.0
+// Ledger: the objects that the simulated API server has stored, from watches of its own, and the safety checks, which
+// run with each change. It reads objects from their JSON alone and shares no code with the scheduler. One thread.
 #pragma once
 
 #include <cstdint>

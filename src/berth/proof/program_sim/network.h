@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0 Network: the network between a simulated scheduler and its API server, with
-// delays and the faults of a plan. SimTransport is a process's end of it. One thread.
+// SPDX-License-Identifier: Apache-2.0
+// Network: the network between a simulated scheduler and its API server, with delays and the faults of a plan.
+// SimTransport is a process's end of it. One thread.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0 Plan: all that will be done to a simulated cluster, from a seed: what outsiders
-// do, what fails and for how long. Its items are independent of each other, so that shrinking a failing run may leave
-// any of them out. Values.
+// SPDX-License-Identifier: Apache-2.0
+// Plan: all that will be done to a simulated cluster, from a seed: what outsiders do, what fails and for how long. Its
+// items are independent of each other, so that shrinking a failing run may leave any of them out. Values.
 #pragma once
 
 #include <cstdint>

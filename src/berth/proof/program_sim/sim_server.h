@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 SimServer: the embedded API server in a simulation, watched by the ledger, and a
-// copy of it that lags behind.
+// SPDX-License-Identifier: Apache-2.0
+// SimServer: the embedded API server in a simulation, watched by the ledger, and a copy of it that lags behind.
 //
 // There is no model of an API server for simulations: this is the embedded server itself. Without an IoContext it
 // answers within the call and sends watch events before that, on one thread and on the clock it is given, in some 20 us

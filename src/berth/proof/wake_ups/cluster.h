@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 The cluster of a case: the core with the case's items as objects, in memory, and
-// its own clock. One thread.
+// SPDX-License-Identifier: Apache-2.0
+// The cluster of a case: the core with the case's items as objects, in memory, and its own clock. One thread.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0 The objects of a small random cluster. Each is made from a few dice, and rolling
-// one die again changes one field. Pure functions.
+// SPDX-License-Identifier: Apache-2.0
+// The objects of a small random cluster. Each is made from a few dice, and rolling one die again changes one field.
+// Pure functions.
 #pragma once
 
 #include <array>

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0 Plays a case: schedules the waiting pods, then makes one change after the other,
-// and checks after each that the queue has woken what fits now. A pure function of the seed.
+// SPDX-License-Identifier: Apache-2.0
+// Plays a case: schedules the waiting pods, then makes one change after the other, and checks after each that the queue
+// has woken what fits now. A pure function of the seed.
 #pragma once
 
 #include <cstdint>

@@ -91,19 +91,18 @@ struct Command::Reading {
   std::deque<std::string> words;  // that are not read yet
   std::vector<std::string> unknown_flags;
   std::vector<std::string> unknown_words;
+  bool has_unknown_flag = false;  // other than "--"
 
   // Nobody knows the word.
   void Leave(std::string word) {
     const bool is_flag = word.size() > 1 && word.front() == '-';
+    has_unknown_flag |= is_flag && word != "--";
     if (is_flag) word.resize(std::min(word.find('='), word.size()));
     (is_flag ? unknown_flags : unknown_words).push_back(std::move(word));
   }
 
   // "--" alone is nothing that is wrong.
-  bool HasUnknown() const {
-    return !unknown_words.empty() ||
-           std::ranges::any_of(unknown_flags, [](const std::string& flag) { return flag != "--"; });
-  }
+  bool HasUnknown() const { return !unknown_words.empty() || has_unknown_flag; }
 };
 
 Command::Command(std::string_view name, std::string_view description) : Command(name, description, nullptr) {

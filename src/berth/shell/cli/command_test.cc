@@ -96,6 +96,8 @@ TEST(Command, SaysWhatIsWrong) {
       {{"show", "a", "--nodse", "3", "--x=1"}, "unknown flags --nodse, --x; the nearest is --nodes"},
       {{"show", "--no_des"}, "unknown flag --no-des; the nearest is --nodes"},
       {{"show", "a", "-wx"}, "unknown flag -x"},
+      {{"show", "a", "-=x"}, "unknown flag -"},
+      {{"show", "a", "--=x"}, "unknown flag --"},
       {{"price", "set", "a", "b"}, "unexpected argument \"b\""},
       {{"show", "a", "--nodes"}, "--nodes: 1 required INT:INT in [1 - 10] missing"},
       {{"show", "a", "--nodes", "11"}, "--nodes: Value 11 not in range 1 to 10"},

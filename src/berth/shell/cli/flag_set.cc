@@ -277,7 +277,7 @@ Flag* FlagSet::Find(std::string_view name) {
 
 Flag* FlagSet::Find(char letter) {
   for (Flag* flag : Each()) {
-    if (flag->letter == letter) return flag;
+    if (letter != 0 && flag->letter == letter) return flag;
   }
   return nullptr;
 }

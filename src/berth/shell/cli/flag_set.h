@@ -122,7 +122,7 @@ class FlagSet {
 
   // Whether the last Parse() met the flag; false for one that does not exist.
   bool IsGiven(std::string_view name) const;
-  const std::vector<Group>& groups() const { return groups_; }
+  const std::deque<Group>& groups() const { return groups_; }
   // Flags and arguments of all groups.
   std::vector<const Flag*> flags() const;
 
@@ -138,7 +138,7 @@ class FlagSet {
   std::string Nearest(std::string_view typed) const;
 
  private:
-  std::vector<Group> groups_;
+  std::deque<Group> groups_;  // of which others keep references
 };
 
 }  // namespace berth::cli

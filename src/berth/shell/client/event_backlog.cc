@@ -5,7 +5,6 @@
 #include <array>
 #include <charconv>
 #include <chrono>
-#include <optional>
 #include <string_view>
 
 #include "berth/base/utf8.h"

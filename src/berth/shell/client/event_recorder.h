@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0 EventRecorder: sends events.k8s.io/v1 Events about what the scheduler did, in the
-// background: recording never waits, and nothing that schedules waits for an event. Give it a RestClient of its own, so
-// that bindings need not wait for its rate limit, over a Transport that takes `in_flight_max` requests more than others
-// need. Thread-safe.
+// SPDX-License-Identifier: Apache-2.0
+// EventRecorder: sends events.k8s.io/v1 Events about what the scheduler did, in the background: recording never waits,
+// and nothing that schedules waits for an event. Give it a RestClient of its own, so that bindings need not wait for
+// its rate limit, over a Transport that takes `in_flight_max` requests more than others need. Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -42,7 +42,7 @@ struct EventRecorderOptions {
   // (event_room.h).
   std::size_t queue_max = 100'000;
   std::size_t queue_bytes_max = std::size_t{64} << 20;
-  Duration gather = Duration{0};                        // how long an event waits for others, when none is in flight
+  Duration gather = Duration{0};  // how long an event waits for others, when none is in flight
   int in_flight_max = 8;
   int in_flight_restrained_max = 2;  // after Restrain(true), unless a quarter of the queue is full or events lag
   Duration lag_max = std::chrono::seconds(3);

@@ -1,8 +1,8 @@
-// SPDX-License-Identifier: Apache-2.0 EventRoom: bounds the events that wait, by number and by bytes, in all and for
-// each namespace. Shares follow dynamic thresholds (Choudhury and Hahne): a namespace may hold kShareOfFree times what
-// is free. A namespace alone gets kShareOfFree / (kShareOfFree + 1) of all, and there is always room for another
-// namespace: a webhook that hangs costs its own namespace events, and no other. Not thread-safe: the recorder guards
-// it.
+// SPDX-License-Identifier: Apache-2.0
+// EventRoom: bounds the events that wait, by number and by bytes, in all and for each namespace. Shares follow dynamic
+// thresholds (Choudhury and Hahne): a namespace may hold kShareOfFree times what is free. A namespace alone gets
+// kShareOfFree / (kShareOfFree + 1) of all, and there is always room for another namespace: a webhook that hangs costs
+// its own namespace events, and no other. Not thread-safe: the recorder guards it.
 #pragma once
 
 #include <algorithm>

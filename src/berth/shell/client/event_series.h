@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0 EventSeries: the events that were recorded lately, so that a repetition is
-// counted on the first one instead of being sent. The oldest one goes first. Not thread-safe: the recorder guards it.
+// SPDX-License-Identifier: Apache-2.0
+// EventSeries: the events that were recorded lately, so that a repetition is counted on the first one instead of being
+// sent. The oldest one goes first. Not thread-safe: the recorder guards it.
 #pragma once
 
 #include <cstddef>

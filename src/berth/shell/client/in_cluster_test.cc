@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0 How a pod reaches its API server: the service account's files, TLS with the roots
-// in them, the token in each request, and what a rotated token changes.
+// SPDX-License-Identifier: Apache-2.0
+// How a pod reaches its API server: the service account's files, TLS with the roots in them, the token in each request,
+// and what a rotated token changes.
 #include <filesystem>
 #include <future>
 #include <map>

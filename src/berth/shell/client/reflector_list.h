@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0 ReflectorList: reads the list of a reflector, page by page, in JSON or in
-// protobuf, and puts the objects into the store. Its owner decides what comes after the list.
+// SPDX-License-Identifier: Apache-2.0
+// ReflectorList: reads the list of a reflector, page by page, in JSON or in protobuf, and puts the objects into the
+// store. Its owner decides what comes after the list.
 //
 // On the loop's thread, with the lock of the phases held.
 #pragma once

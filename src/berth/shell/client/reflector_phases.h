@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0 ReflectorPhases: the present phase of a reflector, which is a list, a watch or a
-// wait, with its stream or timer. A phase ends when the next begins; callbacks of earlier phases do nothing. Holds the
-// reflector's lock.
+// SPDX-License-Identifier: Apache-2.0
+// ReflectorPhases: the present phase of a reflector, which is a list, a watch or a wait, with its stream or timer. A
+// phase ends when the next begins; callbacks of earlier phases do nothing. Holds the reflector's lock.
 //
 // Any thread may call Stop() and mutex(). All else runs on the loop's thread, with the lock held.
 #pragma once

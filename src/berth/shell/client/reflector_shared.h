@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0 ReflectorShared: what lists and watches of one reflector have in common:
-// settings, phases, the store, and what is known of the API server. On the loop's thread, with the lock of `phases`
-// held.
+// SPDX-License-Identifier: Apache-2.0
+// ReflectorShared: what lists and watches of one reflector have in common: settings, phases, the store, and what is
+// known of the API server. On the loop's thread, with the lock of `phases` held.
 #pragma once
 
 #include <chrono>

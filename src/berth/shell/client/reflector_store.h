@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0 ReflectorStore: the objects of a reflector. Reports changes to the handler. On
-// the loop's thread, with the lock of ReflectorPhases held.
+// SPDX-License-Identifier: Apache-2.0
+// ReflectorStore: the objects of a reflector. Reports changes to the handler. On the loop's thread, with the lock of
+// ReflectorPhases held.
 #pragma once
 
 #include <cstdint>

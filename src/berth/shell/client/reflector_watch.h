@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0 ReflectorWatch: the watch of a reflector, from a version on or from the beginning
-// (WatchList: the existing objects come as initial events). Puts what it reads into the store, and watches again after
-// failures that pass. If a list is needed first, its owner decides what follows.
+// SPDX-License-Identifier: Apache-2.0
+// ReflectorWatch: the watch of a reflector, from a version on or from the beginning (WatchList: the existing objects
+// come as initial events). Puts what it reads into the store, and watches again after failures that pass. If a list is
+// needed first, its owner decides what follows.
 //
 // On the loop's thread, with the lock of the phases held.
 #pragma once

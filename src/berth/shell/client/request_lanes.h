@@ -1,9 +1,10 @@
-// SPDX-License-Identifier: Apache-2.0 RequestLanes: requests wait in a lane for each cause (a namespace), so that
-// nobody waits for another tenant's webhook. Lanes take turns (round robin), and in_flight_max requests are in flight
-// at once. A request that has no answer after a second does not count any more, and its lane becomes slow. A slow lane
-// sends few requests at a time, beside the others. It sends more as answers come quickly again (slow start, as in TCP),
-// or no later than those of other lanes. After a request that ended without an answer the lane waits for a back-off.
-// Only the event loop's thread may use it.
+// SPDX-License-Identifier: Apache-2.0
+// RequestLanes: requests wait in a lane for each cause (a namespace), so that nobody waits for another tenant's
+// webhook. Lanes take turns (round robin), and in_flight_max requests are in flight at once. A request that has no
+// answer after a second does not count any more, and its lane becomes slow. A slow lane sends few requests at a time,
+// beside the others. It sends more as answers come quickly again (slow start, as in TCP), or no later than those of
+// other lanes. After a request that ended without an answer the lane waits for a back-off. Only the event loop's thread
+// may use it.
 //
 // A lane is blamed when the server answers others far sooner in the same time (ServerPace). Requests that wait in a
 // blamed lane are refused, if they can be. While the server is slow for all they go on waiting.

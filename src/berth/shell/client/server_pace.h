@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0 ServerPace: how long the API server takes to answer writes. It tells whether
-// others get answers while one request waits, or the server is slow for all. It sets a gauge, the 99th percentile of
-// the last minute, and logs one line when the server is slow. Only the event loop's thread may use it.
+// SPDX-License-Identifier: Apache-2.0
+// ServerPace: how long the API server takes to answer writes. It tells whether others get answers while one request
+// waits, or the server is slow for all. It sets a gauge, the 99th percentile of the last minute, and logs one line when
+// the server is slow. Only the event loop's thread may use it.
 #pragma once
 
 #include <array>

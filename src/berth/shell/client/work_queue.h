@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0 WorkQueue: the work queue of a controller. An event adds the key of an object,
-// and the handler looks at the newest state. A key is handled once at a time, a bounded number of keys at once, and a
-// failed key again after a back-off. Everything happens on the loop's thread. The caller bounds the set of keys.
+// SPDX-License-Identifier: Apache-2.0
+// WorkQueue: the work queue of a controller. An event adds the key of an object, and the handler looks at the newest
+// state. A key is handled once at a time, a bounded number of keys at once, and a failed key again after a back-off.
+// Everything happens on the loop's thread. The caller bounds the set of keys.
 #pragma once
 
 #include <algorithm>

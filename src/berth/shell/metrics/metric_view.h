@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0 MetricView: the part of a registry that is served, after kube-scheduler's
-// --disabled-metrics and --allow-metric-labels, and after DELETE /metrics. The cells go on counting. Thread-safe.
+// SPDX-License-Identifier: Apache-2.0
+// MetricView: the part of a registry that is served, after kube-scheduler's --disabled-metrics and
+// --allow-metric-labels, and after DELETE /metrics. The cells go on counting. Thread-safe.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0 Metrics of the process itself: CPU time, memory, file descriptors, start,
-// network, and the build. The names and help texts are those of client_golang and component-base. Thread-safe.
+// SPDX-License-Identifier: Apache-2.0
+// Metrics of the process itself: CPU time, memory, file descriptors, start, network, and the build. The names and help
+// texts are those of client_golang and component-base. Thread-safe.
 #pragma once
 
 #include <cstdint>

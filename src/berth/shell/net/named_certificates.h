@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0 NamedCertificates: chooses the certificate that a TLS server shows to a client.
-// Upstream: DynamicServingCertificateController of k8s.io/apiserver and getCertificate of Go's crypto/tls. For the
-// sources of this folder. Immutable once it is attached.
+// SPDX-License-Identifier: Apache-2.0
+// NamedCertificates: chooses the certificate that a TLS server shows to a client. Upstream:
+// DynamicServingCertificateController of k8s.io/apiserver and getCertificate of Go's crypto/tls. For the sources of
+// this folder. Immutable once it is attached.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 OneAnswer: collects a whole answer, for calling a handler without a network. Not
-// thread-safe.
+// SPDX-License-Identifier: Apache-2.0
+// OneAnswer: collects a whole answer, for calling a handler without a network. Not thread-safe.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0 HttpExtenders: the HTTP side of kube-scheduler's extender protocol. It sends the
-// core's questions to extenders and returns the answers as inputs. For extenders that want whole objects it keeps the
-// JSON of pods and nodes. All on the event loop's thread; workers parse large answers.
+// SPDX-License-Identifier: Apache-2.0
+// HttpExtenders: the HTTP side of kube-scheduler's extender protocol. It sends the core's questions to extenders and
+// returns the answers as inputs. For extenders that want whole objects it keeps the JSON of pods and nodes. All on the
+// event loop's thread; workers parse large answers.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0 OutsidePoller: asks the sources of data from outside (framework/outside_data.h),
-// each at its interval, in the background. A server that fails is asked ever more seldom, but at least every five
-// minutes; a file is always checked at its interval.
+// SPDX-License-Identifier: Apache-2.0
+// OutsidePoller: asks the sources of data from outside (framework/outside_data.h), each at its interval, in the
+// background. A server that fails is asked ever more seldom, but at least every five minutes; a file is always checked
+// at its interval.
 #pragma once
 
 #include <cstddef>

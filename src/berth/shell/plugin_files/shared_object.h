@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Reads from a shared object for which version of berth it was built, without
-// loading it.
+// SPDX-License-Identifier: Apache-2.0
+// Reads from a shared object for which version of berth it was built, without loading it.
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0 The header of a recording: everything that a core is made from, and which program
-// wrote it. A plain value, written as JSON.
+// SPDX-License-Identifier: Apache-2.0
+// The header of a recording: everything that a core is made from, and which program wrote it. A plain value, written as
+// JSON.
 #pragma once
 
 #include <chrono>

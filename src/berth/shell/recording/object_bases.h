@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0 ObjectBases: pods and nodes that were written or read before. An object is
-// written as a delta (values.h) to one of them, its base: for a pod, one of the same workload; for a node, its earlier
-// version. Writer and reader keep the same bases, in tables of fixed size, where newer objects replace older ones. One
-// thread.
+// SPDX-License-Identifier: Apache-2.0
+// ObjectBases: pods and nodes that were written or read before. An object is written as a delta (values.h) to one of
+// them, its base: for a pod, one of the same workload; for a node, its earlier version. Writer and reader keep the same
+// bases, in tables of fixed size, where newer objects replace older ones. One thread.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0 Data from outside have types that only their plugins know, so a recording has the
-// text that they were parsed from. The deleter of the shared pointer carries the text from the parser to the recorder.
-// Any thread; one at a time for the same data.
+// SPDX-License-Identifier: Apache-2.0
+// Data from outside have types that only their plugins know, so a recording has the text that they were parsed from.
+// The deleter of the shared pointer carries the text from the parser to the recorder. Any thread; one at a time for the
+// same data.
 #pragma once
 
 #include <memory>

@@ -1,7 +1,8 @@
-// SPDX-License-Identifier: Apache-2.0 Recorder: records the inputs of a core and digests of its decisions and outputs,
-// so that the run can be repeated. Turns put bytes into a buffer, and a thread compresses and writes them, at least
-// once a second. A turn never waits for that: when the disk is too slow or full, or the bound of the files is reached,
-// the recording ends, with a line in the log and a metric. It can be read up to there.
+// SPDX-License-Identifier: Apache-2.0
+// Recorder: records the inputs of a core and digests of its decisions and outputs, so that the run can be repeated.
+// Turns put bytes into a buffer, and a thread compresses and writes them, at least once a second. A turn never waits
+// for that: when the disk is too slow or full, or the bound of the files is reached, the recording ends, with a line in
+// the log and a metric. It can be read up to there.
 #pragma once
 
 #include <condition_variable>

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 RecordingReader: reads the calls of the core from a recording, one after the
-// other. One thread; bounded memory.
+// SPDX-License-Identifier: Apache-2.0
+// RecordingReader: reads the calls of the core from a recording, one after the other. One thread; bounded memory.
 #pragma once
 
 #include <cstdint>

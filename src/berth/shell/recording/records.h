@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0 The content of a recording as bytes: the calls of the core in their order, each
-// with its arguments, and digests of their results.
+// SPDX-License-Identifier: Apache-2.0
+// The content of a recording as bytes: the calls of the core in their order, each with its arguments, and digests of
+// their results.
 #pragma once
 
 #include <cstddef>
@@ -89,7 +90,7 @@ class InputReader {
 std::uint32_t DigestOf(const scheduler::Decision& decision);
 std::uint32_t DigestOf(const std::vector<scheduler::Output>& outputs);
 
-// A short text that is different if any of the types above is written differently (LayoutOf).
+// A short text that is different if any of the types above is written differently.
 std::string Layout();
 
 }  // namespace berth::recording

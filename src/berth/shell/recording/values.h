@@ -1,8 +1,9 @@
-// SPDX-License-Identifier: Apache-2.0 Writes values to bytes and reads them back, field by field: any plain struct (by
-// Boost.PFR, so that a new field of an API type is recorded without a line here), and the few classes that structs are
-// made of. The value read equals the one written, apart from annotations that nobody reads (AnnotationFilter). A delta
-// has only the fields in which a value differs from an earlier one, its base. LayoutOf() differs between builds that
-// write a type differently. Templates; no state.
+// SPDX-License-Identifier: Apache-2.0
+// Writes values to bytes and reads them back, field by field: any plain struct (by Boost.PFR, so that a new field of an
+// API type is recorded without a line here), and the few classes that structs are made of. The value read equals the
+// one written, apart from annotations that nobody reads (AnnotationFilter). A delta has only the fields in which a
+// value differs from an earlier one, its base. Layout() differs between builds that write a type differently.
+// Templates; no state.
 #pragma once
 
 #include <chrono>

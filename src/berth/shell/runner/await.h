@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0 Await: how a thread waits for others. In a program the thread blocks. A
-// simulation has one thread for all, and passes a function that lets the others go on meanwhile.
+// SPDX-License-Identifier: Apache-2.0
+// Await: how a thread waits for others. In a program the thread blocks. A simulation has one thread for all, and passes
+// a function that lets the others go on meanwhile.
 #pragma once
 
 #include <functional>

@@ -1,9 +1,10 @@
-// SPDX-License-Identifier: Apache-2.0 BindingPipeline: sends bindings to the API server. A concurrency limit bounds how
-// many are under way: it rises while answers come as fast as with few requests, and falls when more requests only wait
-// longer. The others wait in a lane for each namespace (RequestLanes): bindings without an answer, because a webhook
-// hangs, hold up their namespace only, and those that wait in its lane are refused once the server answers others
-// meanwhile. While it is slow for all, they wait. Bindings that the server puts off (429) wait outside the lanes, for
-// as long as the server says. Only the event loop's thread may use it, apart from limit().
+// SPDX-License-Identifier: Apache-2.0
+// BindingPipeline: sends bindings to the API server. A concurrency limit bounds how many are under way: it rises while
+// answers come as fast as with few requests, and falls when more requests only wait longer. The others wait in a lane
+// for each namespace (RequestLanes): bindings without an answer, because a webhook hangs, hold up their namespace only,
+// and those that wait in its lane are refused once the server answers others meanwhile. While it is slow for all, they
+// wait. Bindings that the server puts off (429) wait outside the lanes, for as long as the server says. Only the event
+// loop's thread may use it, apart from limit().
 #pragma once
 
 #include <atomic>

@@ -1,7 +1,8 @@
-// SPDX-License-Identifier: Apache-2.0 Feeds: turns what informers and other servers bring into inputs of the core.
-// There are informers of nodes, of pods and of the kinds that plugins read; other servers are asked at intervals.
-// Inputs are pushed on the event loop's thread, or by a worker that has parsed a large answer. Feeds keep no objects;
-// extenders that want whole objects get them from here.
+// SPDX-License-Identifier: Apache-2.0
+// Feeds: turns what informers and other servers bring into inputs of the core. There are informers of nodes, of pods
+// and of the kinds that plugins read; other servers are asked at intervals. Inputs are pushed on the event loop's
+// thread, or by a worker that has parsed a large answer. Feeds keep no objects; extenders that want whole objects get
+// them from here.
 #pragma once
 
 #include <atomic>

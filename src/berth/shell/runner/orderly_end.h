@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0 EndInOrder: ends a scheduler process in order after SIGTERM: what ends first, how
-// long each part may take, and whether the lease is given back.
+// SPDX-License-Identifier: Apache-2.0
+// EndInOrder: ends a scheduler process in order after SIGTERM: what ends first, how long each part may take, and
+// whether the lease is given back.
 #pragma once
 
 #include <functional>

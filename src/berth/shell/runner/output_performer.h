@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0 OutputPerformer: carries out the core's outputs: writes to and reads from the API
-// server, events, questions to extenders, work on worker threads. The result of each is pushed as an input. Only the
-// event loop's thread may use it, unless a function says otherwise. It never waits, and decides nothing.
+// SPDX-License-Identifier: Apache-2.0
+// OutputPerformer: carries out the core's outputs: writes to and reads from the API server, events, questions to
+// extenders, work on worker threads. The result of each is pushed as an input. Only the event loop's thread may use it,
+// unless a function says otherwise. It never waits, and decides nothing.
 #pragma once
 
 #include <cstddef>

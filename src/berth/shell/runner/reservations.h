@@ -1,7 +1,8 @@
-// SPDX-License-Identifier: Apache-2.0 Reservations: places that are kept for the replacements of pods which are about
-// to be evicted. In the core a stand-in, a pod that does not exist, takes the reserved place. When a new pod of the
-// evicted one's controller comes, the stand-in is removed and the new pod is nominated for the node, which the
-// scheduling cycle therefore tries first. A place is given up after a time limit.
+// SPDX-License-Identifier: Apache-2.0
+// Reservations: places that are kept for the replacements of pods which are about to be evicted. In the core a
+// stand-in, a pod that does not exist, takes the reserved place. When a new pod of the evicted one's controller comes,
+// the stand-in is removed and the new pod is nominated for the node, which the scheduling cycle therefore tries first.
+// A place is given up after a time limit.
 //
 //   informers --inputs--> Reservations --inputs--> core --outputs--> Reservations --outputs--> API
 //

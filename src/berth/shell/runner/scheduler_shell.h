@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0 SchedulerShell: the core and everything around it that `berth run` and `berth
-// demo` need: feeds push inputs, the runner takes turns, the performer carries outputs out. It only puts these
-// together, and ends them in order.
+// SPDX-License-Identifier: Apache-2.0
+// SchedulerShell: the core and everything around it that `berth run` and `berth demo` need: feeds push inputs, the
+// runner takes turns, the performer carries outputs out. It only puts these together, and ends them in order.
 #pragma once
 
 #include <chrono>

@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0 StatusWriter: sends patches of pods' status in the background. The newest patch
-// of a pod replaces an older one that has not been sent. A patch that fails for a passing reason is sent again until it
-// succeeds or the pod is deleted. Only the event loop's thread may use it.
+// SPDX-License-Identifier: Apache-2.0
+// StatusWriter: sends patches of pods' status in the background. The newest patch of a pod replaces an older one that
+// has not been sent. A patch that fails for a passing reason is sent again until it succeeds or the pod is deleted.
+// Only the event loop's thread may use it.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,9 @@
-// SPDX-License-Identifier: Apache-2.0 TurnRunner: takes the core's turns, one at a time, on one of two threads. A turn
-// takes the waiting inputs, decides some pods and leaves its outputs. The event loop's thread, which does all I/O,
-// takes short turns after it has handled what its sockets brought: waking another thread costs more than deciding a
-// pod. Longer work (the first lists, a great backlog, large clusters) goes to a thread of the core's own, until that
-// has nothing to do (docs/adr/0008-turn-taking.md). TurnRunner itself never decides anything and never does I/O.
+// SPDX-License-Identifier: Apache-2.0
+// TurnRunner: takes the core's turns, one at a time, on one of two threads. A turn takes the waiting inputs, decides
+// some pods and leaves its outputs. The event loop's thread, which does all I/O, takes short turns after it has handled
+// what its sockets brought: waking another thread costs more than deciding a pod. Longer work (the first lists, a great
+// backlog, large clusters) goes to a thread of the core's own, until that has nothing to do
+// (docs/adr/0008-turn-taking.md). TurnRunner itself never decides anything and never does I/O.
 //
 // Who takes the next turn (Turn):
 //

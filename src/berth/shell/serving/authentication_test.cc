@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Authentication: each way, their order, what is cached and what is bounded.
+// SPDX-License-Identifier: Apache-2.0
+// Authentication: each way, their order, what is cached and what is bounded.
 #include "berth/shell/serving/authentication.h"
 
 #include <filesystem>

@@ -30,7 +30,7 @@ Representation NegotiateRepresentation(std::string_view accept) {
   for (const std::string_view media : Split(accept, ',')) {
     std::vector<std::string_view> pieces = Split(media, ';');
     for (std::string_view& piece : pieces) piece = Trim(piece);
-    // YAML is another spelling of the same (answer_format.h).
+    // YAML is another spelling of the same (FormatAnswer in apiserver/rest.cc).
     if (pieces.front() != "application/json" && pieces.front() != "application/yaml" &&
         pieces.front() != "application/*" && pieces.front() != "*/*") {
       continue;

@@ -42,7 +42,6 @@ bool SameDocument(const json::value& a, const json::value& b) {
 }
 
 bool SameMember(const json::object& a, const json::object& b, std::string_view member) {
-  static const json::value kAbsent;
   const json::value* left = FindMember(a, member);
   const json::value* right = FindMember(b, member);
   if (left == nullptr) return right == nullptr || IsZero(*right);

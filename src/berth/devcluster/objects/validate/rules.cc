@@ -12,7 +12,7 @@
 //   ?         stop when the member is empty, as "", 0 and [] are
 //   +         stop when an object is updated
 //   !         the member must not be empty; stop when it is
-//   =A|B      the text, or each text of a list, is empty or one of these
+//   =A|B      the text is empty or one of these, or each text of a list is one of these; errors name the list
 //   ==A|B     the text is one of these
 //   :syntax   the text, or each text of a list, keeps to a syntax of names (kSyntaxes)
 //   >=0  >0  (1..9)  (..9)   the number is in this range, or a text has at most this many bytes
