@@ -37,20 +37,22 @@ func (s shape) hasAllOf(theirs shape) bool {
 	return s.severity == theirs.severity && !slices.ContainsFunc(strings.Fields(theirs.keys), func(key string) bool { return !slices.Contains(own, key) })
 }
 
+const movedLine = "Pod moved to an internal scheduling queue"
+
 // comparedLines are the messages that mean the same in both programs, each with the verbosity from which it comes.
 var comparedLines = map[string]int{
-	"Starting Kubernetes Scheduler":             0,
-	"Successfully bound pod to node":            2,
-	"Unable to schedule pod; no fit; waiting":   2,
-	"Attempting to schedule pod":                3,
-	"Add event for unscheduled pod":             3,
-	"Add event for scheduled pod":               3,
-	"Add event for node":                        3,
-	"Update event for unscheduled pod":          4,
-	"Delete event for unscheduled pod":          3,
-	"Pod moved to an internal scheduling queue": 3,
-	"Plugin scored node for pod":                10,
-	"Calculated node's final score for pod":     10,
+	"Starting Kubernetes Scheduler":           0,
+	"Successfully bound pod to node":          2,
+	"Unable to schedule pod; no fit; waiting": 2,
+	"Attempting to schedule pod":              3,
+	"Add event for unscheduled pod":           3,
+	"Add event for scheduled pod":             3,
+	"Add event for node":                      3,
+	"Update event for unscheduled pod":        4,
+	"Delete event for unscheduled pod":        3,
+	movedLine:                                 3,
+	"Plugin scored node for pod":              10,
+	"Calculated node's final score for pod":   10,
 }
 
 // shapesOf reads a log, text or JSON; every line has to be one that klog's parsers take.
@@ -158,6 +160,10 @@ profiles: [{schedulerName: %s-%s}]
 	got := shapesOf(t, ours.Output(), isJSON)
 	met := 0
 	for _, message := range slices.Sorted(maps.Keys(comparedLines)) {
+		// From level 5 on, 1.37 says "Entity moved" of a pod that enters a queue; berth goes on as 1.36 does.
+		if message == movedLine && verbosity >= 5 && !harness.Before137(t) {
+			continue
+		}
 		if len(want[message]) > 0 {
 			met++
 		}

@@ -96,9 +96,13 @@ struct Command::Reading {
   // Nobody knows the word.
   void Leave(std::string word) {
     const bool is_flag = word.size() > 1 && word.front() == '-';
-    has_unknown_flag |= is_flag && word != "--";
-    if (is_flag) word.resize(std::min(word.find('='), word.size()));
-    (is_flag ? unknown_flags : unknown_words).push_back(std::move(word));
+    if (!is_flag) return unknown_words.push_back(std::move(word));
+    has_unknown_flag |= word != "--";
+    unknown_flags.push_back(word.substr(0, word.find('=')));
+  }
+  void LeaveFlag(std::string name) {
+    has_unknown_flag = true;
+    unknown_flags.push_back(std::move(name));
   }
 
   // "--" alone is nothing that is wrong.
@@ -222,7 +226,7 @@ Expected<void> Command::ReadFlag(Reading& reading, std::string word) {
   Flag* flag = FlagOf(name);
   if (flag == nullptr && takes_flags_of_parent_) flag = parent_->FlagOf(name);
   if (flag == nullptr) {
-    reading.Leave(std::move(name));
+    reading.LeaveFlag(std::move(name));
     return {};
   }
   if (!flag->value_alone.empty()) {
