@@ -349,7 +349,12 @@ bool ScriptProgram::Call(int function, const PodInfo& pod, const NodeInfo* node,
   lua_pushvalue(lua, function);
   lua_pushvalue(lua, views_.pod);
   if (node != nullptr) lua_pushvalue(lua, views_.node);
-  const bool is_done = sandbox_.Call(node == nullptr ? 1 : 2, results);
+  return MakeCall(node == nullptr ? 1 : 2, results, pod, node);
+}
+
+// Makes the call whose function and arguments are on the stack, and charges the cycle.
+bool ScriptProgram::MakeCall(int arguments, int results, const PodInfo& pod, const NodeInfo* node) {
+  const bool is_done = sandbox_.Call(arguments, results);
   cycle_instructions_ += sandbox_.CostOfCall();
   End();
   if (!is_done) Fail(sandbox_.failure(), &pod, node);
@@ -539,13 +544,7 @@ bool ScriptProgram::Normalize(const PodInfo& pod, std::uint64_t seed, Scores& sc
     lua_rawset(lua, -3);
   }
   lua_pushvalue(lua, views_.pod);
-  const bool is_done = sandbox_.Call(2, 1);
-  cycle_instructions_ += sandbox_.CostOfCall();
-  End();
-  if (!is_done) {
-    Fail(sandbox_.failure(), &pod, nullptr);
-    return false;
-  }
+  if (!MakeCall(2, 1, pod, nullptr)) return false;
   std::string problem;
   if (lua_type(lua, -1) != LUA_TTABLE) {
     is_nothing_ = lua_type(lua, -1) == LUA_TNIL;

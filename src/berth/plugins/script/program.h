@@ -94,6 +94,7 @@ class ScriptProgram {
   bool IsCycleSpent(const framework::PodInfo& pod, const framework::NodeInfo* node, std::uint64_t seed);
   bool Call(int function, const framework::PodInfo& pod, const framework::NodeInfo* node, std::uint64_t seed,
             int results);
+  bool MakeCall(int arguments, int results, const framework::PodInfo& pod, const framework::NodeInfo* node);
   void Begin(const framework::PodInfo& pod, const framework::NodeInfo* node, std::uint64_t seed);
   void End();
   void Fail(const script::Failure& failure, const framework::PodInfo* pod, const framework::NodeInfo* node);
