@@ -226,8 +226,8 @@ def command_run(options):
                 line["instructions_per_pod"] = count_instructions(options.binary, name, options.nodes, options.timeout)
             append(options.out, line)
             lines.append(line)
-            told = line.get("error") or f"{line['pods_per_s']:,} pods/s"
-            print(f"{name}: {told}", file=sys.stderr)
+            outcome = line.get("error") or f"{line['pods_per_s']:,} pods/s"
+            print(f"{name}: {outcome}", file=sys.stderr)
     return 0 if print_table(lines) else 1
 
 

@@ -74,7 +74,7 @@ class Run(unittest.TestCase):
         self.addCleanup(lambda: (os.remove(path), os.rmdir(folder)))
         return path
 
-    def test_failures_are_told(self):
+    def test_failures_are_reported(self):
         for text, want in [("echo oh >&2; exit 3", "exit status 3: oh"), ("sleep 9", "not done after 1 s"),
                            (f"echo '{json.dumps(line())}'; echo 'a rule' >&2; exit 1", "a rule"),
                            (f"echo '{json.dumps(line())}'", None)]:

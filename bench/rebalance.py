@@ -133,12 +133,12 @@ class Cluster:
                 terms = " + ".join(f"{1 if amount is None else owner[amount]} x{o}_{b}" for o, owner in enumerate(self.owners) if owner[2])
                 rows.append(f" {name}{b}: {terms} - {size} y{b} <= 0")
         whole = [f"x{o}_{b}" for o, owner in enumerate(self.owners) if owner[2] for b in used]
-        told = cbc(folder, " + ".join(f"y{b}" for b in used), rows,
+        output = cbc(folder, " + ".join(f"y{b}" for b in used), rows,
                    "Generals\n " + "\n ".join(whole) + "\nBinaries\n " + "\n ".join(f"y{b}" for b in used) + "\n")
-        best = re.search(r"Objective value: +([\d.]+)", told)
-        if "Optimal solution found" in told and best:
+        best = re.search(r"Objective value: +([\d.]+)", output)
+        if "Optimal solution found" in output and best:
             return round(float(best.group(1))), True
-        bound = re.search(r"Lower bound: +([\d.]+)", told)
+        bound = re.search(r"Lower bound: +([\d.]+)", output)
         return math.ceil(float(bound.group(1)) - 1e-6) if bound else 1, False
 
     def cheapest(self, folder):
@@ -162,8 +162,8 @@ class Cluster:
                 if terms:
                     rows.append(f" {name}{b}: " + " + ".join(terms) + f" <= {limit}")
         goal = " + ".join(f"{cost:.9f} x{o}_{a}_{b}" for (o, a, b), cost in ways.items())
-        told = cbc(folder, goal, rows, "")
-        return float(re.search(r"Optimal objective +([\d.]+)", told).group(1))
+        output = cbc(folder, goal, rows, "")
+        return float(re.search(r"Optimal objective +([\d.]+)", output).group(1))
 
 
 def cbc(folder, goal, rows, kinds):

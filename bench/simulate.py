@@ -94,13 +94,13 @@ def measure(command, replicas):
         whole = time.monotonic() - begin
         out.seek(0)
         err.seek(0)
-        told = err.read()
+        log = err.read()
         if os.waitstatus_to_exitcode(status) != 0:
-            raise SystemExit(f"berth simulate: {told[-1000:]}")
+            raise SystemExit(f"berth simulate: {log[-1000:]}")
         answer = json.load(out)
-    after = re.search(r"Simulated.*seconds=\"?([\d.]+)", told)
+    after = re.search(r"Simulated.*seconds=\"?([\d.]+)", log)
     if not after:
-        raise SystemExit(f"berth simulate -v does not say how long it took: {told[-1000:]}")
+        raise SystemExit(f"berth simulate -v does not say how long it took: {log[-1000:]}")
     placed = sum(1 for each in answer["pods"] if each["origin"] == "new" and each["node"])
     return {"seconds": float(after.group(1)), "whole_seconds": round(whole, 3), "cpu_seconds": round(usage.ru_utime + usage.ru_stime, 3),
             "memory_mib": usage.ru_maxrss // 1024, "placed": placed, "is_complete": placed == replicas}

@@ -178,7 +178,7 @@ class Rules(unittest.TestCase):
             files[f"src/berth/{name}"] = ""
         self.assertEqual(findings_of(files), ["src/berth/base/forgotten.cc:1", "src/berth/base/y.cc:1"])
 
-    def test_comments_are_told_from_strings(self) -> None:
+    def test_comments_are_distinguished_from_strings(self) -> None:
         for text, expected in [
             ('a // b\nc', "a     \nc"),
             ('"// no" /* yes */', '"// no"          '),

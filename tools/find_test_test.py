@@ -36,7 +36,7 @@ class Find(unittest.TestCase):
             with self.subTest(name=name):
                 self.assertEqual(find_test.find(self.root, name), [program])
 
-    def test_a_path_tells_sources_of_one_name_apart(self) -> None:
+    def test_a_path_distinguishes_sources_of_one_name(self) -> None:
         # It has no test of its own: those of its folder.
         self.assertEqual(find_test.find(self.root, "src/berth/queue/backoff.cc"), ["queue_test", "heap_test"])
 

@@ -196,7 +196,7 @@ TEST(Verifier, NoticesThatNobodyIsPreempted) {
       << bench.verifier.first_violation();
 }
 
-TEST(PodSource, TellsPodsApartAndLeavesThoseAloneThatSomebodyKept) {
+TEST(PodSource, DistinguishesPodsAndLeavesThoseAloneThatSomebodyKept) {
   const Recipe recipe = Kinds({Basic, Affinity});
   PodSource source(Group::kMeasured, recipe);
   std::set<std::string> names, uids, versions;
@@ -220,7 +220,7 @@ TEST(PodSource, TellsPodsApartAndLeavesThoseAloneThatSomebodyKept) {
   EXPECT_EQ(source.Make(8)->spec.node_name, "");
 }
 
-TEST(Rules, TellWhatIsWrong) {
+TEST(Rules, ReportWhatIsWrong) {
   const auto at = [](std::vector<int> existing, std::vector<int> measured) {
     return Placements{6, 3, {std::move(existing), std::move(measured), {}}};
   };

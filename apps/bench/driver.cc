@@ -175,7 +175,7 @@ void Driver::Answer(scheduler::Write& write) {
   } else if (const auto* patch = std::get_if<framework::ObjectPatch>(&write.write);
              patch != nullptr && (patch->object.resource == "pods" || patch->object.resource == "podgroups")) {
     core_.Handle(scheduler::WriteDone{write.operation, {}}, now_);
-    if (patch->object.resource == "pods") VictimTold(*patch);
+    if (patch->object.resource == "pods") ApplyVictimPatch(*patch);
   } else if (const auto* deletion = std::get_if<framework::ObjectDelete>(&write.write);
              deletion != nullptr && deletion->object.resource == "pods") {
     core_.Handle(scheduler::WriteDone{write.operation, {}}, now_);
@@ -213,7 +213,7 @@ void Driver::StatusWritten(const framework::PodStatusWrite& write) {
   core_.Handle(scheduler::PodSet{pod}, now_);
 }
 
-void Driver::VictimTold(const framework::ObjectPatch& patch) {
+void Driver::ApplyVictimPatch(const framework::ObjectPatch& patch) {
   const Group group = PodSource::GroupOf(patch.object.name);
   const int i = NumberIn(patch.object.name);
   const int node = NodeOf(group, i);

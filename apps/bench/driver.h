@@ -75,7 +75,7 @@ class Driver final : public Feed {
   void Answer(scheduler::Write& write);
   void Bound(const framework::BindWrite& bind);
   void StatusWritten(const framework::PodStatusWrite& write);
-  void VictimTold(const framework::ObjectPatch& patch);
+  void ApplyVictimPatch(const framework::ObjectPatch& patch);
   bool LetTimePass();
   void StepIfDue();
 

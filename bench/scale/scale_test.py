@@ -181,7 +181,7 @@ class Program(unittest.TestCase):
                     self.assertEqual(scale.main(arguments), 0)
                 self.assertIn(want, out.getvalue())
 
-    def test_how_even_pods_lie_is_told_of_long_runs_only(self):
+    def test_how_even_pods_lie_is_reported_of_long_runs_only(self):
         for seconds, columns in ((0.1, 8), (5.0, 9)):
             out = io.StringIO()
             with contextlib.redirect_stdout(out):

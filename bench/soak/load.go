@@ -158,7 +158,7 @@ func (l *load) send(method, path, contentType, body string) int {
 	return answer.StatusCode
 }
 
-// Sees the pods being bound; begins anew when the watch ends.
+// Sees the pods being bound; starts over when the watch ends.
 func (l *load) watch(began chan<- error) {
 	for first := true; ; first = false {
 		answer, err := l.client.Get(l.server + "/api/v1/namespaces/" + namespace + "/pods?watch=true")

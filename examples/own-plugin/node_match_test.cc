@@ -42,7 +42,7 @@ TEST(NodeMatch, TriesAPodAgainWhenANodeGetsItsLabel) {
   EXPECT_EQ(cluster.NodeOf("p"), "free");
 }
 
-TEST(NodeMatch, TellsWhatIsWrongWithItsArguments) {
+TEST(NodeMatch, ReportsWhatIsWrongWithItsArguments) {
   const auto cluster = SmallCluster::With(berth::WithPlugin("NodeMatch", NodeMatch::Create), "{label: a b}");
   ASSERT_FALSE(cluster.ok());
   EXPECT_NE(cluster.error().message.find("args.label: Invalid value: \"a b\": must be the key of a label"),

@@ -104,8 +104,8 @@ func TestCountsSlow(t *testing.T) {
 			if most := slowAttempts * quick[countAttempts]; n[countAttempts] > most {
 				t.Errorf("%.0f attempts, and with a quick server %.0f: at most %.0f are expected", n[countAttempts], quick[countAttempts], most)
 			}
-			if most := float64(slowPutOff * (slowPods + slowPreemptors)); n[countHeldBack] > most {
-				t.Errorf("pods were put off %.0f times, and at most %.0f times are expected", n[countHeldBack], most)
+			if most := float64(slowPutOff * (slowPods + slowPreemptors)); n[countThrottled] > most {
+				t.Errorf("pods were put off %.0f times, and at most %.0f times are expected", n[countThrottled], most)
 			}
 		})
 	}
@@ -194,12 +194,12 @@ const notSent = "not sent"
 func followRefusals(t *testing.T, c *harness.Cluster) (refusals func() []string) {
 	t.Helper()
 	var mu sync.Mutex
-	told := map[string]string{}
+	conditions := map[string]string{}
 	see := func(pod *corev1.Pod) {
 		if condition := harness.Condition(pod); condition != nil && strings.Contains(condition.Message, notSent) {
 			mu.Lock()
 			defer mu.Unlock()
-			told[pod.Name] = fmt.Sprintf("the condition of pod %s says %q", pod.Name, condition.Message)
+			conditions[pod.Name] = fmt.Sprintf("the condition of pod %s says %q", pod.Name, condition.Message)
 		}
 	}
 	c.FollowPods(t, func(pods []corev1.Pod) {
@@ -210,7 +210,7 @@ func followRefusals(t *testing.T, c *harness.Cluster) (refusals func() []string)
 	return func() []string {
 		mu.Lock()
 		defer mu.Unlock()
-		return slices.Sorted(maps.Values(told))
+		return slices.Sorted(maps.Values(conditions))
 	}
 }
 

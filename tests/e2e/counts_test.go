@@ -30,7 +30,7 @@ const (
 	countScheduled   = "attempts scheduled"
 	countRefused     = "attempts unschedulable"
 	countErrors      = "attempts error" // those that are put off among them
-	countHeldBack    = "attempts put off for unsettled bindings"
+	countThrottled   = "attempts put off for unsettled bindings"
 	countNotSent     = "bindings refused by berth"
 	countCycles      = "cycles" // calls of PreFilter
 	countGates       = "gate calls"
@@ -107,7 +107,7 @@ func (k *counted) now(t *testing.T) counts {
 		countScheduled:   sum(attempts, `result="scheduled"`),
 		countRefused:     sum(attempts, `result="unschedulable"`),
 		countErrors:      sum(attempts, `result="error"`),
-		countHeldBack:    sum("berth_held_back_attempts_total"),
+		countThrottled:   sum("berth_held_back_attempts_total"),
 		countNotSent:     sum("berth_bindings_not_sent_total"),
 		countCycles:      sum(points, "_count", `extension_point="PreFilter"`),
 		countGates:       sum(points, "_count", `extension_point="PreEnqueue"`),
@@ -302,7 +302,7 @@ func (w *workload) play(t *testing.T, c *harness.Cluster, isKubeScheduler bool) 
 	w.run(t, c)
 	o.WaitBound(t, 90*time.Second, w.existing+w.binds)
 	k.awaitScheduledEvents(t, w.binds)
-	awaitAllTold(t, c)
+	awaitAllReported(t, c)
 	n := k.since(t)
 	report(t, "changed its node", o.Problems())
 	report(t, "overfull", c.Overfull(t))
@@ -312,8 +312,8 @@ func (w *workload) play(t *testing.T, c *harness.Cluster, isKubeScheduler bool) 
 	return n
 }
 
-// awaitAllTold waits until every pod without a node says why it has none.
-func awaitAllTold(t *testing.T, c *harness.Cluster) {
+// awaitAllReported waits until every pod without a node says why it has none.
+func awaitAllReported(t *testing.T, c *harness.Cluster) {
 	t.Helper()
 	harness.Eventually(t, 60*time.Second, "pods without a node are told why", func() (bool, string) {
 		for _, pod := range c.Pods(t) {

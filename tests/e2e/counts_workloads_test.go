@@ -43,7 +43,7 @@ const (
 // server has closed, as it does on a busy machine to one that does not read fast enough.
 func usualBounds(others ...bound) []bound {
 	return append([]bound{
-		{countAttempts, 1.1}, {countScheduled, 1}, {countErrors, 0}, {countHeldBack, 0}, {countNotSent, 0},
+		{countAttempts, 1.1}, {countScheduled, 1}, {countErrors, 0}, {countThrottled, 0}, {countNotSent, 0},
 		{countCycles, 1.1}, {countGates, 1.2}, {countMoves, 0}, {countPreemptions, 0}, {countWakeUps, 6},
 		{countSent, 750}, {countReceived, 4300}, {countConnections, 0},
 		{countRequests + "POST 201", 2.1}, {countRequests + "GET 200", 0.1},
@@ -210,16 +210,16 @@ func preempted(t *testing.T, c *harness.Cluster, n counts) {
 	if n[countVictims] != want {
 		t.Errorf("the metric of victims says %.0f; %d have to go", n[countVictims], want)
 	}
-	told := map[string]float64{}
+	events := map[string]float64{}
 	for _, event := range c.Events(t, "") {
 		if event.Reason == "Preempted" {
-			told[event.Regarding.Name] += timesOf(&event)
+			events[event.Regarding.Name] += timesOf(&event)
 		}
 	}
-	if len(told) != want {
-		t.Errorf("%d pods have a Preempted event, and %d have to go", len(told), want)
+	if len(events) != want {
+		t.Errorf("%d pods have a Preempted event, and %d have to go", len(events), want)
 	}
-	for name, times := range told {
+	for name, times := range events {
 		if times != 1 {
 			t.Errorf("pod %s has %.0f Preempted events", name, times)
 			break

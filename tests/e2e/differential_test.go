@@ -26,7 +26,7 @@ const (
 	differentialRounds = 10 // clusters, each with a seed of its own
 	differentialPods   = 50 // pods of a round, one after the other
 	differentialNodes  = 40
-	heldBack           = "e2e.example.com/held-back" // the scheduling gate that keeps a pod until its turn
+	ownGate            = "e2e.example.com/held-back" // the scheduling gate that keeps a pod until its turn
 )
 
 // 500 random pods, one at a time, on 40 nodes with running pods, volumes, budgets, services and all else that the
@@ -89,7 +89,7 @@ func (r *round) must(err error) {
 // try lets the scheduler decide about one pod, and tells what came of it.
 func (r *round) try(given *corev1.Pod, made *harness.Case) string {
 	r.t.Helper()
-	pod := r.holdBack(given, made)
+	pod := r.createGated(given, made)
 	question := r.question(pod)
 	answers := r.oracle.Ask(r.t, question)
 	first := answers[0]
@@ -189,11 +189,11 @@ func (r *round) get(pod *corev1.Pod) *corev1.Pod {
 	return got
 }
 
-// holdBack creates a pod that waits behind a gate, and the claims that a controller would make for it.
-func (r *round) holdBack(given *corev1.Pod, made *harness.Case) *corev1.Pod {
+// createGated creates a pod that waits behind a gate, and the claims that a controller would make for it.
+func (r *round) createGated(given *corev1.Pod, made *harness.Case) *corev1.Pod {
 	r.t.Helper()
 	pod := asWritten(given)
-	pod.Spec.SchedulingGates = append([]corev1.PodSchedulingGate{{Name: heldBack}}, pod.Spec.SchedulingGates...)
+	pod.Spec.SchedulingGates = append([]corev1.PodSchedulingGate{{Name: ownGate}}, pod.Spec.SchedulingGates...)
 	pod.UID = ""
 	created, err := r.c.Admin.CoreV1().Pods(pod.Namespace).Create(r.ctx, pod, metav1.CreateOptions{})
 	r.must(err)
@@ -212,7 +212,7 @@ func (r *round) holdBack(given *corev1.Pod, made *harness.Case) *corev1.Pod {
 // release lifts the gate.
 func (r *round) release(pod *corev1.Pod) {
 	r.t.Helper()
-	patch := fmt.Sprintf(`{"spec":{"schedulingGates":[{"$patch":"delete","name":%q}]}}`, heldBack)
+	patch := fmt.Sprintf(`{"spec":{"schedulingGates":[{"$patch":"delete","name":%q}]}}`, ownGate)
 	_, err := r.c.Admin.CoreV1().Pods(pod.Namespace).Patch(r.ctx, pod.Name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{})
 	r.must(err)
 }

@@ -60,14 +60,14 @@ func TestExplainPort(t *testing.T) {
 		"--authentication-kubeconfig", scheduler, "--authorization-kubeconfig", scheduler,
 		"--tls-cert-file", filepath.Join(c.Dir, "scheduler.crt"), "--tls-private-key-file", filepath.Join(c.Dir, "scheduler.key")}})
 	c.WaitBound(t, 30*time.Second, "placed")
-	told := ""
+	reported := ""
 	harness.Eventually(t, 30*time.Second, "large is refused", func() (bool, string) {
 		for _, condition := range c.GetPod(t, "large").Status.Conditions {
 			if condition.Type == "PodScheduled" {
-				told = condition.Message
+				reported = condition.Message
 			}
 		}
-		return told != "", told
+		return reported != "", reported
 	})
 
 	for _, r := range []servingRequest{{}, {token: "nobody-token"}} {
@@ -113,8 +113,8 @@ func TestExplainPort(t *testing.T) {
 			if said.State != "Placed" || said.Node != "node-000" || said.Live.Decision.Node != "node-000" {
 				t.Errorf("%s: %s", pod, out)
 			}
-		} else if said.State != "Refused" || said.Live.Decision.Message != told || said.Condition != told || said.Live.Queue.Place != "Unschedulable" {
-			t.Errorf("%s was told %q: %s", pod, told, out)
+		} else if said.State != "Refused" || said.Live.Decision.Message != reported || said.Condition != reported || said.Live.Queue.Place != "Unschedulable" {
+			t.Errorf("%s was told %q: %s", pod, reported, out)
 		}
 	}
 	if code, _, errors := explain("nobody", "default/large"); code != 1 || !strings.Contains(errors, "deploy/explain-role.yaml") {

@@ -64,7 +64,7 @@ def seconds(value):
     return f"{value:.2f} s" if value < 10 else f"{value:.0f} s"
 
 
-def told(line):
+def reported(line):
     counts = [line.get("told_tenant"), line.get("told_others")]
     return ", ".join(f"{count['told']} of {count['of']}" for count in counts if count) or "-"
 
@@ -81,7 +81,7 @@ def row(line):
         seconds(line["p50_s"]) if has_pods else "-", seconds(line["p99_s"]) if has_pods else "-",
         seconds(line["own_p99_s"]) if has_pods else "-",
         seconds(line["slowest_s"]) if has_pods else "-",
-        f"{line['never_bound']} of {line['pods']}" if has_pods else "-", told(line), memory,
+        f"{line['never_bound']} of {line['pods']}" if has_pods else "-", reported(line), memory,
         f"{line['cpu_s']:.1f} s" if has_pods else "-", "**no**: " + "; ".join(faults) if faults else "yes"]
 
 

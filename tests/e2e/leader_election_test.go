@@ -286,11 +286,11 @@ func TestLeadershipSharedWithKubeScheduler(t *testing.T) {
 		t.Error("kube-scheduler bound a pod while berth held the lease")
 	}
 	first.Signal(syscall.SIGTERM)
-	told := time.Now()
+	signalled := time.Now()
 	first.endsWith(t, 0, 12*time.Second)
 	holder = e.waitHolder(t, holder, 15*time.Second)
 	e.createPods(t, 200, 400)
-	upstream.takesOver(t, told, 12*time.Second)
+	upstream.takesOver(t, signalled, 12*time.Second)
 	e.observer.WaitBound(t, 60*time.Second, 400)
 
 	second := e.start(t, "berth-second", harness.StartScheduler)

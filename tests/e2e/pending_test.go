@@ -181,7 +181,7 @@ func same(t *testing.T, c *harness.Cluster, pods [2]string, scheduler, want stri
 			condition := harness.Condition(pod)
 			event := failedScheduling(c.Events(t, pod.UID))
 			if condition == nil || event == nil {
-				return false, fmt.Sprintf("condition %+v, %s", condition, told(c.Events(t, pod.UID)))
+				return false, fmt.Sprintf("condition %+v, %s", condition, eventTexts(c.Events(t, pod.UID)))
 			}
 			if event.ReportingController != controller || !strings.HasPrefix(event.ReportingInstance, controller+"-") {
 				t.Errorf("the event about %s comes from %q, instance %q", name, event.ReportingController, event.ReportingInstance)
@@ -221,7 +221,7 @@ func failedScheduling(events []eventsv1.Event) *eventsv1.Event {
 }
 
 // told lists events in few words.
-func told(events []eventsv1.Event) string {
+func eventTexts(events []eventsv1.Event) string {
 	lines := []string{fmt.Sprintf("%d events", len(events))}
 	for _, e := range events {
 		lines = append(lines, fmt.Sprintf("%s %s: %s", e.Type, e.Reason, e.Note))
@@ -276,7 +276,7 @@ func TestDeletedPendingPod(t *testing.T) {
 	}
 	harness.Eventually(t, 15*time.Second, "the Scheduled event is about the new pod", func() (bool, string) {
 		events := c.Events(t, second)
-		return slices.ContainsFunc(events, func(e eventsv1.Event) bool { return e.Reason == "Scheduled" }), told(events)
+		return slices.ContainsFunc(events, func(e eventsv1.Event) bool { return e.Reason == "Scheduled" }), eventTexts(events)
 	})
 }
 
@@ -339,7 +339,7 @@ func TestNodeDeletedBeforeBinding(t *testing.T) {
 				return true, ""
 			}
 		}
-		return false, fmt.Sprintf("it is on %q: %s", pod.Spec.NodeName, told(events))
+		return false, fmt.Sprintf("it is on %q: %s", pod.Spec.NodeName, eventTexts(events))
 	})
 	// The room of a node that is gone must not trouble the pods that come later.
 	c.CreatePods(t, 0, harness.Pod("next", "", "3", ""))

@@ -135,7 +135,7 @@ var onNode = regexp.MustCompile(`on node [^ ,]+,`)
 // preempt lets a pod preempt, holds what happens against the oracle's answer, and returns the node and the victims.
 func (s *stage) preempt(pod *corev1.Pod) (string, []*corev1.Pod) {
 	s.t.Helper()
-	held := s.holdBack(pod, &harness.Case{})
+	held := s.createGated(pod, &harness.Case{})
 	question := s.question(held)
 	first := s.oracle.Ask(s.t, question)[0]
 	if first.Preemption == nil {
@@ -233,7 +233,7 @@ func (s *stage) wentProperly(victim, preemptor *corev1.Pod, node string, since t
 				return true, ""
 			}
 		}
-		return false, told(events)
+		return false, eventTexts(events)
 	})
 }
 
@@ -370,7 +370,7 @@ func (s *stage) never(t *testing.T) {
 	s.must(err)
 	s.standing(2, map[string]*corev1.Pod{"A1": s.pod("a-low", "", 4), "B1": s.pod("b-low", "", 4), "C1": s.pod("c-low", "", 4)})
 	pod := s.pod("polite", "never", 2)
-	held := s.holdBack(pod, &harness.Case{})
+	held := s.createGated(pod, &harness.Case{})
 	first := s.oracle.Ask(t, s.question(held))[0]
 	released := time.Now()
 	s.release(held)

@@ -211,18 +211,18 @@ func TestQuestions(t *testing.T) {
 
 	// explain: kube-scheduler's own words about a pod that waits, and the node of one that does not.
 	c.CreatePods(t, 0, harness.Pod("huge", "", "900", ""))
-	var told string
+	var reported string
 	harness.Eventually(t, 60*time.Second, "kube-scheduler says why huge waits", func() (bool, string) {
 		if condition := harness.Condition(c.GetPod(t, "huge")); condition != nil {
-			told = condition.Message
+			reported = condition.Message
 		}
-		return told != "", ""
+		return reported != "", ""
 	})
 	type explanation struct{ State, Node, Message, Condition string }
 	var huge explanation
 	user.answer(t, &huge, 3, "explain", "pod", "huge")
-	if huge.State != "Refused" || huge.Message != told || huge.Condition != told {
-		t.Errorf("explain says %+v, kube-scheduler says %q", huge, told)
+	if huge.State != "Refused" || huge.Message != reported || huge.Condition != reported {
+		t.Errorf("explain says %+v, kube-scheduler says %q", huge, reported)
 	}
 	for _, pod := range c.Pods(t) {
 		if pod.Labels["app"] != "web" {

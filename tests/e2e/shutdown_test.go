@@ -51,7 +51,7 @@ func TestShutdown(t *testing.T) {
 			}
 			c.CreatePods(t, 0, pods...)
 			o.WaitBound(t, 30*time.Second, 50)
-			told := time.Now()
+			signalled := time.Now()
 			first.Signal(test.signal)
 			code, ended := first.Wait(shutdownLimit)
 			if !ended {
@@ -60,7 +60,7 @@ func TestShutdown(t *testing.T) {
 			} else if code != 0 && test.signal != syscall.SIGKILL {
 				t.Errorf("berth ended with %d", code)
 			}
-			t.Logf("ended after %v with %d of %d pods bound", time.Since(told).Round(100*time.Millisecond), o.Bound(), n)
+			t.Logf("ended after %v with %d of %d pods bound", time.Since(signalled).Round(100*time.Millisecond), o.Bound(), n)
 			if o.Bound() == n {
 				t.Error("everything was bound before the signal had a chance to matter")
 			}
@@ -86,12 +86,12 @@ func TestShutdownWithABindingOnItsWay(t *testing.T) {
 	c := harness.StartCluster(t, harness.Options{})
 	c.CreateNodes(t, harness.Node("node-000"))
 	o := c.Observe(t)
-	told := make(chan struct{})
+	signalled := make(chan struct{})
 	held := make(chan struct{}, 1)
 	proxy := c.StartProxy(t, harness.ProxyOptions{Upstream: c.RESTConfig(t, harness.SchedulerUser)}, func(x *harness.Exchange) {
 		if x.IsBinding() {
 			held <- struct{}{}
-			<-told
+			<-signalled
 			time.Sleep(hold)
 		}
 		x.Forward() // even if berth has gone
@@ -103,7 +103,7 @@ func TestShutdownWithABindingOnItsWay(t *testing.T) {
 	c.CreatePods(t, 0, harness.Pod("late", "", "4", ""))
 	time.Sleep(1500 * time.Millisecond) // The binding is late by now.
 	first.Signal(syscall.SIGTERM)
-	close(told)
+	close(signalled)
 	if code, ended := first.Wait(shutdownLimit); !ended || code != 0 {
 		t.Errorf("ended %v, with %d; wanted an end within %v, with 0", ended, code, shutdownLimit)
 	}

@@ -45,12 +45,12 @@ func TestWebhooksOfATenant(t *testing.T) {
 	conflict, later := denyingServer(t, c, http.StatusConflict), denyingServer(t, c, http.StatusServiceUnavailable)
 
 	cases := []struct {
-		name   string
-		url    string
-		rule   admissionv1.RuleWithOperations
-		cpu    string // of the tenant's pods
-		told   string // part of what a pod's condition says; empty: it cannot be told
-		within time.Duration
+		name     string
+		url      string
+		rule     admissionv1.RuleWithOperations
+		cpu      string // of the tenant's pods
+		reported string // part of what a pod's condition says; empty: it cannot be told
+		within   time.Duration
 	}{
 		{"bindings-dead", fmt.Sprintf("https://127.0.0.1:%d/", harness.FreePort(t)), rule(admissionv1.Create, "pods/binding", ""), "10m",
 			"failed calling webhook", 20 * time.Second},
@@ -93,8 +93,8 @@ func TestWebhooksOfATenant(t *testing.T) {
 				}
 				return len(seen) == len(names), fmt.Sprintf("%d of %d", len(seen), len(names))
 			})
-			if tc.told != "" {
-				awaitTold(t, c, len(victims), tc.told, tc.within)
+			if tc.reported != "" {
+				awaitReported(t, c, len(victims), tc.reported, tc.within)
 			}
 			remove()
 			if tc.cpu != "64" {
@@ -183,23 +183,23 @@ func createWebhook(t *testing.T, c *harness.Cluster, name, url string, rule admi
 }
 
 // Every pod of the tenant's says why it is not scheduled, and one of them in these words.
-func awaitTold(t *testing.T, c *harness.Cluster, want int, words string, limit time.Duration) {
+func awaitReported(t *testing.T, c *harness.Cluster, want int, words string, limit time.Duration) {
 	t.Helper()
 	var messages map[string]int
 	for began := time.Now(); time.Since(began) < limit; time.Sleep(500 * time.Millisecond) {
 		messages = map[string]int{}
-		told, inWords := 0, false
+		reported, inWords := 0, false
 		for _, pod := range tenantPods(t, c) {
 			condition := harness.Condition(&pod)
 			if condition == nil || condition.Status != corev1.ConditionFalse {
 				messages["nothing"]++
 				continue
 			}
-			told++
+			reported++
 			messages[condition.Message]++
 			inWords = inWords || strings.Contains(condition.Message, words)
 		}
-		if told == want && inWords {
+		if reported == want && inWords {
 			return
 		}
 	}

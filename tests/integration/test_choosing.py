@@ -67,7 +67,7 @@ class Choosing(BerthTest):
         process = self.once("--scheduler-name", "nothing")
         self.assertEqual((process.wait(), process.lines("out")), (0, []))
 
-    def test_once_tells_of_those_that_were_not_placed(self):
+    def test_once_reports_those_that_were_not_placed(self):
         self.create(pod("small", scheduler="once"))
         large = self.create(pod("large", cpu="64", scheduler="once"))
         gated = pod("gated", scheduler="once", schedulingGates=[{"name": "example.com/wait"}])
@@ -118,7 +118,7 @@ profiles:
         self.assertEqual(process.wait(30), 1)
         self.assertIn("berth: ended before the cluster's objects had been listed", process.lines("err"))
 
-    def test_v_4_tells_each_decision(self):
+    def test_v_4_logs_each_decision(self):
         self.create(pod("told", scheduler="told"))
         self.create(pod("too-large", cpu="64", scheduler="told"))
         process = self.once("--scheduler-name", "told", "-v=4", "--seed", "1")

@@ -201,7 +201,7 @@ class Explain(BerthTest):
         out, _ = self.run_explain(api.url, "pod", "shop/checkout", "--config", path, "-o", "json")
         self.assertEqual(json.loads(out)["node"], "gpu-1")
 
-    def test_what_berth_does_not_have_is_told(self):
+    def test_what_berth_does_not_have_is_reported(self):
         api = self.shop()
         path = str(self.file("config.yaml", "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
                              "profiles:\n- plugins: {filter: {enabled: [{name: Ghost}]}}\n"

@@ -221,9 +221,9 @@ class Kubectl(BerthTest):
         self.assertIn("AlreadyExists", self.kubectl("create", "-f", str(manifest), status=1))
         self.assertIn("condition met", self.kubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=30s"))
         wait_until("the event is there", lambda: "Scheduled" in self.kubectl("describe", "pod", "web"))
-        told = self.kubectl("describe", "pod", "web")
-        self.assertRegex(told, r"(?m)^Node: +node-\d")
-        self.assertRegex(told, r"Successfully assigned default/web to node-\d")
+        output = self.kubectl("describe", "pod", "web")
+        self.assertRegex(output, r"(?m)^Node: +node-\d")
+        self.assertRegex(output, r"Successfully assigned default/web to node-\d")
         self.assertIn("pod/web labeled", self.kubectl("label", "pod", "web", "tier=front"))
         self.assertIn("pod/web annotated", self.kubectl("annotate", "pod", "web", "note=hello"))
         metadata = json.loads(self.kubectl("get", "pod", "web", "-o", "json"))["metadata"]
@@ -367,8 +367,8 @@ class Kubectl(BerthTest):
 
     def test_a_kind_that_is_not_served(self):
         text = "apiVersion: example.org/v1\nkind: Boat\nmetadata: {name: b}\n"
-        told = self.kubectl("apply", "-f", "-", stdin=text, status=1)
-        self.assertIn('no matches for kind "Boat" in version "example.org/v1"', told)
+        output = self.kubectl("apply", "-f", "-", stdin=text, status=1)
+        self.assertIn('no matches for kind "Boat" in version "example.org/v1"', output)
 
     def test_create_commands(self):
         for arguments in (("role", "r", "--verb=get", "--resource=pods"), ("rolebinding", "rb", "--role=r", "--user=u"),

@@ -55,7 +55,7 @@ class KubernetesVersion(BerthTest):
         self.assertIn('minor="37"', port.ask("/metrics")[1])
         self.assertEqual(port.berth.end(), 0)
 
-    def test_a_server_that_does_not_tell(self):
+    def test_a_server_that_does_not_report_its_version(self):
         self.version = None
         self.server._first = lambda _method, path: http("404 Not Found", b"{}") if path == "/version" else None
         port = SecurePort(self, self.server.url)

@@ -215,7 +215,7 @@ class OwnPlugin(BerthTest):
             for place in (BUILD, ROOT):
                 self.assertNotIn(str(place), path.read_text(), path)
 
-    def test_arguments_are_told_by_their_path(self) -> None:
+    def test_arguments_are_reported_by_their_path(self) -> None:
         wrong = self.file("wrong.yaml", (self.example / "profile.yaml").read_text().replace("label:", "lable:"))
         want = (f'--config {wrong}: initializing plugin "NodeMatch": plugin "NodeMatch": [args.label: Required value, '
                 'args.lable: unknown field; known here: apiVersion, kind, label, othersScore]')
@@ -261,7 +261,7 @@ profiles:
         self.assertLess(time.monotonic() - began, 20, "the chart's terminationGracePeriodSeconds")
         self.assertIn("The process ends although a turn of the core has not", berth.lines("err")[-1])
 
-    def test_a_failed_check_sets_the_pod_aside_and_the_program_begins_anew(self) -> None:
+    def test_a_failed_check_sets_the_pod_aside_and_the_program_re_executes_itself(self) -> None:
         berth, api = self.start_crashing()
 
         def create(name: str) -> None:

@@ -176,13 +176,13 @@ class Price(BerthTest):
         self.assertEqual(status, 200)
         self.assertEqual(place("fourth"), "node-2")
 
-        def told():
+        def price_events():
             events = api.get("/apis/events.k8s.io/v1/events")["items"]
             return [e for e in events if e.get("reason") == "InvalidPrice"]
 
-        event = wait_until("an event on the node", told)
+        event = wait_until("an event on the node", price_events)
         self.assertEqual(place("fifth"), "node-2")
-        self.assertEqual(len(told()), 1)
+        self.assertEqual(len(price_events()), 1)
         self.assertEqual((event[0]["type"], event[0]["regarding"]["kind"], event[0]["regarding"]["name"]), ("Warning", "Node", "node-3"))
         self.assertIn('annotation berth.dev/price: "-1" is no price', event[0]["note"])
         with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(f"http://{metrics}/metrics", timeout=10) as answer:

@@ -351,7 +351,7 @@ profiles:
                 self.assertEqual(done.returncode, 2, done.stderr)
                 self.assertRegex(done.stderr, "(?m)" + said)
 
-    def test_all_that_policies_are_told(self):
+    def test_all_that_policies_are_given(self):
         """A script that changes; outside data about health, load and prices; devices; pods chosen by an annotation; and
         questions to the running core."""
         _, api = self.api_server(4)

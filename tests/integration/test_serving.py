@@ -160,10 +160,10 @@ class Serving(BerthTest):
         self.assertIn('persistentvolumes is forbidden: User "berth" cannot list', port.ask("/readyz/sched-handler-sync")[1])
         self.assertEqual(port.ask("/livez")[0], 200)
         wait_until("it has been tried four times", lambda: len(server.seen("GET /api/v1/persistentvolumes[?]limit")) >= 4)
-        told = self.lines(port.berth, "does not let us list and watch this kind: grant the verbs list and watch")
-        self.assertEqual(len(told), 1, port.berth.lines("err"))
-        self.assertRegex(told[0], r'resource="persistentvolumes" path="/api/v1/persistentvolumes" err=".*cannot list resource')
-        self.assertEqual(self.lines(port.berth, "persistentvolumes"), told)
+        logged = self.lines(port.berth, "does not let us list and watch this kind: grant the verbs list and watch")
+        self.assertEqual(len(logged), 1, port.berth.lines("err"))
+        self.assertRegex(logged[0], r'resource="persistentvolumes" path="/api/v1/persistentvolumes" err=".*cannot list resource')
+        self.assertEqual(self.lines(port.berth, "persistentvolumes"), logged)
         self.assertFalse(server.seen("POST .*/binding"), "as upstream, nothing is decided before all is known")
         forbidden.clear()
         wait_until("the pod is bound", lambda: server.seen("POST .*/pods/p/binding"))
@@ -190,9 +190,9 @@ class Serving(BerthTest):
         for asker in askers:
             asker.join(60)
         self.assertEqual(answers, [401] * 3)
-        told = self.lines(port.berth, "the API server does not say who asks")
-        self.assertEqual(len(told), 1, port.berth.lines("err"))
-        self.assertIn("tokenreviews", told[0])
+        logged = self.lines(port.berth, "the API server does not say who asks")
+        self.assertEqual(len(logged), 1, port.berth.lines("err"))
+        self.assertIn("tokenreviews", logged[0])
         self.assertEqual(port.berth.end(), 0, port.berth.lines("err"))
 
     def test_peers_that_say_nothing_and_peers_that_do_not_read(self):
@@ -204,7 +204,7 @@ class Serving(BerthTest):
         _, api = self.api_server(1)
         port = SecurePort(self, api.url)
         self.bind(api, "before")
-        told = self.lines(port.berth, r"^[WE]\d{4} ")
+        logged = self.lines(port.berth, r"^[WE]\d{4} ")
         connections = []
 
         def close() -> None:
@@ -228,7 +228,7 @@ class Serving(BerthTest):
         self.assertEqual(code, 200)
         self.assertIn('scheduler_schedule_attempts_total{profile="default-scheduler",result="scheduled"} 1\n', text)
         self.bind(api, "beside")
-        self.assertEqual(self.lines(port.berth, r"^[WE]\d{4} "), told, "peers do not fill the log")
+        self.assertEqual(self.lines(port.berth, r"^[WE]\d{4} "), logged, "peers do not fill the log")
         self.assertEqual(port.berth.end(), 0, port.berth.lines("err"))
 
     def test_a_port_that_is_taken(self):

@@ -173,7 +173,7 @@ class Shadow(BerthTest):
         self.assertEqual([request for request in requests if not request.startswith("GET ")], [])
         self.assertFalse(server.has_ended())
 
-    def test_what_berth_does_not_have_is_told(self):
+    def test_what_berth_does_not_have_is_reported(self):
         _, api = self.api_server(1)
         config = self.file("config.yaml", "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
                            "profiles:\n- schedulerName: ours\n  plugins: {filter: {enabled: [{name: Ghost}]}}\n- schedulerName: other\n"

@@ -48,7 +48,7 @@ class SignalsTest(BerthTest):
         placed(api, "third")
         self.assertEqual(berth.end(), 0)
 
-    def test_a_program_with_nothing_to_tell_goes_on(self):
+    def test_a_program_with_nothing_to_print_goes_on(self):
         process, api = self.api_server(1)
         os.kill(process.pid, signal.SIGUSR2)
         os.kill(process.pid, signal.SIGUSR1)

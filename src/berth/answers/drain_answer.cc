@@ -10,7 +10,7 @@
 namespace berth::answers {
 namespace {
 
-using whatif::DrainedPod, whatif::DrainFate, whatif::DrainPlan;
+using whatif::DrainedPod, whatif::DrainOutcome, whatif::DrainPlan;
 
 std::string BudgetText(const DrainedPod& pod) {
   if (pod.budgets.empty()) return "-";
@@ -19,24 +19,26 @@ std::string BudgetText(const DrainedPod& pod) {
 }
 
 std::string PlaceText(const DrainedPod& pod) {
-  if (pod.fate != DrainFate::kMoves) return "-";
+  if (pod.outcome != DrainOutcome::kMoves) return "-";
   if (!pod.why_unknown.empty()) return "unknown";
   return pod.place.empty() ? "nowhere" : pod.place;
 }
 
-bool Leaves(const DrainedPod& pod) { return pod.fate != DrainFate::kIgnored && pod.fate != DrainFate::kStays; }
+bool Leaves(const DrainedPod& pod) {
+  return pod.outcome != DrainOutcome::kIgnored && pod.outcome != DrainOutcome::kStays;
+}
 
 std::string Summary(const DrainPlan& plan) {
   std::string text;
-  const auto add = [&](DrainFate fate, std::string_view what) {
-    const std::size_t count = plan.CountOf(fate);
+  const auto add = [&](DrainOutcome outcome, std::string_view what) {
+    const std::size_t count = plan.CountOf(outcome);
     if (count > 0) text.append(text.empty() ? "" : ", ").append(std::to_string(count)).append(" ").append(what);
   };
-  add(DrainFate::kMoves, "to move");
-  add(DrainFate::kLost, "to be lost");
-  add(DrainFate::kEnding, "ending already");
-  add(DrainFate::kIgnored, "of DaemonSets ignored");
-  add(DrainFate::kStays, "static");
+  add(DrainOutcome::kMoves, "to move");
+  add(DrainOutcome::kLost, "to be lost");
+  add(DrainOutcome::kEnding, "ending already");
+  add(DrainOutcome::kIgnored, "of DaemonSets ignored");
+  add(DrainOutcome::kStays, "static");
   return text.empty() ? "no pods" : "pods: " + text;
 }
 
@@ -50,7 +52,7 @@ std::vector<std::string> DrainLines(const DrainPlan& plan, bool is_wide, const c
     if (!is_wide && !Leaves(pod)) continue;
     const cli::Color color = pod.obstacle.empty() ? cli::Color::kNone : cli::Color::kRed;
     std::vector<cli::Cell> cells = {
-        {pod.key, color}, pod.node, std::string(ToString(pod.fate)), BudgetText(pod), PlaceText(pod)};
+        {pod.key, color}, pod.node, std::string(ToString(pod.outcome)), BudgetText(pod), PlaceText(pod)};
     if (is_wide) cells.insert(cells.begin() + 2, pod.owner.empty() ? "-" : pod.owner);
     table.AddRow(std::move(cells));
   }
@@ -72,7 +74,7 @@ codec::json::object DrainJson(const DrainPlan& plan) {
     codec::json::object object = KeyJson(pod.key);
     object["node"] = pod.node;
     object["owner"] = pod.owner;
-    object["drain"] = ToString(pod.fate);
+    object["drain"] = ToString(pod.outcome);
     object["budget"] = ToString(pod.budget);
     object["budgets"] = NamesJson(pod.budgets);
     object["goesTo"] = pod.place;

@@ -236,7 +236,7 @@ Explanation ReadExplanation(const ExplanationFields& fields) {
   if (fields.Has("askedProfile")) said.asked_profile = fields.Text("askedProfile");
   said.node = fields.Text("node");
   said.message = fields.Text("message");
-  said.told = fields.Text("condition");
+  said.condition = fields.Text("condition");
   said.node_count = fields.Count("nodeCount");
   said.feasible_count = fields.Count("feasibleCount");
   said.best_count = fields.Count("bestCount");
@@ -273,7 +273,7 @@ json::value ExplanationJson(const Explanation& said, NodesInJson with_nodes) {
                    {"schedulerName", said.scheduler_name},
                    {"node", said.node},
                    {"message", said.message},
-                   {"condition", said.told},
+                   {"condition", said.condition},
                    {"nodeCount", said.node_count},
                    {"feasibleCount", said.feasible_count},
                    {"bestCount", said.best_count}};

@@ -72,9 +72,10 @@ class ExplanationPage {
       case PodState::kEnded: page_.Field("Ended", said_.message); break;
       case PodState::kFailed: page_.Field("Failed", said_.message); break;
     }
-    const bool has_said_it = said_.told == said_.message;
-    if (!said_.told.empty() && !has_said_it)
-      page_.Field("Condition", said_.state == PodState::kRefused ? WithoutPreemption(said_.told) : said_.told);
+    const bool has_said_it = said_.condition == said_.message;
+    if (!said_.condition.empty() && !has_said_it)
+      page_.Field("Condition",
+                  said_.state == PodState::kRefused ? WithoutPreemption(said_.condition) : said_.condition);
     if (said_.state == PodState::kPlaced) page_.Field("Today", Today());
   }
 

@@ -41,9 +41,9 @@ std::vector<std::string> HeadroomLines(const Headroom& headroom, bool is_wide, c
   cli::Table table(std::move(columns));
   std::vector<std::size_t> counts(headroom.losses_max + 1);
   for (const WorkloadHeadroom& workload : headroom.workloads) {
-    const bool is_told = IsKnown(workload) && workload.pod_count > 0;
-    if (is_told) ++counts[workload.survives];
-    const cli::Color color = is_told && workload.survives == 0 ? cli::Color::kRed : cli::Color::kNone;
+    const bool is_shown = IsKnown(workload) && workload.pod_count > 0;
+    if (is_shown) ++counts[workload.survives];
+    const cli::Color color = is_shown && workload.survives == 0 ? cli::Color::kRed : cli::Color::kNone;
     std::vector<cli::Cell> cells = {workload.namespace_name,
                                     workload.kind + "/" + workload.name,
                                     std::to_string(workload.pod_count),

@@ -111,13 +111,13 @@ std::vector<std::string> PlanLines(const RebalancePlan& plan, bool is_wide, cons
     page.Gap();
   }
   page.Text(Summary(plan));
-  const std::size_t told = is_wide ? plan.staying.size() : std::min(plan.staying.size(), kStayingToldMax);
-  for (std::size_t i = 0; i < told; ++i) {
+  const std::size_t shown = is_wide ? plan.staying.size() : std::min(plan.staying.size(), kStayingShownMax);
+  for (std::size_t i = 0; i < shown; ++i) {
     const StayingPod& pod = plan.staying[i];
     page.Text(pod.key + " stays on " + pod.node + " (" + pod.strategy + "): " + pod.why, 2);
   }
-  if (told < plan.staying.size())
-    page.Line("  and " + std::to_string(plan.staying.size() - told) + " more (-o wide tells all)");
+  if (shown < plan.staying.size())
+    page.Line("  and " + std::to_string(plan.staying.size() - shown) + " more (-o wide tells all)");
   return std::move(page).Take();
 }
 

@@ -16,7 +16,7 @@ namespace berth::answers {
 std::string GainText(const rebalance::PlannedMove& move);
 
 // How many pods that stay are listed in an answer that is not wide.
-inline constexpr std::size_t kStayingToldMax = 20;
+inline constexpr std::size_t kStayingShownMax = 20;
 
 // `is_wide` adds owners, reasons and what gets worse, and lists all pods that stay.
 std::vector<std::string> PlanLines(const rebalance::RebalancePlan& plan, bool is_wide, const cli::Table::Style& style);

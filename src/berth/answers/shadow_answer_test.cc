@@ -95,7 +95,7 @@ TEST(ShadowTextTest, DifferencesAreInTheOrderOfDecisions) {
   EXPECT_THAT(order, ElementsAre(Match::kPlacedHere, Match::kUnfitNode, Match::kPlacedHere));
 }
 
-TEST(ShadowTextTest, NothingToTell) {
+TEST(ShadowTextTest, NothingToReport) {
   const ShadowReport report;
   EXPECT_THAT(ShadowLines(report, false, {})[1], "Agreement:  - (0)");
 }

@@ -180,9 +180,9 @@ const SimulatedPod* PodThatTellsMore(const Simulation& simulation, const Simulat
 }
 
 void AddGroupReasons(const Simulation& simulation, ReportPage& page) {
-  std::size_t told = 0;
+  std::size_t shown = 0;
   for (const auto& [name, group] : GroupsWithReason(simulation)) {
-    if (told++ == kRowsMax) break;
+    if (shown++ == kRowsMax) break;
     page.Gap();
     page.Line(Counted(group->pending, "pod", "pods") + " of PodGroup " + name +
                   (group->pending == 1 ? " stays" : " stay") + " pending:",
@@ -198,16 +198,16 @@ void AddReasons(const Simulation& simulation, ReportPage& page) {
   const auto groups = GroupsWithReason(simulation);
   std::map<std::tuple<PodOrigin, Workload, std::string>, std::size_t> reasons;
   for (const SimulatedPod& pod : simulation.pods) {
-    const bool is_told = !pod.group.empty() && groups.contains(pod.workload.namespace_name + '/' + pod.group);
-    if (pod.node.empty() && !is_told) ++reasons[{pod.origin, pod.workload, pod.why}];
+    const bool is_shown = !pod.group.empty() && groups.contains(pod.workload.namespace_name + '/' + pod.group);
+    if (pod.node.empty() && !is_shown) ++reasons[{pod.origin, pod.workload, pod.why}];
   }
-  std::size_t told = 0;
+  std::size_t shown = 0;
   for (const auto& [reason, count] : reasons) {
-    if (told++ == kRowsMax) {
+    if (shown++ == kRowsMax) {
       page.Line("and " + Counted(reasons.size() - kRowsMax, "reason", "reasons") + " more (-o json has all)");
       break;
     }
-    if (told == 1) page.Gap();
+    if (shown == 1) page.Gap();
     const auto& [origin, workload, why] = reason;
     page.Line(
         Counted(count, "pod", "pods") + " of " + NameOf(workload) + (count == 1 ? " stays" : " stay") + " pending:",
@@ -452,11 +452,11 @@ std::string ComparisonText(const Compared& a, const Compared& b, const ReportSty
   for (const Compared* each : {&a, &b}) {
     ReportPage reasons(style);
     AddReasons(each->simulation, reasons);
-    std::vector<std::string> told = std::move(reasons).Take();
-    if (told.empty()) continue;
+    std::vector<std::string> shown = std::move(reasons).Take();
+    if (shown.empty()) continue;
     page.Gap();
     page.Line(each->name + ':', Color::kBold);
-    page.Append(std::move(told));
+    page.Append(std::move(shown));
   }
   AddNotes(a.simulation.notes, page);
   return Ended(std::move(page).Take());

@@ -16,8 +16,8 @@ namespace {
 
 constexpr Duration kAnswerTimeout = std::chrono::seconds(3);
 constexpr auto kAskEvery = std::chrono::seconds(1);
-constexpr auto kTellAgain = std::chrono::minutes(1);
-constexpr auto kTellAgainMax = std::chrono::minutes(30);
+constexpr auto kLogAgain = std::chrono::minutes(1);
+constexpr auto kLogAgainMax = std::chrono::minutes(30);
 constexpr auto kLook = std::chrono::milliseconds(20);
 constexpr std::string_view kAuto = "auto";
 
@@ -57,7 +57,7 @@ Expected<int> ReleaseFor(std::string_view server_version) {
   return std::clamp(*minor, framework::kOldestRelease, framework::kNewestRelease);
 }
 
-std::string TellRelease(std::string_view server_version, int release_minor) {
+std::string DescribeRelease(std::string_view server_version, int release_minor) {
   std::string text = "Deciding as kube-scheduler " + Shown(release_minor) + " does";
   const std::optional<int> minor = MinorOf(server_version);
   if (minor && *minor > release_minor) text += ", the newest that is followed";
@@ -65,14 +65,14 @@ std::string TellRelease(std::string_view server_version, int release_minor) {
   return text;
 }
 
-std::optional<std::string> TellOtherRules(std::string_view server_version, int release_minor) {
+std::optional<std::string> DescribeOtherRules(std::string_view server_version, int release_minor) {
   const std::optional<int> minor = MinorOf(server_version);
   if (!minor || *minor == release_minor) return std::nullopt;
   return "the cluster is of Kubernetes " + Shown(*minor) + ": answered by the rules of kube-scheduler " +
          Shown(release_minor);
 }
 
-std::string TellReleaseWithoutVersion(const Error& error, int release_minor) {
+std::string DescribeReleaseWithoutVersion(const Error& error, int release_minor) {
   return "Deciding as kube-scheduler " + Shown(release_minor) +
          " does, because the API server does not tell its version (" + error.message +
          "): --kubernetes-version says which one to follow";
@@ -101,7 +101,7 @@ bool IsForLater(const Error& error) {
 
 Expected<std::string> AwaitServerVersion(client::RestClient& rest, const std::function<bool()>& is_interrupted) {
   using SteadyClock = std::chrono::steady_clock;
-  for (client::Reminder reminder(kTellAgain, kTellAgainMax);;) {
+  for (client::Reminder reminder(kLogAgain, kLogAgainMax);;) {
     auto version = AskServerVersion(rest);
     if (version.ok() || !IsForLater(version.error())) return version;
     const auto asked = SteadyClock::now();

@@ -26,13 +26,13 @@ Expected<ReleaseChoice> ParseReleaseChoice(std::string_view text);
 // nearest.
 Expected<int> ReleaseFor(std::string_view server_version);
 // One line on that choice.
-std::string TellRelease(std::string_view server_version, int release_minor);
+std::string DescribeRelease(std::string_view server_version, int release_minor);
 
 // One line for who asks about a cluster of a release that is not followed; nullopt: it is, or its version is not known.
-std::optional<std::string> TellOtherRules(std::string_view server_version, int release_minor);
+std::optional<std::string> DescribeOtherRules(std::string_view server_version, int release_minor);
 
 // One line on what is followed when the server does not tell its version.
-std::string TellReleaseWithoutVersion(const Error& error, int release_minor);
+std::string DescribeReleaseWithoutVersion(const Error& error, int release_minor);
 
 // The gitVersion in the body of /version; empty when there is none.
 std::string VersionIn(const std::string& body);

@@ -23,7 +23,7 @@ TEST(KubernetesRelease, FollowsTheServer) {
   const struct {
     std::string_view server;
     int minor;  // 0: refused
-    std::string_view told;
+    std::string_view want;
   } cases[] = {
       {"v1.36.3", 36, "Deciding as kube-scheduler 1.36 does"},
       {"v1.37.2", 37, "Deciding as kube-scheduler 1.37 does"},
@@ -46,26 +46,26 @@ TEST(KubernetesRelease, FollowsTheServer) {
       continue;
     }
     EXPECT_EQ(*minor, test.minor);
-    EXPECT_EQ(TellRelease(test.server, *minor), test.told);
+    EXPECT_EQ(DescribeRelease(test.server, *minor), test.want);
   }
 }
 
-TEST(KubernetesRelease, AServerThatRefusesToTellIsNotAskedAgain) {
+TEST(KubernetesRelease, AServerThatRefusesItsVersionIsNotAskedAgain) {
   for (const ErrorCode code : {ErrorCode::kForbidden, ErrorCode::kNotFound, ErrorCode::kInvalid})
     EXPECT_FALSE(IsForLater({code, "no"}));
   for (const ErrorCode code : {ErrorCode::kUnavailable, ErrorCode::kTimeout, ErrorCode::kTooManyRequests,
                                ErrorCode::kInternal, ErrorCode::kUnauthorized})
     EXPECT_TRUE(IsForLater({code, "later"}));
-  EXPECT_EQ(TellReleaseWithoutVersion({ErrorCode::kForbidden, "GET /version: 403 Forbidden"}, 36),
+  EXPECT_EQ(DescribeReleaseWithoutVersion({ErrorCode::kForbidden, "GET /version: 403 Forbidden"}, 36),
             "Deciding as kube-scheduler 1.36 does, because the API server does not tell its version (GET /version: 403 "
             "Forbidden): --kubernetes-version says which one to follow");
 }
 
 TEST(KubernetesRelease, SaysByWhoseRulesAnotherClusterIsAnswered) {
-  EXPECT_EQ(TellOtherRules("v1.33.4-gke.1", 36),
+  EXPECT_EQ(DescribeOtherRules("v1.33.4-gke.1", 36),
             "the cluster is of Kubernetes 1.33: answered by the rules of kube-scheduler 1.36");
-  EXPECT_EQ(TellOtherRules("v1.36.0", 36), std::nullopt);
-  EXPECT_EQ(TellOtherRules("", 36), std::nullopt);
+  EXPECT_EQ(DescribeOtherRules("v1.36.0", 36), std::nullopt);
+  EXPECT_EQ(DescribeOtherRules("", 36), std::nullopt);
 }
 
 TEST(KubernetesRelease, ReportsTheVersionThatIsFollowed) {

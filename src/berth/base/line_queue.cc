@@ -75,12 +75,12 @@ LineQueue::Batch LineQueue::TakeBatch() {
 void LineQueue::Run() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    has_come_.wait(lock, [this] { return is_closed_ || HasLines() || ShouldTell(); });
-    if (!HasLines() && !ShouldTell()) return;
+    has_come_.wait(lock, [this] { return is_closed_ || HasLines() || ShouldReport(); });
+    if (!HasLines() && !ShouldReport()) return;
     Batch batch;
     std::uint64_t newly_dropped = 0;
-    if (ShouldTell()) {
-      newly_dropped = dropped_ - std::exchange(told_, dropped_);
+    if (ShouldReport()) {
+      newly_dropped = dropped_ - std::exchange(reported_, dropped_);
     } else {
       batch = TakeBatch();
     }

@@ -67,8 +67,8 @@ class LineQueue final {
   bool MakeRoom(Rank rank, std::size_t bytes);
   std::deque<Entry>* Oldest();
   bool HasLines() const;
-  bool ShouldTell() const { return dropped_ != told_ && bytes_ <= options_.bytes_max / 2; }
-  bool IsDone() const { return !HasLines() && !is_writing_ && dropped_ == told_; }
+  bool ShouldReport() const { return dropped_ != reported_ && bytes_ <= options_.bytes_max / 2; }
+  bool IsDone() const { return !HasLines() && !is_writing_ && dropped_ == reported_; }
   bool IsUrgent() const { return is_closed_ || waiting_count_ > 0 || bytes_ > options_.bytes_max / 4; }
   Batch TakeBatch();
 
@@ -79,7 +79,7 @@ class LineQueue final {
   std::uint64_t next_number_ = 0;
   std::size_t bytes_ = 0;  // of lines that wait or are being written
   std::uint64_t dropped_ = 0;
-  std::uint64_t told_ = 0;         // the part of dropped_ that was reported
+  std::uint64_t reported_ = 0;     // the part of dropped_ that was reported
   std::size_t waiting_count_ = 0;  // callers in WaitUntilWritten()
   bool is_writing_ = false;
   bool is_closed_ = false;

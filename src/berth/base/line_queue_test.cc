@@ -127,7 +127,7 @@ TEST(LineQueue, APipeThatNobodyReadsStopsNobody) {
   writer.join();
   ::close(ends[0]);
   std::vector<std::string> read_errors;
-  std::uint64_t told = 0;
+  std::uint64_t reported = 0;
   std::uint64_t lines = 0;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = text.find('\n', at);
@@ -136,13 +136,13 @@ TEST(LineQueue, APipeThatNobodyReadsStopsNobody) {
     ++lines;
     if (line.starts_with("error ")) read_errors.push_back(line);
     if (line.starts_with("dropped ")) {
-      told += std::stoull(line.substr(8));
+      reported += std::stoull(line.substr(8));
       --lines;
     }
   }
   EXPECT_EQ(read_errors, errors);
-  EXPECT_EQ(told, queue.dropped());
-  EXPECT_EQ(lines + told, static_cast<std::uint64_t>(kLines));
+  EXPECT_EQ(reported, queue.dropped());
+  EXPECT_EQ(lines + reported, static_cast<std::uint64_t>(kLines));
 }
 
 TEST(LineQueue, LinesThatFollowOthersAreGatheredUntilSomebodyWaits) {

@@ -73,7 +73,7 @@ TEST(Rfc3339, RoundTrips) {
 }
 
 // RFC 3339 has no such years, but a wrong clock may.
-TEST(Rfc3339, TellsOtherYearsToo) {
+TEST(Rfc3339, FormatsOtherYearsToo) {
   using std::chrono::sys_days;
   EXPECT_EQ(FormatRfc3339(Time{sys_days{std::chrono::year{12345} / 6 / 7}}), "12345-06-07T00:00:00Z");
   EXPECT_EQ(FormatRfc3339(Time{sys_days{std::chrono::year{-44} / 3 / 15}}), "-044-03-15T00:00:00Z");

@@ -190,7 +190,7 @@ TEST_F(NodePricesTest, ListsInPages) {
   EXPECT_THAT(transport.all_targets[1], HasSubstr("continue=to%20ken"));
 }
 
-TEST_F(NodePricesTest, AnExpiredTokenBeginsTheListAnew) {
+TEST_F(NodePricesTest, AnExpiredTokenRestartsTheList) {
   StartList({.restarts_max = 1});
   Answer(200, List(Item("a"), "t"));
   Answer(410, R"({"kind":"Status","reason":"Expired","code":410})");

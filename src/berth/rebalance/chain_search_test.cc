@@ -290,7 +290,7 @@ TEST(ChainSearchTest, TheSearchEndsAtABound) {
   EXPECT_TRUE(PlanJson(plan).at("chainsCut").as_bool());
 }
 
-TEST(ChainSearchTest, ThePlanTellsWhichMovesBelongTogether) {
+TEST(ChainSearchTest, ThePlanReportsWhichMovesBelongTogether) {
   const Policy policy = TaintPolicy();
   const auto plan = ChosenPlanOf(StateOf(RowNodes(), Row()), policy);
   std::string text;

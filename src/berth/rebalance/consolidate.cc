@@ -48,10 +48,10 @@ void Run(const ConsolidateArgs& args, const StrategyRun& run) {
   packing.problem().keep = args.keep_nodes;
   // All nodes that could go are searched for, so that the first ones are those of the best assignment; only these
   // become objections.
-  std::set<std::size_t> told;
+  std::set<std::size_t> emptied_bins;
   for (const PackingMove& move : PackTogether(packing.problem())) {
-    told.insert(move.empties);
-    if (told.size() > nodes_max) return;
+    emptied_bins.insert(move.empties);
+    if (emptied_bins.size() > nodes_max) return;
     const NodeNumber emptied = packing.NodeOf(move.empties);
     const bool leaves_it = packing.problem().items[move.item].bin == move.empties;
     const std::string& name = run.view.node(emptied).name();

@@ -106,7 +106,7 @@ class FakeOutside final : public ControllerOutside {
     return {};
   }
   bool IsEnding() override { return is_ending; }
-  void OnEvicted(const PlannedMove& move) override { told.push_back(move.key); }
+  void OnEvicted(const PlannedMove& move) override { eviction_notices.push_back(move.key); }
   void OnNotEvicted(const PlannedMove&, const Error&) override {}
   void OnChange(const MoveChange& change) override {
     outcomes.push_back(change.record.key + " " + std::string(ToString(change.kind)));
@@ -161,7 +161,7 @@ class FakeOutside final : public ControllerOutside {
   std::function<std::optional<Error>(const PlannedMove&)> on_evict;
   bool is_ending = false;
   int reads = 0, saves = 0, versions = 0;
-  std::vector<std::string> tried, told, outcomes;
+  std::vector<std::string> tried, eviction_notices, outcomes;
   std::vector<PlannedMove> evicted;  // and not replaced yet
 };
 
@@ -190,7 +190,7 @@ std::vector<testing::PodBuilder> Two(const std::string& app = "web") {
   return {RunningPod(app, app + "-1", "n1"), RunningPod(app, app + "-2", "n1")};
 }
 
-TEST(ControllerTest, WritesNothingUnlessItIsTold) {
+TEST(ControllerTest, WritesNothingUnlessItExecutes) {
   FakeOutside outside({Gpu("n1"), MakeNode("n2")}, Two());
   ControllerOptions options = Executing();
   options.executes = false;
@@ -210,7 +210,7 @@ TEST(ControllerTest, MovesAndIsQuietAfterwards) {
   Controller controller(outside, Executing());
   const RoundReport report = controller.RunRound(kTestNow);
   EXPECT_EQ(report.result, Result::kMoved);
-  EXPECT_THAT(outside.told, ElementsAre("default/web-1", "default/web-2"));
+  EXPECT_THAT(outside.eviction_notices, ElementsAre("default/web-1", "default/web-2"));
   outside.ReplaceAll();
   EXPECT_EQ(controller.RunRound(kTestNow + kMinute).result, Result::kQuiet);
   EXPECT_THAT(outside.outcomes, UnorderedElementsAre("default/web-1 as_proved", "default/web-2 as_proved"));
@@ -444,7 +444,7 @@ TEST(ControllerTest, FindsOutWhetherAnEvictionWithoutAnAnswerTookEffect) {
   }
 }
 
-TEST(ControllerTest, EvictsNothingThatTheLedgerDoesNotTell) {
+TEST(ControllerTest, EvictsNothingThatTheLedgerDoesNotRecord) {
   FakeOutside outside({Gpu("n1"), MakeNode("n2")}, Two());
   outside.save_error = Error{ErrorCode::kConflict, "the object has been modified"};
   Controller controller(outside, Executing());

@@ -129,7 +129,7 @@ TEST(MeasurementsTest, APodThatIsNotMeasuredStays) {
   EXPECT_THAT(MovesOf(*plan), ElementsAre("b-1 to n2"));
 }
 
-TEST(MeasurementsTest, AQueryTellsNothingOfPods) {
+TEST(MeasurementsTest, AQueryReportsNothingOfPods) {
   FakeClient client;
   client.answers["load"] = Vector({Series("n1", "0.88"), Series("n2", "0.05")});
   const auto state = FourPods();

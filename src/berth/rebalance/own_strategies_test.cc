@@ -246,7 +246,7 @@ TEST(ConsolidateTest, LimitsMakeSeveralRoundsOfIt) {
   EXPECT_EQ(plan.staying[0].hold, "per_owner");
 }
 
-TEST(ConsolidateTest, ThresholdsKeepAndWhatIsGivenUpIsTold) {
+TEST(ConsolidateTest, ThresholdsKeepAndWhatIsGivenUpIsReported) {
   const auto pods = std::vector<testing::PodBuilder>{RunningPod("a", "a-1", "n1").Request("cpu", "2"),
                                                      RunningPod("b", "b-1", "n2").Request("cpu", "2")};
   const auto state =

@@ -58,14 +58,15 @@ Refusal PlanDraft::WhyNotNow(const Objection& objection) const {
   }
   if (std::string why = WhyOverNodeLimit(objection); !why.empty()) return {std::move(why), {}};
   if (pod.is_finished) return {};
-  const whatif::EvictionBudgets::Told told = budgets_.Ask(*pod.pod);
-  switch (told.answer) {
+  const whatif::EvictionBudgets::Result result = budgets_.Ask(*pod.pod);
+  switch (result.answer) {
     case BudgetAnswer::kNone:
     case BudgetAnswer::kAllows: return {};
     case BudgetAnswer::kWaits:
-      return {"PodDisruptionBudget " + told.budgets.front() + " allows no more until those that moved are replaced",
+      return {"PodDisruptionBudget " + result.budgets.front() + " allows no more until those that moved are replaced",
               {}};
-    case BudgetAnswer::kForbids: return {"PodDisruptionBudget " + told.budgets.front() + " allows no eviction now", {}};
+    case BudgetAnswer::kForbids:
+      return {"PodDisruptionBudget " + result.budgets.front() + " allows no eviction now", {}};
     case BudgetAnswer::kSeveral: return {"it has several PodDisruptionBudgets: the API evicts no such pod", {}};
   }
   return {};

@@ -218,7 +218,7 @@ TEST(RebalancePlanTest, BudgetsHold) {
   EXPECT_THAT(MovesOf(two), IsEmpty());
 }
 
-TEST(RebalancePlanTest, PodsThatNobodyMakesAnewNeverMove) {
+TEST(RebalancePlanTest, PodsThatNobodyRecreatesNeverMove) {
   auto state = StateOf(
       {Gpu("n1"), MakeNode("n2")},
       {MakePod("agent").Controller("apps/v1", "DaemonSet", "agent").Node("n1"), MakePod("bare").Node("n1"),
@@ -353,7 +353,7 @@ TEST(RebalancePlanTest, AnInterruptEndsItWithWhatThereIs) {
   EXPECT_THAT(plan->moves, IsEmpty());
 }
 
-TEST(RebalancePlanTest, IsToldAsLinesAndAsJson) {
+TEST(RebalancePlanTest, IsPrintedAsLinesAndAsJson) {
   const auto policy = PolicyOf(kTaints, kDescheduleTaints);
   const auto plan = PlanOf(StateOf({Gpu("n1"), MakeNode("n2")}, {RunningPod("web", "web-1", "n1"),
                                                                  RunningPod("web", "web-2", "n1").Request("cpu", "9")}),

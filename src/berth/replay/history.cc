@@ -40,9 +40,9 @@ void History::AdvanceTo(Time now) {
     const auto pod = cluster_->FindPod(uid);
     if (pod == nullptr) return true;
     if (pod->spec.node_name.empty()) return false;
-    PodFate& fate = fates_.at(uid);
-    fate.node = pod->spec.node_name;
-    fate.placed = cluster_->now();
+    FirstPlacement& placement = placements_.at(uid);
+    placement.node = pod->spec.node_name;
+    placement.placed = cluster_->now();
     return true;
   });
 }
@@ -52,7 +52,7 @@ void History::Take(const scheduler::Input& input, Time now) {
   if (const auto* pod = std::get_if<scheduler::PodSet>(&input)) {
     TakePod(*pod->pod);
   } else if (const auto* gone = std::get_if<scheduler::PodGone>(&input)) {
-    last_told_.erase(gone->uid);
+    last_seen_.erase(gone->uid);
     pending_.erase(gone->uid);
     cluster_->RemovePod(gone->uid);
   } else if (const auto* node = std::get_if<scheduler::NodeSet>(&input)) {
@@ -70,11 +70,11 @@ void History::TakePod(const api::Pod& pod) {
   const std::string& uid = pod.metadata.uid;
   auto bare = std::make_shared<const api::Pod>(WithoutProgress(pod));
   const bool is_ours = !pod.spec.node_name.empty() && placed_by_recorded_.contains(uid);
-  const auto known = last_told_.find(uid);
-  if (known == last_told_.end()) {
-    last_told_.emplace(uid, std::move(bare));
+  const auto known = last_seen_.find(uid);
+  if (known == last_seen_.end()) {
+    last_seen_.emplace(uid, std::move(bare));
     if (pod.spec.node_name.empty() && cluster_->ProfileOf(pod) != nullptr) {
-      fates_[uid] = {pod.metadata.namespace_name + "/" + pod.metadata.name, {}, cluster_->now(), {}};
+      placements_[uid] = {pod.metadata.namespace_name + "/" + pod.metadata.name, {}, cluster_->now(), {}};
       pending_.insert(uid);
     }
     api::Pod taken = pod;
@@ -97,10 +97,10 @@ void History::TakeObject(const framework::AnyObject& object) {
   const framework::ObjectKind kind = framework::KindOf(object);
   if (FollowsPods(kind)) {
     const std::string uid = std::visit([](const auto& each) { return each->metadata.uid; }, object);
-    if (!objects_told_.insert(uid).second) return;
+    if (!objects_seen_.insert(uid).second) return;
     if (const auto* volume = std::get_if<std::shared_ptr<const api::PersistentVolume>>(&object)) {
       // Made for a pod, on a node that it may not have here.
-      if ((*volume)->spec.claim_ref && !fates_.empty()) return;
+      if ((*volume)->spec.claim_ref && !placements_.empty()) return;
     }
   }
   cluster_->SetObject(object);

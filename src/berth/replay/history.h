@@ -19,7 +19,7 @@
 namespace berth::replay {
 
 // What became of a pod of ours that had no node when it came.
-struct PodFate {
+struct FirstPlacement {
   std::string key;   // "namespace/name"
   std::string node;  // the first one that it was put on; empty: none
   Time came{};
@@ -27,7 +27,7 @@ struct PodFate {
 };
 
 // What became of each pod, by uid.
-using PodFates = std::map<std::string, PodFate>;
+using FirstPlacements = std::map<std::string, FirstPlacement>;
 
 class History {
  public:
@@ -41,7 +41,7 @@ class History {
   // Schedules the pods that wait.
   void AdvanceTo(Time now);
 
-  const PodFates& fates() const { return fates_; }
+  const FirstPlacements& placements() const { return placements_; }
   std::size_t eviction_count() const { return cluster_->evictions().size(); }
   // With one pod at least.
   std::size_t NodesInUse() const;
@@ -53,11 +53,11 @@ class History {
   void TakeObject(const framework::AnyObject& object);
 
   const std::unique_ptr<whatif::OfflineCluster> cluster_;
-  std::map<std::string, std::shared_ptr<const api::Pod>> last_told_;  // by uid, without what schedulers write
+  std::map<std::string, std::shared_ptr<const api::Pod>> last_seen_;  // by uid, without what schedulers write
   std::set<std::string> placed_by_recorded_;                          // uids
-  std::set<std::string> pending_;                                     // uids of fates_ without a node
-  std::set<std::string> objects_told_;                                // of the kinds that bindings change
-  PodFates fates_;
+  std::set<std::string> pending_;                                     // uids of placements_ without a node
+  std::set<std::string> objects_seen_;                                // of the kinds that bindings change
+  FirstPlacements placements_;
 };
 
 }  // namespace berth::replay

@@ -33,10 +33,10 @@ class HistoryTest : public ::testing::Test {
     history->Take(scheduler::NodeSet{MakeNode("small").Allocatable("cpu", "1").Build()}, now);
     history->Take(scheduler::NodeSet{MakeNode("large").Allocatable("cpu", "9").Build()}, now);
   }
-  void Tell(const PodBuilder& pod) {
+  void Feed(const PodBuilder& pod) {
     history->Take(scheduler::PodSet{std::make_shared<const api::Pod>(pod.Build())}, now);
   }
-  const PodFate& Fate(const std::string& name) { return history->fates().at("uid-default-" + name); }
+  const FirstPlacement& Placement(const std::string& name) { return history->placements().at("uid-default-" + name); }
   void Wait(Duration time) {
     now += time;
     history->AdvanceTo(now);
@@ -47,46 +47,46 @@ class HistoryTest : public ::testing::Test {
 };
 
 TEST_F(HistoryTest, ABindingOfTheRecordedSchedulerIsNotTakenOver) {
-  Tell(MakePod("a").Request("cpu", "1"));
+  Feed(MakePod("a").Request("cpu", "1"));
   history->AddRecorded("uid-default-a");
-  Tell(MakePod("a").Request("cpu", "1").Node("small"));
+  Feed(MakePod("a").Request("cpu", "1").Node("small"));
   Wait(1s);
-  EXPECT_EQ(Fate("a").key, "default/a");
-  EXPECT_EQ(Fate("a").node, "large") << "which has more room";
-  EXPECT_LE(Fate("a").placed - Fate("a").came, 1s);
+  EXPECT_EQ(Placement("a").key, "default/a");
+  EXPECT_EQ(Placement("a").node, "large") << "which has more room";
+  EXPECT_LE(Placement("a").placed - Placement("a").came, 1s);
   EXPECT_EQ(history->NodesInUse(), 1u);
 }
 
 TEST_F(HistoryTest, PodsThatOthersPlaceAreWhereTheyWere) {
-  Tell(MakePod("a").Request("cpu", "1").Node("small"));
-  Tell(MakePod("b").Request("cpu", "100m"));
+  Feed(MakePod("a").Request("cpu", "1").Node("small"));
+  Feed(MakePod("b").Request("cpu", "100m"));
   Wait(1s);
-  EXPECT_EQ(history->fates().size(), 1u);
-  EXPECT_EQ(Fate("b").node, "large");
+  EXPECT_EQ(history->placements().size(), 1u);
+  EXPECT_EQ(Placement("b").node, "large");
   EXPECT_EQ(history->NodesInUse(), 2u);
 }
 
 TEST_F(HistoryTest, PodsGoAndMakeRoomForThoseThatWait) {
-  Tell(MakePod("a").Request("cpu", "9"));
+  Feed(MakePod("a").Request("cpu", "9"));
   Wait(1s);
-  Tell(MakePod("b").Request("cpu", "9"));
+  Feed(MakePod("b").Request("cpu", "9"));
   Wait(1min);
-  EXPECT_EQ(Fate("b").node, "");
+  EXPECT_EQ(Placement("b").node, "");
   history->Take(scheduler::PodGone{"default", "a", "uid-default-a"}, now);
   Wait(1min);
-  EXPECT_EQ(Fate("b").node, "large");
-  EXPECT_GE(Fate("b").placed - Fate("b").came, 1min);
+  EXPECT_EQ(Placement("b").node, "large");
+  EXPECT_GE(Placement("b").placed - Placement("b").came, 1min);
 }
 
 // Its removal here is not undone by what its owner, or a kubelet, wrote in the recorded run afterwards.
 TEST_F(HistoryTest, AnEvictedPodDoesNotComeBack) {
-  Tell(MakePod("a").Request("cpu", "9").Priority(0));
+  Feed(MakePod("a").Request("cpu", "9").Priority(0));
   Wait(1s);
-  Tell(MakePod("b").Request("cpu", "9").Priority(10));
+  Feed(MakePod("b").Request("cpu", "9").Priority(10));
   Wait(1min);
-  EXPECT_EQ(Fate("b").node, "large");
+  EXPECT_EQ(Placement("b").node, "large");
   EXPECT_EQ(history->eviction_count(), 1u);
-  Tell(MakePod("a").Request("cpu", "9").Priority(0).Label("more", "labels"));
+  Feed(MakePod("a").Request("cpu", "9").Priority(0).Label("more", "labels"));
   Wait(1min);
   EXPECT_EQ(history->NodesInUse(), 1u);
 }

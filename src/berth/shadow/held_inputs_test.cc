@@ -23,7 +23,7 @@ class HeldInputsTest : public ::testing::Test {
   // A binding of a pod that came as the `arrival`th.
   void Push(const std::string& name, std::uint64_t arrival, std::int32_t priority = 0, bool is_fresh = true) {
     const auto pod = MakePod(name).Priority(priority);
-    HeldInput held{now_, Told(Bound(pod, "n1")), Sighting{}};
+    HeldInput held{now_, SetOf(Bound(pod, "n1")), Sighting{}};
     held.sighting->before = std::make_shared<const api::Pod>(pod.Build());
     held.sighting->after = std::get<scheduler::PodSet>(held.input).pod;
     held.sighting->pod = pod.Info();
@@ -31,7 +31,7 @@ class HeldInputsTest : public ::testing::Test {
     held.sighting->is_fresh = is_fresh;
     held_.Push(std::move(held));
   }
-  void PushNode(const std::string& name) { held_.Push({now_, Told(MakeNode(name)), {}}); }
+  void PushNode(const std::string& name) { held_.Push({now_, SetOf(MakeNode(name)), {}}); }
 
   static std::string NameOf(const scheduler::Input& input) {
     if (const auto* set = std::get_if<scheduler::PodSet>(&input))
@@ -92,7 +92,7 @@ TEST_F(HeldInputsTest, APodThatWasRefusedStaysInItsPlace) {
 
 TEST_F(HeldInputsTest, OfAPodThatGoesFirstNothingOlderFollows) {
   Push("b", 2);
-  held_.Push({now_, Told(MakePod("a")), {}});
+  held_.Push({now_, SetOf(MakePod("a")), {}});
   Push("a", 1);
   EXPECT_THAT(TakeAll(), ElementsAre("a", "b"));
 }

@@ -50,10 +50,10 @@ class ShadowTest : public ::testing::Test {
     shadow_ = *std::move(made);
   }
 
-  void Tell(const scheduler::Input& input) { shadow_->Take(input, now_); }
+  void Feed(const scheduler::Input& input) { shadow_->Take(input, now_); }
   template <typename Builder>
   void Set(const Builder& object) {
-    Tell(Told(object));
+    Feed(SetOf(object));
   }
   void Look() { shadow_->BeginLooking(now_); }
   void Pass(Duration duration) {
@@ -142,7 +142,7 @@ TEST_F(ShadowTest, AnEquallyGoodNode) {
     Set(pod);
     Set(Bound(pod, name));
     Report();
-    Tell(Gone(pod));
+    Feed(Gone(pod));
     Report();
   }
   const ShadowReport report = Report();
@@ -283,7 +283,7 @@ TEST_F(TwoNodesTest, AChangeThatTheOtherSchedulerHadNotSeenIsCountedApart) {
   Pass(10s);
   Set(Pod("p"));
   Pass(10s);
-  Tell(Gone(Pod("old", "7")));
+  Feed(Gone(Pod("old", "7")));
   Set(Bound(Pod("p"), "small"));
   const ShadowReport report = Report();
   EXPECT_EQ(Counts(report), "sameNode 1, worseNode 1 (1 by order)");
@@ -293,7 +293,7 @@ TEST_F(TwoNodesTest, ALongGoneChangeExplainsNothing) {
   Set(Pod("old", "7"));
   Set(Bound(Pod("old", "7"), "large"));
   Pass(10s);
-  Tell(Gone(Pod("old", "7")));
+  Feed(Gone(Pod("old", "7")));
   Pass(10s);
   Set(Pod("p"));
   Set(Bound(Pod("p"), "small"));
@@ -358,7 +358,7 @@ TEST_F(TwoNodesTest, ListsAreBoundedAndCountsExact) {
     Set(pod);
     Set(Bound(pod, "small"));
     Report();
-    Tell(Gone(pod));
+    Feed(Gone(pod));
     Report();
     Pass(10s);
   }
@@ -392,7 +392,7 @@ TEST_F(ShadowTest, ClaimsThatSayWhereThePodGoesAreNoDecision) {
   claim.metadata.annotations.Set("volume.kubernetes.io/selected-node", "n");
   const auto pod = MakePod("p").Claim("data");
   Set(pod);
-  Tell(scheduler::ObjectSet{std::make_shared<const api::PersistentVolumeClaim>(claim)});
+  Feed(scheduler::ObjectSet{std::make_shared<const api::PersistentVolumeClaim>(claim)});
   Set(Bound(pod, "n"));
   const ShadowReport report = Report();
   EXPECT_EQ(report.Decisions(), 0U);

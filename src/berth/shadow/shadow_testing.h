@@ -11,10 +11,10 @@
 
 namespace berth::shadow {
 
-inline scheduler::Input Told(const testing::PodBuilder& pod) {
+inline scheduler::Input SetOf(const testing::PodBuilder& pod) {
   return scheduler::PodSet{std::make_shared<const api::Pod>(pod.Build())};
 }
-inline scheduler::Input Told(const testing::NodeBuilder& node) { return scheduler::NodeSet{node.Build()}; }
+inline scheduler::Input SetOf(const testing::NodeBuilder& node) { return scheduler::NodeSet{node.Build()}; }
 inline scheduler::Input Gone(const testing::PodBuilder& pod) {
   const api::ObjectMeta& meta = pod.Build().metadata;
   return scheduler::PodGone{meta.namespace_name, meta.name, meta.uid};

@@ -59,36 +59,39 @@ TEST(SightingTest, WhatInputsShow) {
     std::string want;
   };
   const std::vector<Case> cases = {
-      {"placed", {}, {Told(p), Told(Bound(p, "n1")), Told(Bound(p, "n1"))}, "p n1; "},
-      {"was there before, pending", {Told(p)}, {Told(Bound(p, "n1"))}, "p again n1; "},
-      {"was there before, placed", {Told(Bound(p, "n1"))}, {Told(Bound(p, "n1"))}, ""},
-      {"placed while nobody looked on", {Told(p), Told(Bound(p, "n1"))}, {Told(Bound(p, "n1"))}, ""},
-      {"created with a node", {}, {Told(Bound(p, "n1"))}, "had node 1; "},
-      {"another scheduler's", {}, {Told(other), Told(Bound(other, "n1"))}, "other scheduler 1; "},
+      {"placed", {}, {SetOf(p), SetOf(Bound(p, "n1")), SetOf(Bound(p, "n1"))}, "p n1; "},
+      {"was there before, pending", {SetOf(p)}, {SetOf(Bound(p, "n1"))}, "p again n1; "},
+      {"was there before, placed", {SetOf(Bound(p, "n1"))}, {SetOf(Bound(p, "n1"))}, ""},
+      {"placed while nobody looked on", {SetOf(p), SetOf(Bound(p, "n1"))}, {SetOf(Bound(p, "n1"))}, ""},
+      {"created with a node", {}, {SetOf(Bound(p, "n1"))}, "had node 1; "},
+      {"another scheduler's", {}, {SetOf(other), SetOf(Bound(other, "n1"))}, "other scheduler 1; "},
       {"refused, then placed",
        {},
-       {Told(p), Told(Refused(p, "no room")), Told(Refused(p, "no room")), Told(Bound(p, "n1"))},
+       {SetOf(p), SetOf(Refused(p, "no room")), SetOf(Refused(p, "no room")), SetOf(Bound(p, "n1"))},
        "p refused: no room; p again n1; "},
       {"refused twice, in other words",
        {},
-       {Told(p), Told(Refused(p, "a")), Told(Refused(p, "b"))},
+       {SetOf(p), SetOf(Refused(p, "a")), SetOf(Refused(p, "b"))},
        "p refused: a; p again refused: b; waits 1; "},
       {"refused, and nominated later in the same words",
        {},
-       {Told(p), Told(Refused(p, "a")), Told(Refused(p, "a").Nominated("n1"))},
+       {SetOf(p), SetOf(Refused(p, "a")), SetOf(Refused(p, "a").Nominated("n1"))},
        "p refused: a; p again refused: a; waits 1; "},
-      {"refused before", {Told(Refused(p, "a"))}, {Told(Refused(p, "a"))}, "waits 1; "},
-      {"an error of the scheduler", {}, {Told(p), Told(Refused(p, "x", "SchedulerError"))}, "failed 1; undecided 1; "},
-      {"gated", {}, {Told(gated), Told(Refused(gated, "x", "SchedulingGated"))}, "gated 1; "},
-      {"gate gone, then placed", {}, {Told(gated), Told(p), Told(Bound(p, "n1"))}, "p n1; "},
-      {"gone before it was decided", {}, {Told(p), Gone(p)}, "deleted 1; "},
-      {"gone after a refusal", {}, {Told(p), Told(Refused(p, "a")), Gone(p)}, "p refused: a; "},
-      {"placed while it was being deleted", {}, {Told(p), Told(deleted), Told(Bound(deleted, "n1"))}, "deleted 1; "},
+      {"refused before", {SetOf(Refused(p, "a"))}, {SetOf(Refused(p, "a"))}, "waits 1; "},
+      {"an error of the scheduler",
+       {},
+       {SetOf(p), SetOf(Refused(p, "x", "SchedulerError"))},
+       "failed 1; undecided 1; "},
+      {"gated", {}, {SetOf(gated), SetOf(Refused(gated, "x", "SchedulingGated"))}, "gated 1; "},
+      {"gate gone, then placed", {}, {SetOf(gated), SetOf(p), SetOf(Bound(p, "n1"))}, "p n1; "},
+      {"gone before it was decided", {}, {SetOf(p), Gone(p)}, "deleted 1; "},
+      {"gone after a refusal", {}, {SetOf(p), SetOf(Refused(p, "a")), Gone(p)}, "p refused: a; "},
+      {"placed while it was being deleted", {}, {SetOf(p), SetOf(deleted), SetOf(Bound(deleted, "n1"))}, "deleted 1; "},
       {"another pod of the same name and uid",
        {},
-       {Told(p), Told(Bound(p, "a")), Gone(p), Told(p), Told(Bound(p, "b"))},
+       {SetOf(p), SetOf(Bound(p, "a")), Gone(p), SetOf(p), SetOf(Bound(p, "b"))},
        "p a; p b; "},
-      {"not decided", {}, {Told(p)}, "undecided 1; "},
+      {"not decided", {}, {SetOf(p)}, "undecided 1; "},
   };
   for (const Case& each : cases) EXPECT_EQ(Seen(each.before, each.inputs), each.want) << each.name;
 }
@@ -97,11 +100,11 @@ TEST(SightingTest, ArrivalIsWhenTheQueueGetsThePod) {
   SightingFilter filter = NewFilter();
   filter.BeginLooking();
   const auto a = MakePod("a"), b = MakePod("b"), gated = MakePod("gated");
-  static_cast<void>(filter.Look(Told(MakePod("gated").Gate("g"))));
-  static_cast<void>(filter.Look(Told(a)));
-  static_cast<void>(filter.Look(Told(gated)));
-  static_cast<void>(filter.Look(Told(b)));
-  const auto of = [&](const testing::PodBuilder& pod) { return filter.Look(Told(Bound(pod, "n1")))->arrival; };
+  static_cast<void>(filter.Look(SetOf(MakePod("gated").Gate("g"))));
+  static_cast<void>(filter.Look(SetOf(a)));
+  static_cast<void>(filter.Look(SetOf(gated)));
+  static_cast<void>(filter.Look(SetOf(b)));
+  const auto of = [&](const testing::PodBuilder& pod) { return filter.Look(SetOf(Bound(pod, "n1")))->arrival; };
   const std::vector<std::uint64_t> arrivals = {of(a), of(gated), of(b)};
   EXPECT_LT(arrivals[0], arrivals[1]);
   EXPECT_LT(arrivals[1], arrivals[2]);

@@ -118,7 +118,7 @@ TEST(SmallCluster, SaysWhereTheWaysToAskDiffer) {
       << cluster.Filter("p", "n");
 }
 
-TEST(SmallCluster, TellsWhatHoldsAPodBack) {
+TEST(SmallCluster, ReportsWhatHoldsAPodBack) {
   SmallCluster cluster = SmallCluster::With(Plain<Ready>("Ready")).value();
   cluster.Add(MakeNode("n"));
   EXPECT_EQ(cluster.Place(MakePod("p")), "");
@@ -171,7 +171,7 @@ spec: {claimRef: {name: data, namespace: default}}
   EXPECT_EQ(cluster.NodeOf("p"), "n");
 }
 
-TEST(SmallCluster, TellsWrongArgumentsAsBerthDoes) {
+TEST(SmallCluster, ReportsWrongArgumentsAsBerthDoes) {
   const auto error = [](std::string_view args) {
     return SmallCluster::With(WithPlugin("Labelled", Labelled::Create), args).error().message;
   };

@@ -158,7 +158,7 @@ class BlockingObjectFinder {
     if (!free_) free_.emplace(state_, release_);
     const auto say = [&](const std::string& name, const api::ExactDeviceRequest& each) {
       if (Find(device_classes_, each.device_class_name) != nullptr)
-        Say(claim + ", request " + name + ": " + free_->Tell(each));
+        Say(claim + ", request " + name + ": " + free_->Describe(each));
     };
     if (request.exactly) say(request.name, *request.exactly);
     for (const api::ExactDeviceRequest& each : request.first_available) say(request.name + '/' + each.name, each);

@@ -205,7 +205,7 @@ TEST(BlockingObjectsTest, AnExplanationNamesThem) {
 
 // --- What is free ---
 
-TEST(FreeDevicesTest, ARequestIsToldWithWhatIsFreeWhere) {
+TEST(FreeDevicesTest, ARequestIsDescribedWithWhatIsFreeWhere) {
   const auto slice = [](const std::string& node) {
     return R"({"metadata":{"name":")" + node + R"("},"spec":{"driver":"d","nodeName":")" + node +
            R"(","pool":{"name":")" + node + R"(","generation":1,"resourceSliceCount":1},"devices":[{"name":"d0"},

@@ -134,7 +134,7 @@ TEST(CapacityTest, SeveralShapes) {
   EXPECT_THAT(fits({.pods_max = 1, .is_together = true}), ElementsAre(1, 1));
 }
 
-TEST(CapacityTest, PreemptionIsToldAndDoesNotCount) {
+TEST(CapacityTest, PreemptionIsReportedAndDoesNotCount) {
   const Capacity capacity =
       Measured(StateOf({MakeNode("a").Allocatable("cpu", "1")}, {MakePod("low").Request("cpu", "1").Node("a")}),
                {MakePod("high").Request("cpu", "1").Priority(10)});

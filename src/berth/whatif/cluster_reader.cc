@@ -147,7 +147,7 @@ class ClusterReading {
         return error.Wrap("listing " + std::string(info.resource) + ", whose pages expire before they are read");
       lists_.at(kind).pages = 0;
       state_.Forget(kind);
-      if (options_.sink != nullptr) BERTH_RETURN_IF_ERROR(options_.sink->BeginAnew(kind));
+      if (options_.sink != nullptr) BERTH_RETURN_IF_ERROR(options_.sink->RestartList(kind));
       AskPage(kind, "");
       return {};
     }
@@ -163,7 +163,7 @@ class ClusterReading {
     }
     // A page before this one may have come: half of a kind would be worse than nothing of it.
     state_.Forget(kind);
-    if (options_.sink != nullptr && lists_.at(kind).pages > 0) BERTH_RETURN_IF_ERROR(options_.sink->BeginAnew(kind));
+    if (options_.sink != nullptr && lists_.at(kind).pages > 0) BERTH_RETURN_IF_ERROR(options_.sink->RestartList(kind));
     if (!is_missing || IsMissed(kind))
       state_.LeaveOut(kind, (is_missing ? "not served: " : "forbidden: ") + error.message);
     BeginNextList();

@@ -25,8 +25,8 @@ class ObjectSink {
   virtual ~ObjectSink() = default;
   // The JSON of an object of a kind (state_builder.h) that decodes. Valid during the call.
   virtual Expected<void> Take(std::size_t kind, const simdjson::dom::element& object) = 0;
-  // The list of the kind begins anew: what has been given of it is void.
-  virtual Expected<void> BeginAnew(std::size_t kind) = 0;
+  // The list of the kind starts over: what has been given of it is void.
+  virtual Expected<void> RestartList(std::size_t kind) = 0;
 };
 
 struct ClusterReadOptions {

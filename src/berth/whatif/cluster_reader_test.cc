@@ -43,19 +43,19 @@ Answer Refused(int status, const std::string& reason, const std::string& message
                       R"(","code":)" + std::to_string(status) + "}"};
 }
 
-// "+Pod" for an object of the kind, "-Pod" for a list that begins anew.
+// "+Pod" for an object of the kind, "-Pod" for a list that starts over.
 class RecordingSink final : public ObjectSink {
  public:
   Expected<void> Take(std::size_t kind, const simdjson::dom::element&) override {
-    told.push_back("+" + std::string(KindInfo(kind).name));
-    if (told.size() == fails_after) return Error{ErrorCode::kTooLarge, "the disk is full"};
+    calls.push_back("+" + std::string(KindInfo(kind).name));
+    if (calls.size() == fails_after) return Error{ErrorCode::kTooLarge, "the disk is full"};
     return {};
   }
-  Expected<void> BeginAnew(std::size_t kind) override {
-    told.push_back("-" + std::string(KindInfo(kind).name));
+  Expected<void> RestartList(std::size_t kind) override {
+    calls.push_back("-" + std::string(KindInfo(kind).name));
     return {};
   }
-  std::vector<std::string> told;
+  std::vector<std::string> calls;
   std::size_t fails_after = 0;
 };
 
@@ -270,7 +270,7 @@ TEST_F(ClusterReaderTest, WhatCannotBeReadIsLeftOutOrEndsIt) {
   }
 }
 
-TEST_F(ClusterReaderTest, AListWhosePagesExpireBeginsAnew) {
+TEST_F(ClusterReaderTest, AListWhosePagesExpireStartsOver) {
   RecordingSink sink;
   options.sink = &sink;
   answers["/api/v1/pods"] = {{200, ListOf({Named("p1", "a"), Named("p2", "a")}, "next")},
@@ -282,7 +282,7 @@ TEST_F(ClusterReaderTest, AListWhosePagesExpireBeginsAnew) {
   ASSERT_EQ(state->pods.size(), 2u);
   EXPECT_EQ(state->pods[0]->metadata.name, "p1");
   EXPECT_EQ(state->pods[1]->metadata.name, "p3");
-  EXPECT_THAT(sink.told, ElementsAre("+Pod", "+Pod", "-Pod", "+Pod", "+Pod"));
+  EXPECT_THAT(sink.calls, ElementsAre("+Pod", "+Pod", "-Pod", "+Pod", "+Pod"));
 }
 
 TEST_F(ClusterReaderTest, ASinkGetsWhatDecodesAndMayEndTheReading) {
@@ -296,9 +296,9 @@ TEST_F(ClusterReaderTest, ASinkGetsWhatDecodesAndMayEndTheReading) {
   ASSERT_TRUE(state.ok()) << state.error().message;
   EXPECT_THAT(state->nodes, IsEmpty());
   EXPECT_EQ(state->left_out.size(), 1u);
-  EXPECT_THAT(sink.told, ElementsAre("+Node", "+Node"));
+  EXPECT_THAT(sink.calls, ElementsAre("+Node", "+Node"));
 
-  sink.told.clear();
+  sink.calls.clear();
   sink.fails_after = 1;
   answers["/api/v1/nodes"] = {{200, list}};
   const auto ended = Read();

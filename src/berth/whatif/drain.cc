@@ -17,35 +17,35 @@ using framework::NodeIndex;
 using framework::PodInfoPtr;
 using scheduler::Overlay;
 
-DrainFate FateOf(const api::Pod& pod) {
+DrainOutcome OutcomeOf(const api::Pod& pod) {
   switch (KindOf(pod)) {
-    case PodKind::kStatic: return DrainFate::kStays;
-    case PodKind::kDaemon: return DrainFate::kIgnored;
-    case PodKind::kBare: return pod.metadata.deletion_time ? DrainFate::kEnding : DrainFate::kLost;
+    case PodKind::kStatic: return DrainOutcome::kStays;
+    case PodKind::kDaemon: return DrainOutcome::kIgnored;
+    case PodKind::kBare: return pod.metadata.deletion_time ? DrainOutcome::kEnding : DrainOutcome::kLost;
     case PodKind::kOwned: break;
   }
   // A StatefulSet waits until the old pod is gone; the others have made the new one.
   const bool has_successor = pod.metadata.deletion_time && pod.metadata.controller->kind != "StatefulSet";
-  return has_successor ? DrainFate::kEnding : DrainFate::kMoves;
+  return has_successor ? DrainOutcome::kEnding : DrainOutcome::kMoves;
 }
 
 // Puts the pod's replacement somewhere.
 void Replace(Overlay& overlay, Placer& placer, const std::set<std::string, std::less<>>& drained, const api::Pod& pod,
-             DrainedPod& told) {
+             DrainedPod& entry) {
   RemoveWithClaims(overlay, pod);
-  if (told.fate != DrainFate::kMoves) return;
+  if (entry.outcome != DrainOutcome::kMoves) return;
   const Replacement replacement = MakeReplacement(overlay, pod, "replacement-of-" + pod.metadata.uid);
   if (!replacement.pod) {
-    told.why_unknown = replacement.why_unknown;
+    entry.why_unknown = replacement.why_unknown;
     return;
   }
   const NodeIndex row = placer.Place(replacement.pod);
   if (row == framework::kNoNode) {
-    told.refusal = placer.Explain(replacement.pod, true);
+    entry.refusal = placer.Explain(replacement.pod, true);
     return;
   }
-  told.place = overlay.nodes().Info(row).name();
-  told.comes_back = drained.contains(told.place);
+  entry.place = overlay.nodes().Info(row).name();
+  entry.comes_back = drained.contains(entry.place);
 }
 
 std::string ObstacleOf(const DrainedPod& pod, const DrainOptions& options) {
@@ -54,7 +54,7 @@ std::string ObstacleOf(const DrainedPod& pod, const DrainOptions& options) {
   if (pod.budget == BudgetAnswer::kForbids)
     add("PodDisruptionBudget " + pod.budgets.front() + " allows no eviction now");
   if (pod.budget == BudgetAnswer::kSeveral) add("has several PodDisruptionBudgets: the API evicts no such pod");
-  if (pod.fate == DrainFate::kLost && !options.is_forced) add("has no controller: needs --force, and is lost");
+  if (pod.outcome == DrainOutcome::kLost && !options.is_forced) add("has no controller: needs --force, and is lost");
   if (!pod.why_unknown.empty()) add("where it would go is not known: " + pod.why_unknown);
   if (pod.comes_back) add("tolerates the cordon and comes back to " + pod.place);
   if (pod.refusal) {
@@ -70,13 +70,13 @@ std::string ObstacleOf(const DrainedPod& pod, const DrainOptions& options) {
 
 }  // namespace
 
-std::string_view ToString(DrainFate fate) {
-  switch (fate) {
-    case DrainFate::kMoves: return "moves";
-    case DrainFate::kLost: return "lost";
-    case DrainFate::kEnding: return "ending";
-    case DrainFate::kIgnored: return "ignored";
-    case DrainFate::kStays: return "stays";
+std::string_view ToString(DrainOutcome outcome) {
+  switch (outcome) {
+    case DrainOutcome::kMoves: return "moves";
+    case DrainOutcome::kLost: return "lost";
+    case DrainOutcome::kEnding: return "ending";
+    case DrainOutcome::kIgnored: return "ignored";
+    case DrainOutcome::kStays: return "stays";
   }
   return "";
 }
@@ -85,8 +85,8 @@ bool DrainPlan::CanDrain() const {
   return std::ranges::all_of(pods, [](const DrainedPod& pod) { return pod.obstacle.empty(); });
 }
 
-std::size_t DrainPlan::CountOf(DrainFate fate) const {
-  return static_cast<std::size_t>(std::ranges::count(pods, fate, &DrainedPod::fate));
+std::size_t DrainPlan::CountOf(DrainOutcome outcome) const {
+  return static_cast<std::size_t>(std::ranges::count(pods, outcome, &DrainedPod::outcome));
 }
 
 std::vector<std::string> UnknownNodes(const ClusterState& state, const std::vector<std::string>& names) {
@@ -132,20 +132,20 @@ DrainPlan PlanDrain(OfflineCluster& cluster, const ClusterState& state, const st
       return std::pair<std::string_view, std::string_view>(pod->metadata.namespace_name, pod->metadata.name);
     });
     for (const api::Pod* pod : pods) {
-      DrainedPod& told = plan.pods.emplace_back();
-      told.key = KeyOf(*pod);
-      told.node = name;
-      told.owner = OwnerOf(*pod);
-      told.fate = FateOf(*pod);
-      if (told.fate == DrainFate::kIgnored || told.fate == DrainFate::kStays) continue;
+      DrainedPod& entry = plan.pods.emplace_back();
+      entry.key = KeyOf(*pod);
+      entry.node = name;
+      entry.owner = OwnerOf(*pod);
+      entry.outcome = OutcomeOf(*pod);
+      if (entry.outcome == DrainOutcome::kIgnored || entry.outcome == DrainOutcome::kStays) continue;
       if (!pod->metadata.deletion_time) {
         auto [answer, names] = budgets.Ask(*pod);
-        told.budget = answer;
-        told.budgets = std::move(names);
+        entry.budget = answer;
+        entry.budgets = std::move(names);
         budgets.Take(*pod);
       }
-      Replace(*overlay, placer, drained, *pod, told);
-      told.obstacle = ObstacleOf(told, options);
+      Replace(*overlay, placer, drained, *pod, entry);
+      entry.obstacle = ObstacleOf(entry, options);
     }
   }
   return plan;

@@ -21,7 +21,7 @@
 namespace berth::whatif {
 
 // What the drain does to a pod.
-enum class DrainFate : std::uint8_t {
+enum class DrainOutcome : std::uint8_t {
   kMoves,    // evicted, and its controller makes another one
   kLost,     // evicted, and nobody makes another one: it has no controller
   kEnding,   // it is being deleted already, and what comes in its place has been made
@@ -29,13 +29,13 @@ enum class DrainFate : std::uint8_t {
   kStays,    // a static pod: the kubelet's own
 };
 // "moves", "lost" ...
-std::string_view ToString(DrainFate fate);
+std::string_view ToString(DrainOutcome outcome);
 
 struct DrainedPod {
   std::string key;  // "default/web-1"
   std::string node;
   std::string owner;  // "ReplicaSet web-5c7", or empty
-  DrainFate fate = DrainFate::kMoves;
+  DrainOutcome outcome = DrainOutcome::kMoves;
   BudgetAnswer budget = BudgetAnswer::kNone;
   std::vector<std::string> budgets;  // their names
   // Of kMoves: where the replacement goes; empty: nowhere.
@@ -60,7 +60,7 @@ struct DrainPlan {
   std::vector<DrainedPod> pods;    // in the order in which they go
   // Whether no pod is an obstacle.
   bool CanDrain() const;
-  std::size_t CountOf(DrainFate fate) const;
+  std::size_t CountOf(DrainOutcome outcome) const;
 };
 
 // Says which of `names` no node has, each with the nearest name there is: "node-1x: no such node; did you mean

@@ -42,7 +42,7 @@ std::vector<std::string> Said(const DrainPlan& plan) {
   std::vector<std::string> said;
   for (const DrainedPod& pod : plan.pods) {
     std::string text = pod.key.substr(pod.key.find('/') + 1);
-    text.append(" ").append(ToString(pod.fate)).append(" ").append(ToString(pod.budget));
+    text.append(" ").append(ToString(pod.outcome)).append(" ").append(ToString(pod.budget));
     if (!pod.place.empty()) text.append(" -> ").append(pod.place);
     if (!pod.obstacle.empty()) text.append(": ").append(pod.obstacle);
     said.push_back(std::move(text));

@@ -59,19 +59,19 @@ std::vector<std::size_t> EvictionBudgets::Of(const api::Pod& pod) const {
   return found;
 }
 
-EvictionBudgets::Told EvictionBudgets::Ask(const api::Pod& pod) const {
-  Told told;
+EvictionBudgets::Result EvictionBudgets::Ask(const api::Pod& pod) const {
+  Result result;
   const std::vector<std::size_t> found = Of(pod);
-  if (found.empty()) return told;
+  if (found.empty()) return result;
   const std::vector<Left>& budgets = by_namespace_.find(pod.metadata.namespace_name)->second;
-  for (const std::size_t i : found) told.budgets.push_back(budgets[i].budget->metadata.name);
+  for (const std::size_t i : found) result.budgets.push_back(budgets[i].budget->metadata.name);
   const Left& only = budgets[found.back()];
-  told.answer = found.size() > 1                       ? BudgetAnswer::kSeveral
-                : LetsUnreadyGo(only, pod)             ? BudgetAnswer::kAllows
-                : only.allowed > 0                     ? BudgetAnswer::kAllows
-                : only.budget->disruptions_allowed > 0 ? BudgetAnswer::kWaits
-                                                       : BudgetAnswer::kForbids;
-  return told;
+  result.answer = found.size() > 1                       ? BudgetAnswer::kSeveral
+                  : LetsUnreadyGo(only, pod)             ? BudgetAnswer::kAllows
+                  : only.allowed > 0                     ? BudgetAnswer::kAllows
+                  : only.budget->disruptions_allowed > 0 ? BudgetAnswer::kWaits
+                                                         : BudgetAnswer::kForbids;
+  return result;
 }
 
 bool EvictionBudgets::Take(const api::Pod& pod) {

@@ -33,11 +33,11 @@ class EvictionBudgets {
  public:
   explicit EvictionBudgets(const ClusterState& state);
 
-  struct Told {
+  struct Result {
     BudgetAnswer answer = BudgetAnswer::kNone;
     std::vector<std::string> budgets;  // their names
   };
-  Told Ask(const api::Pod& pod) const;
+  Result Ask(const api::Pod& pod) const;
   // Records the eviction: budgets that allow it allow one less. False: no budget counts it.
   bool Take(const api::Pod& pod);
   // Undoes the last Take() that a budget counted; it was of this pod.

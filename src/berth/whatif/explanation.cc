@@ -38,7 +38,8 @@ class PodExplainer {
     const api::Pod& pod = inputs.pod;
     said_.pod = pod.metadata.namespace_name + "/" + pod.metadata.name;
     said_.scheduler_name = pod.spec.scheduler_name;
-    if (const api::PodCondition* const told = pod.status.FindCondition("PodScheduled")) said_.told = told->message;
+    if (const api::PodCondition* const condition = pod.status.FindCondition("PodScheduled"))
+      said_.condition = condition->message;
   }
 
   Explanation Go() {

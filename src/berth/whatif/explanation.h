@@ -100,7 +100,7 @@ struct Explanation {
   std::string node;     // where it is; of kFits where it would go
   std::string message;  // kRefused: upstream's text; kGated, kWaits, kFailed: why
   // What the cluster's own scheduler wrote last into the PodScheduled condition; empty: nothing.
-  std::string told;
+  std::string condition;
 
   std::size_t node_count = 0;
   std::size_t feasible_count = 0;

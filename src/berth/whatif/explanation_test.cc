@@ -143,7 +143,7 @@ TEST_F(ExplanationTest, WhatPreFilterRefusesIsTriedToo) {
             Lines{"without spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution -> 1"});
 }
 
-TEST_F(ExplanationTest, AGateIsToldEvenOfAPodThatGoes) {
+TEST_F(ExplanationTest, AGateIsReportedEvenOfAPodThatGoes) {
   api::Pod pod = MakePod("p").Build();
   pod.spec.scheduling_gates = {"quota"};
   pod.metadata.deletion_time = Time{};
@@ -204,7 +204,7 @@ TEST_F(ExplanationTest, APlacedPodAndTheRunnersUp) {
   EXPECT_EQ(sum, said->nodes[0].total);
 }
 
-TEST_F(ExplanationTest, TellsTheNearestName) {
+TEST_F(ExplanationTest, ReportsTheNearestName) {
   Add(MakePod("web-1"));
   EXPECT_EQ(Explain("web-l").error().message,
             "there is no pod \"web-l\" in namespace \"default\"; did you mean \"web-1\"?");

@@ -50,7 +50,7 @@ FreeDevices::OnNode FreeDevices::Count(const std::vector<plugins::DeviceSelector
   return count;
 }
 
-std::string FreeDevices::Tell(const api::ExactDeviceRequest& request) {
+std::string FreeDevices::Describe(const api::ExactDeviceRequest& request) {
   const std::string of_class = "of DeviceClass " + request.device_class_name;
   const std::int64_t wanted = std::max<std::int64_t>(request.count, 1);
   std::string text = request.allocation_mode == "All" ? "all devices " + of_class

@@ -21,7 +21,7 @@ class FreeDevices {
 
   // "2 devices of DeviceClass gpu; free: 1 of 2 on a, 0 of 2 on b", the nodes with most of them first. Bounded: for all
   // calls together kLooksMax devices are looked at.
-  std::string Tell(const api::ExactDeviceRequest& request);
+  std::string Describe(const api::ExactDeviceRequest& request);
 
   static constexpr std::size_t kLooksMax = 50'000;
 

@@ -42,11 +42,12 @@ class Losses {
     found.node_count = overlay_->nodes().node_count();
     std::vector<Workload*> all;
     for (auto& [key, workload] : workloads_) {
-      if (IsAsked(workload) && !workload.pods.empty() && workload.told.why_unknown.empty()) all.push_back(&workload);
+      if (IsAsked(workload) && !workload.pods.empty() && workload.headroom.why_unknown.empty())
+        all.push_back(&workload);
     }
     Lose(all, {});
     for (auto& [key, workload] : workloads_) {
-      if (IsAsked(workload)) found.workloads.push_back(std::move(workload.told));
+      if (IsAsked(workload)) found.workloads.push_back(std::move(workload.headroom));
     }
     std::ranges::stable_sort(found.workloads, {}, &WorkloadHeadroom::survives);
     found.is_interrupted = is_interrupted_;
@@ -55,7 +56,7 @@ class Losses {
 
  private:
   struct Workload {
-    WorkloadHeadroom told;
+    WorkloadHeadroom headroom;
     std::vector<std::size_t> pods;  // on nodes before any loss; indices of pods_
   };
   // A pod that is replaced when its node is lost.
@@ -80,37 +81,37 @@ class Losses {
       if (kind != PodKind::kOwned) continue;
       const TopOwner owner = TopOwnerOf(*pod);
       Workload& workload = workloads_[{pod->metadata.namespace_name, owner.name, owner.kind}];
-      WorkloadHeadroom& told = workload.told;
-      if (told.kind.empty()) {
-        told.namespace_name = pod->metadata.namespace_name;
-        told.kind = owner.kind;
-        told.name = owner.name;
-        told.priority = pod->spec.priority.value_or(0);
+      WorkloadHeadroom& headroom = workload.headroom;
+      if (headroom.kind.empty()) {
+        headroom.namespace_name = pod->metadata.namespace_name;
+        headroom.kind = owner.kind;
+        headroom.name = owner.name;
+        headroom.priority = pod->spec.priority.value_or(0);
       }
-      told.priority = std::min(told.priority, pod->spec.priority.value_or(0));
+      headroom.priority = std::min(headroom.priority, pod->spec.priority.value_or(0));
       if (pod->metadata.deletion_time) continue;  // what comes in its place has been made, or comes by itself
       const auto node = ids_.find(pod->spec.node_name);
       if (node == ids_.end()) {
-        ++told.pending_count;
+        ++headroom.pending_count;
         continue;
       }
       pods_of_[node->second].push_back(pods_.size());
       workload.pods.push_back(pods_.size());
-      ++told.pod_count;
+      ++headroom.pod_count;
       pods_.push_back({pod, nullptr, node->second});
     }
     for (auto& [key, workload] : workloads_) {
       std::set<NodeId> nodes;
       for (const std::size_t pod : workload.pods) nodes.insert(pods_[pod].node);
-      workload.told.node_count = nodes.size();
-      if (!workload.pods.empty()) workload.told.why_unknown = WhyUnknown(pods_[workload.pods.front()]);
+      workload.headroom.node_count = nodes.size();
+      if (!workload.pods.empty()) workload.headroom.why_unknown = WhyUnknown(pods_[workload.pods.front()]);
     }
   }
 
   bool IsAsked(const Workload& workload) const {
-    const WorkloadHeadroom& told = workload.told;
-    if (told.pod_count + told.pending_count == 0) return false;
-    return options_.namespace_name.empty() || told.namespace_name == options_.namespace_name;
+    const WorkloadHeadroom& headroom = workload.headroom;
+    if (headroom.pod_count + headroom.pending_count == 0) return false;
+    return options_.namespace_name.empty() || headroom.namespace_name == options_.namespace_name;
   }
 
   // Makes the replacement, and keeps it for later losses.
@@ -165,24 +166,24 @@ class Losses {
 
   // True when all pods of the workload have a place.
   bool Judge(Workload& workload, const std::vector<std::string>& lost) {
-    WorkloadHeadroom& told = workload.told;
+    WorkloadHeadroom& headroom = workload.headroom;
     const MovingPod* first = nullptr;
     for (const std::size_t index : workload.pods) {
       if (pods_[index].node != kNowhere) continue;
-      ++told.homeless_count;
+      ++headroom.homeless_count;
       if (first == nullptr) first = &pods_[index];
     }
     if (first == nullptr) {
-      ++told.survives;
+      ++headroom.survives;
       return true;
     }
-    told.lost_nodes = lost;
+    headroom.lost_nodes = lost;
     if (!first->replacement) return false;
     // The reason is asked for after all replacements: those that came later took no room, or the reason says who took
     // it.
     const Overlay::Mark mark = overlay_->mark();
     const PodInfoPtr again = ReplacementCalled(*first, "headroom-asked");
-    if (again && placer_.Place(again) == kNoNode) told.refusal = placer_.Explain(again, false);
+    if (again && placer_.Place(again) == kNoNode) headroom.refusal = placer_.Explain(again, false);
     overlay_->UndoTo(mark);
     return false;
   }

@@ -215,7 +215,7 @@ TEST(LiveExplanation, IsTheSameAfterItWasWrittenAndRead) {
   EXPECT_EQ(ExplanationJson(*Ask(h, "large"), NodesInJson::kNone).as_object().contains("nodes"), false);
 }
 
-TEST(LiveExplanation, WhatIsNoExplanationIsToldByItsField) {
+TEST(LiveExplanation, WhatIsNoExplanationIsReportedByItsField) {
   struct Case {
     std::string json;
     std::string problem;

@@ -103,7 +103,7 @@ TEST(OwnClaimsTest, AClaimThatThePodAloneHoldsGoesWithIt) {
   EXPECT_THAT(DrainOfA(state)[0], ::testing::HasSubstr("fits nowhere"));
 }
 
-TEST(OwnClaimsTest, AClaimOfATemplateIsMadeAnew) {
+TEST(OwnClaimsTest, AClaimOfATemplateIsRecreated) {
   ClusterState state = Devices();
   api::Pod pod = RunningWith({"x", {}, "t"});
   pod.status.resource_claim_statuses.push_back({"x", "mine"});
@@ -169,7 +169,7 @@ TEST(OwnClaimsTest, AStatefulSetsClaimStaysButAnotherPodOfTheSetHasItsOwn) {
   EXPECT_EQ(capacity->shapes[0].fits, 3U) << "a volume for each of them";
 }
 
-TEST(OwnClaimsTest, AnEphemeralVolumeIsMadeAnew) {
+TEST(OwnClaimsTest, AnEphemeralVolumeIsRecreated) {
   ClusterState state = Devices();
   AddVolumes(state, {"a", "b"}, "eph-0-v");
   api::Pod pod = MakePod("eph-0").Controller("apps/v1", "ReplicaSet", "eph").Node("a").Build();

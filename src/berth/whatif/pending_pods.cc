@@ -100,12 +100,12 @@ PendingPods FindPendingPods(OfflineCluster& cluster, const ClusterState& state, 
     Add(*pod, std::max(cluster.now() - since, Duration{0}), found[*reason][WorkloadOf(*pod)]);
   }
   for (auto& [reason, owners] : found) {
-    PendingReason& told = pending.reasons.emplace_back(PendingReason{reason.first, reason.second, {}});
+    PendingReason& entry = pending.reasons.emplace_back(PendingReason{reason.first, reason.second, {}});
     for (auto& [owner, of_owner] : owners) {
       of_owner.owner = owner;
-      told.owners.push_back(std::move(of_owner));
+      entry.owners.push_back(std::move(of_owner));
     }
-    std::ranges::stable_sort(told.owners, std::greater<>(), &PendingOfOwner::waits_for);
+    std::ranges::stable_sort(entry.owners, std::greater<>(), &PendingOfOwner::waits_for);
   }
   std::ranges::stable_sort(pending.reasons, std::greater<>(),
                            [](const PendingReason& reason) { return reason.owners.front().waits_for; });

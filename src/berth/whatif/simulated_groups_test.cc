@@ -307,7 +307,7 @@ TEST_F(SimulatedGroupsTest, APodOfARemovedNodeComesBackToItsGang) {
   EXPECT_EQ(answer.groups[0].scheduled, 2u);
 }
 
-TEST_F(SimulatedGroupsTest, AComparisonTellsOfBoth) {
+TEST_F(SimulatedGroupsTest, AComparisonReportsBoth) {
   AddNodes(2);
   const Simulation fits = Simulated(GangOf(2) + JobOf(2));
   const Simulation does_not = Simulated(GangOf(3) + JobOf(3));

@@ -112,7 +112,7 @@ class SimulationRun {
         }
         if (asked != asked_.end()) asked_.erase(asked);
         if (std::string why = WhyLost(*pod, true); why.empty()) {
-          anew_.push_back({PodOrigin::kDisplaced, Anew(*pod), name});
+          recreated_.push_back({PodOrigin::kDisplaced, Recreated(*pod), name});
         } else {
           out_.lost.push_back({WorkloadOf(*pod), pod->metadata.name, name, std::move(why)});
         }
@@ -122,7 +122,7 @@ class SimulationRun {
   }
 
   // The pod as its controller creates it again. It keeps its name, so that a reader knows it.
-  PodPtr Anew(const api::Pod& pod) {
+  PodPtr Recreated(const api::Pod& pod) {
     auto anew = std::make_shared<api::Pod>(pod);
     anew->metadata.uid += "-again";
     anew->metadata.creation_time = cluster_.now();
@@ -165,7 +165,7 @@ class SimulationRun {
     for (const PodPtr& pod : input_.additions.daemon_pods) Ask({PodOrigin::kNew, pod, {}});
     if (!input_.additions.daemon_pods.empty()) cluster_.Run();
     for (const PodPtr& pod : pending_again_) cluster_.SetPod(*pod);
-    for (Asked& pod : anew_) Ask(std::move(pod));
+    for (Asked& pod : recreated_) Ask(std::move(pod));
     for (const PodPtr& pod : input_.additions.pods) Ask({PodOrigin::kNew, pod, {}});
   }
 
@@ -191,7 +191,7 @@ class SimulationRun {
           const auto before = FindAsked(pod.metadata.uid);
           const PodOrigin origin = before == asked_.end() ? PodOrigin::kEvicted : before->origin;
           if (before != asked_.end()) asked_.erase(before);
-          Ask({origin, Anew(pod), pod.spec.node_name});
+          Ask({origin, Recreated(pod), pod.spec.node_name});
         } else {
           out_.lost.push_back({WorkloadOf(pod), pod.metadata.name, pod.spec.node_name, std::move(why)});
         }
@@ -306,7 +306,7 @@ class SimulationRun {
   const SimulationInput& input_;
   OfflineCluster& cluster_;
   std::vector<Asked> asked_;
-  std::vector<Asked> anew_;                   // pods of removed nodes, as they are created again
+  std::vector<Asked> recreated_;              // pods of removed nodes, as they are created again
   std::vector<PodPtr> pending_again_;         // pods that Begin() had placed on nodes that were removed
   std::map<std::string, std::string> names_;  // names of pods, by uid
   Simulation out_;

@@ -105,7 +105,7 @@ TEST(SimulationTest, APodThatMakesRoomLooksForAnotherPlace) {
             (SimulatedEviction{{"ReplicaSet", "default", "web"}, "low", "n1", "default/high"}));
 }
 
-TEST(SimulationTest, PendingPodsOfTheClusterAreToldApart) {
+TEST(SimulationTest, PendingPodsOfTheClusterAreListedApart) {
   ClusterState state;
   state.nodes = {SmallNode("n1", "a").Build()};
   state.pods = {Share(Replica("waits", "3")), Share(MakePod("other").SchedulerName("mine"))};

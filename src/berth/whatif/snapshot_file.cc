@@ -99,7 +99,7 @@ Expected<void> SnapshotWriter::Take(std::size_t kind, const element& object) {
   return WriteLine();
 }
 
-Expected<void> SnapshotWriter::BeginAnew(std::size_t kind) {
+Expected<void> SnapshotWriter::RestartList(std::size_t kind) {
   contents_.counts.at(kind) = 0;
   line_.assign(R"({"anew":")").append(KindInfo(kind).name).append(R"("})");
   return WriteLine();
@@ -136,11 +136,12 @@ Expected<void> SnapshotParser::Take(std::string_view line) {
     return TakeHeader(*parsed);
   }
   if (has_end_) return InvalidError("is damaged: there is something behind its last line");
-  if (!parsed.ok()) return InvalidError("is damaged: a line" + Told() + " is " + parsed.error().message);
+  if (!parsed.ok()) return InvalidError("is damaged: a line" + PositionText() + " is " + parsed.error().message);
   if (const auto name = codec::FindString(*parsed, "kind")) {
     const auto kind = KindNamed(*name);
     const auto object = codec::FindMember(*parsed, "object");
-    if (!kind || !object) return InvalidError("is damaged: an object" + Told() + " is of no kind that there is");
+    if (!kind || !object)
+      return InvalidError("is damaged: an object" + PositionText() + " is of no kind that there is");
     builder_.Add(*kind, *object);
     return {};
   }
@@ -150,7 +151,7 @@ Expected<void> SnapshotParser::Take(std::string_view line) {
     return {};
   }
   if (const auto end = codec::FindMember(*parsed, "end")) return TakeEnd(*end);
-  return InvalidError("is damaged: a line" + Told() + " is neither an object nor the last");
+  return InvalidError("is damaged: a line" + PositionText() + " is neither an object nor the last");
 }
 
 Expected<void> SnapshotParser::TakeHeader(element line) {
@@ -181,25 +182,25 @@ Expected<void> SnapshotParser::TakeEnd(element end) {
   const auto counts = codec::FindMember(end, "counts");
   for (std::size_t kind = 0; kind < kKindCount; ++kind) {
     const std::string_view name = KindInfo(kind).name;
-    const std::int64_t told = counts ? codec::FindInt(*counts, name).value_or(0) : 0;
+    const std::int64_t expected = counts ? codec::FindInt(*counts, name).value_or(0) : 0;
     const auto got = static_cast<std::int64_t>(builder_.count(kind) + builder_.unreadable(kind));
-    if (told != got) {
+    if (expected != got) {
       return InvalidError("is damaged: of the kind " + std::string(name) + " it has " + std::to_string(got) +
-                          " objects and should have " + std::to_string(told));
+                          " objects and should have " + std::to_string(expected));
     }
   }
   return {};
 }
 
 // " behind 7 pods and 2 nodes": where in the file.
-std::string SnapshotParser::Told() const {
+std::string SnapshotParser::PositionText() const {
   return " behind " + std::to_string(builder_.count(kNodes)) + " nodes and " + std::to_string(builder_.count(kPods)) +
          " pods";
 }
 
 Expected<ClusterState> SnapshotParser::Finish(SnapshotContents* contents) && {
   if (!has_header_) return InvalidError("is no snapshot of berth: it is empty");
-  if (!has_end_) return InvalidError("is cut off" + Told());
+  if (!has_end_) return InvalidError("is cut off" + PositionText());
   if (contents != nullptr) {
     for (std::size_t kind = 0; kind < kKindCount; ++kind)
       contents->counts[kind] = builder_.count(kind) + builder_.unreadable(kind);

@@ -4,7 +4,7 @@
 //
 //   {"format":"berth-snapshot","version":1,"berth":"0.1.0"}
 //   {"kind":"Node","object":{...}}        an object, reduced to what decoding reads (api/prune_json.h)
-//   {"anew":"Pod"}                        what came of this kind so far is void: its list began anew
+//   {"anew":"Pod"}                        what came of this kind so far is void: its list started over
 //   {"end":{"kubernetes":"v1.36.3","source":"https://...","readAt":"...","leftOut":[...],"counts":{"Node":2,...}}}
 //
 // Bounded memory on both sides, beside the ClusterState that is read. One thread.
@@ -68,7 +68,7 @@ class SnapshotWriter final : public ObjectSink {
   ~SnapshotWriter() override;
 
   Expected<void> Take(std::size_t kind, const simdjson::dom::element& object) override;
-  Expected<void> BeginAnew(std::size_t kind) override;
+  Expected<void> RestartList(std::size_t kind) override;
   // Writes all of the state but its objects. Is called once; nothing may be taken afterwards.
   Expected<void> Finish(const ClusterState& state);
 
@@ -99,7 +99,7 @@ class SnapshotParser {
  private:
   Expected<void> TakeHeader(simdjson::dom::element line);
   Expected<void> TakeEnd(simdjson::dom::element end);
-  std::string Told() const;
+  std::string PositionText() const;
 
   codec::JsonReader reader_;
   StateBuilder builder_;

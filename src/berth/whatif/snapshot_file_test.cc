@@ -54,7 +54,7 @@ class SnapshotFileTest : public ::testing::Test {
     auto writer = SnapshotWriter::Create(options);
     ASSERT_TRUE(writer.ok()) << writer.error().message;
     ASSERT_TRUE(Put(**writer, "Pod", R"({"metadata":{"name":"gone","namespace":"shop"}})").ok());
-    ASSERT_TRUE((*writer)->BeginAnew(kPods).ok());
+    ASSERT_TRUE((*writer)->RestartList(kPods).ok());
     ASSERT_TRUE(Put(**writer, "Pod", R"({"metadata":{"name":"web","namespace":"shop","annotations":{"note":"x",
         "berth.dev/spot":"never"}},"spec":{"containers":[{"name":"c","env":[{"name":"A","value":"secret"}]}]}})")
                     .ok());

@@ -120,7 +120,7 @@ Expected<void> StateBuilder::KeepAdmission(std::size_t kind, const simdjson::dom
 
 void StateBuilder::AddUnreadable(std::size_t kind, const Error& error) {
   OfKind& of_kind = kinds_.at(kind);
-  if (of_kind.unreadable++ < kUnreadableToldMax)
+  if (of_kind.unreadable++ < kUnreadableReportedMax)
     of_kind.left_out.push_back(std::string(KindInfo(kind).resource) + ": " + error.message);
 }
 
@@ -144,8 +144,8 @@ ClusterState StateBuilder::Take() && {
     OfKind& of_kind = kinds_[kind];
     std::move(of_kind.objects.begin(), of_kind.objects.end(), std::back_inserter(state.objects));
     std::move(of_kind.admission.begin(), of_kind.admission.end(), std::back_inserter(state.admission));
-    if (of_kind.unreadable > kUnreadableToldMax) {
-      LeaveOut(kind, std::to_string(of_kind.unreadable - kUnreadableToldMax) + " more that could not be read");
+    if (of_kind.unreadable > kUnreadableReportedMax) {
+      LeaveOut(kind, std::to_string(of_kind.unreadable - kUnreadableReportedMax) + " more that could not be read");
     }
     std::move(of_kind.left_out.begin(), of_kind.left_out.end(), std::back_inserter(state.left_out));
   }

@@ -41,7 +41,7 @@ struct StateKeeps {
 class StateBuilder {
  public:
   // How many unreadable objects of one kind get a line each; the others are counted in one line.
-  static constexpr std::size_t kUnreadableToldMax = 5;
+  static constexpr std::size_t kUnreadableReportedMax = 5;
 
   explicit StateBuilder(StateKeeps keeps = {}) : keeps_(keeps) {}
 

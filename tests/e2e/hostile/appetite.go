@@ -325,7 +325,7 @@ func volumesAttack(r *run) {
 			_, _ = claims.Patch(ctx, names[i%len(names)], types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{"n":"%d"}}}`, i), metav1.PatchOptions{})
 		}
 	})
-	r.result.Tenant = r.untilTold(r.tenant, names, false, 20*time.Second)
+	r.result.Tenant = r.untilReported(r.tenant, names, false, 20*time.Second)
 	r.cleared()
 }
 

@@ -40,8 +40,8 @@ type result struct {
 	WatchP99   float64 `json:"watch_p99_s"`  // and until a watch of the suite's own brought it, before any scheduler's part
 	OwnP99     float64 `json:"own_p99_s"`    // from then on, until it was seen with a node
 
-	Tenant *told `json:"told_tenant,omitempty"` // of the attacker's pods, how many are told why they wait
-	Others *told `json:"told_others,omitempty"` // of other pods, how many are told what became of them
+	Tenant *reported `json:"told_tenant,omitempty"` // of the attacker's pods, how many are told why they wait
+	Others *reported `json:"told_others,omitempty"` // of other pods, how many are told what became of them
 
 	BeforeMiB float64  `json:"before_mib"`
 	PeakMiB   float64  `json:"peak_mib"`
@@ -55,9 +55,9 @@ type result struct {
 	NotTried string `json:"not_tried,omitempty"`
 }
 
-type told struct {
-	Told int `json:"told"`
-	Of   int `json:"of"`
+type reported struct {
+	Reported int `json:"told"`
+	Of       int `json:"of"`
 }
 
 // takeOrdinary counts the pods of a stream. Those that were never bound are as slow as the time up to now.
@@ -108,11 +108,11 @@ func (r *result) judge(deaf bool) {
 		fault("an ordinary pod in a hundred waited %.1f s", r.OwnP99)
 	}
 	for _, one := range []struct {
-		who  string
-		told *told
+		who      string
+		reported *reported
 	}{{"the tenant's pods", r.Tenant}, {"the other pods", r.Others}} {
-		if one.told != nil && one.told.Told < one.told.Of {
-			fault("%d of %d of %s are told", one.told.Told, one.told.Of, one.who)
+		if one.reported != nil && one.reported.Reported < one.reported.Of {
+			fault("%d of %d of %s are told", one.reported.Reported, one.reported.Of, one.who)
 		}
 	}
 	if len(r.Ends) > 0 {

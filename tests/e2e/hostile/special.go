@@ -24,7 +24,7 @@ func clockAttack(r *run) {
 	remove := r.webhook(r.deadURL(), onBindings)
 	pods, names := r.tenantPods("refused", 6, "10m")
 	r.c.CreatePods(r, 0, pods...)
-	r.untilTold(r.tenant, names, false, 10*time.Second)
+	r.untilReported(r.tenant, names, false, 10*time.Second)
 	r.under(func(context.Context) {
 		clock.Set(r, -time.Duration(r.strength)*time.Hour)
 		time.Sleep(time.Second)

@@ -117,13 +117,13 @@ func (r *run) tenantPods(prefix string, n int, cpu string) (pods []*corev1.Pod, 
 }
 
 // Bindings of the tenant's pods fail, or are not answered: the others are bound, and the tenant's are told.
-func bindingsAttack(url func(r *run) string, tellWithin time.Duration) func(r *run) {
+func bindingsAttack(url func(r *run) string, reportWithin time.Duration) func(r *run) {
 	return func(r *run) {
 		r.begin(options{})
 		remove := r.webhook(url(r), onBindings)
 		pods, names := r.tenantPods("refused", r.strength, "10m")
 		r.under(func(context.Context) { r.c.CreatePods(r, 0, pods...) })
-		r.result.Tenant = r.untilTold(r.tenant, names, false, tellWithin)
+		r.result.Tenant = r.untilReported(r.tenant, names, false, reportWithin)
 		remove()
 		r.cleared()
 	}
@@ -148,11 +148,11 @@ func silencedAttack(r *run) {
 		time.Sleep(2 * time.Second)
 		r.c.CreatePods(r, 0, others...)
 	})
-	waits := r.untilTold(ordinaryNamespaces[0], names, true, 10*time.Second)
+	waits := r.untilReported(ordinaryNamespaces[0], names, true, 10*time.Second)
 	bound := r.untilScheduledEvents(began, time.Now(), 10*time.Second)
 	r.note("%d of %d ordinary pods that fit nowhere have condition and event; %d of %d bound ones their Scheduled event",
-		waits.Told, waits.Of, bound.Told, bound.Of)
-	r.result.Others = &told{Told: waits.Told + bound.Told, Of: waits.Of + bound.Of}
+		waits.Reported, waits.Of, bound.Reported, bound.Of)
+	r.result.Others = &reported{Reported: waits.Reported + bound.Reported, Of: waits.Of + bound.Of}
 	none := int64(0)
 	for _, name := range names {
 		_ = r.c.Admin.CoreV1().Pods(ordinaryNamespaces[0]).Delete(context.Background(), name, metav1.DeleteOptions{GracePeriodSeconds: &none})

@@ -107,7 +107,7 @@ std::string_view PluginOnStack(const State& state) {
   return "a plugin, or berth itself,";
 }
 
-[[noreturn]] void Tell(std::string_view what, int number, std::string_view name) {
+[[noreturn]] void PrintAndEnd(std::string_view what, int number, std::string_view name) {
   const State& state = TheState();
   FixedText<3 * kTextMax> line;
   line.Add("berth: ");
@@ -138,12 +138,12 @@ std::string_view SignalName(int number) {
 
 extern "C" void BerthOnFatalSignal(int number) {
   // A second one, in here, ends the process.
-  if (TheState().is_watching.exchange(false)) Tell(" crashes (signal ", number, SignalName(number));
+  if (TheState().is_watching.exchange(false)) PrintAndEnd(" crashes (signal ", number, SignalName(number));
   ::_exit(cli::kExitFailed);
 }
 
 void OnExit() {
-  if (TheState().is_watching.exchange(false)) Tell(" ends the process", 0, "");
+  if (TheState().is_watching.exchange(false)) PrintAndEnd(" ends the process", 0, "");
 }
 
 }  // namespace

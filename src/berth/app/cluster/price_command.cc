@@ -89,7 +89,7 @@ Expected<prices::TypePrices> ReadFile(const std::string& path) {
 }
 
 // Those nodes keep what they have.
-void TellWhatIsLeftAlone(const prices::ImportPlan& plan) {
+void PrintWhatIsLeftAlone(const prices::ImportPlan& plan) {
   std::size_t shown = 0;
   std::string types;
   for (const auto& [type, count] : plan.unknown_types) {
@@ -130,7 +130,7 @@ class PriceCommand {
       }
       case PriceAction::kImport: {
         prices::ImportPlan plan = prices::ImportPrices(**nodes, key_, file);
-        TellWhatIsLeftAlone(plan);
+        PrintWhatIsLeftAlone(plan);
         return Change(std::move(plan.changes));
       }
       case PriceAction::kClear: break;

@@ -157,12 +157,12 @@ class Many {
       if (!is_document && others > 0)
         answer.lines.push_back("The same holds for " + answers::Counted(others, "more pod", "more pods") + '.');
     }
-    const std::size_t not_told = kinds.size() - std::min(kinds.size(), kKindsMax);
+    const std::size_t not_shown = kinds.size() - std::min(kinds.size(), kKindsMax);
     if (is_document) {
       sets_.push_back(codec::json::object{
-          {"name", pods->what}, {"pods", pods->count}, {"waiting", pods->waiting.size()}, {"kindsNotTold", not_told}});
-    } else if (not_told > 0) {
-      answer.lines.push_back(std::to_string(not_told) + " more kinds of pods are not told.");
+          {"name", pods->what}, {"pods", pods->count}, {"waiting", pods->waiting.size()}, {"kindsNotTold", not_shown}});
+    } else if (not_shown > 0) {
+      answer.lines.push_back(std::to_string(not_shown) + " more kinds of pods are not told.");
     }
   }
 

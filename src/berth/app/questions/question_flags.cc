@@ -62,7 +62,7 @@ class ReadingLine {
   cli::ProgressLine line_;
 };
 
-void TellWhatIsLeftOut(const whatif::ClusterState& state) {
+void PrintWhatIsLeftOut(const whatif::ClusterState& state) {
   for (const std::string& line : state.left_out)
     std::fprintf(stderr, "berth: warning: not read: %s\n", cli::Printable(line).c_str());
 }
@@ -150,7 +150,7 @@ Expected<whatif::ClusterState> ReadClusterFor(const QuestionOptions& options, wh
   };
   auto state = whatif::ReadSnapshot(options.snapshot, how);
   line.reset();
-  if (state.ok()) TellWhatIsLeftOut(*state);
+  if (state.ok()) PrintWhatIsLeftOut(*state);
   return state;
 }
 
@@ -171,7 +171,7 @@ Expected<whatif::ClusterState> ReadServer(const ConnectionOptions& connection, c
   to->Stop();
   line.reset();
   if (!state.ok()) return state.error().Wrap("reading " + to->server());
-  TellWhatIsLeftOut(*state);
+  PrintWhatIsLeftOut(*state);
   return state;
 }
 

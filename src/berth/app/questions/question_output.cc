@@ -50,7 +50,7 @@ std::optional<int> LoadOrFail(const QuestionOptions& options, config::KnownPlugi
 
 void WarnOfOtherRules(const QuestionRelease& asked, std::string_view server_version, int release_minor) {
   if (!asked.version.IsAuto()) return;
-  if (const auto other = TellOtherRules(server_version, release_minor))
+  if (const auto other = DescribeOtherRules(server_version, release_minor))
     std::fprintf(stderr, "berth: %s\n", other->c_str());
 }
 

@@ -46,8 +46,8 @@ struct ReplayOptions {
   bool with_decisions = false;
 };
 
+using replay::FirstPlacements;
 using replay::History;
-using replay::PodFates;
 using replay::Replayer;
 
 // A decision is not as it was recorded.
@@ -319,48 +319,49 @@ class ReplayCommand {
     if (const auto failed = Run(*recorded)) return *failed;
     for (const auto& history : histories) history->AdvanceTo(recorded->wall_now());
     PrintSummary(*recorded);
-    PodFates fates = histories[0]->fates();
-    for (auto& [uid, fate] : fates) {
+    FirstPlacements placements = histories[0]->placements();
+    for (auto& [uid, placement] : placements) {
       const auto at = placed.find(uid);
-      std::tie(fate.node, fate.placed) = at == placed.end() ? std::pair<std::string, Time>() : at->second;
+      std::tie(placement.node, placement.placed) = at == placed.end() ? std::pair<std::string, Time>() : at->second;
     }
-    PrintComparison(fates, *histories[0], *histories[1]);
+    PrintComparison(placements, *histories[0], *histories[1]);
     return Verdict(*recorded);
   }
 
-  static std::vector<Duration> Waits(const PodFates& fates) {
+  static std::vector<Duration> Waits(const FirstPlacements& placements) {
     std::vector<Duration> waits;
-    for (const auto& [uid, fate] : fates) {
-      if (!fate.node.empty()) waits.push_back(fate.placed - fate.came);
+    for (const auto& [uid, placement] : placements) {
+      if (!placement.node.empty()) waits.push_back(placement.placed - placement.came);
     }
     return waits;
   }
 
-  void PrintComparison(const PodFates& recorded, const History& same, const History& changed) const {
+  void PrintComparison(const FirstPlacements& recorded, const History& same, const History& changed) const {
     const std::string file = std::filesystem::path(options_.config).filename().string();
-    const PodFates* all[] = {&recorded, &same.fates(), &changed.fates()};
+    const FirstPlacements* all[] = {&recorded, &same.placements(), &changed.placements()};
     cli::Table table({{""}, {"RECORDED", true}, {"AGAIN", true}, {file, true}});
     const auto add = [&](const std::string& title, const auto& value) {
       table.AddRow({title, value(*all[0]), value(*all[1]), value(*all[2])});
     };
-    add("pods that came without a node", [](const auto& fates) { return std::to_string(fates.size()); });
-    add("placed", [](const auto& fates) { return std::to_string(Waits(fates).size()); });
-    add("wait until placed, median", [](const auto& fates) { return Percentile(Waits(fates), 50); });
-    add("wait until placed, 99 %", [](const auto& fates) { return Percentile(Waits(fates), 99); });
+    add("pods that came without a node", [](const auto& placements) { return std::to_string(placements.size()); });
+    add("placed", [](const auto& placements) { return std::to_string(Waits(placements).size()); });
+    add("wait until placed, median", [](const auto& placements) { return Percentile(Waits(placements), 50); });
+    add("wait until placed, 99 %", [](const auto& placements) { return Percentile(Waits(placements), 99); });
     table.AddRow(
         {"evicted to make room", "", std::to_string(same.eviction_count()), std::to_string(changed.eviction_count())});
     table.AddRow(
         {"nodes in use at the end", "", std::to_string(same.NodesInUse()), std::to_string(changed.NodesInUse())});
     for (const std::string& line : table.Lines({})) std::printf("%s\n", line.c_str());
-    PrintOnly("placed with " + file + " alone", changed.fates(), same.fates());
-    PrintOnly("placed with the recorded configuration alone", same.fates(), changed.fates());
+    PrintOnly("placed with " + file + " alone", changed.placements(), same.placements());
+    PrintOnly("placed with the recorded configuration alone", same.placements(), changed.placements());
   }
 
-  static void PrintOnly(const std::string& title, const PodFates& here, const PodFates& there) {
+  static void PrintOnly(const std::string& title, const FirstPlacements& here, const FirstPlacements& there) {
     std::vector<std::string> names;
-    for (const auto& [uid, fate] : here) {
+    for (const auto& [uid, placement] : here) {
       const auto other = there.find(uid);
-      if (!fate.node.empty() && (other == there.end() || other->second.node.empty())) names.push_back(fate.key);
+      if (!placement.node.empty() && (other == there.end() || other->second.node.empty()))
+        names.push_back(placement.key);
     }
     if (names.empty()) return;
     std::sort(names.begin(), names.end());

@@ -95,7 +95,7 @@ class ShadowRun {
     shell_->Start();
     connection_->rest().loop().Post([this] { ShowProgress(); });
     if (options_.duration) connection_->rest().loop().PostAfter(*options_.duration, cli::EndWait);
-    cli::WaitForSignal([this] { TellSoFar(); });
+    cli::WaitForSignal([this] { PrintSoFar(); });
     const bool has_synced = shell_->HasSynced();
     const auto not_synced = runner::NotSynced(shell_->Sources());
     shell_->Stop(kGrace);
@@ -105,7 +105,7 @@ class ShadowRun {
       return cli::FailWith({ErrorCode::kCancelled, "ended before all that scheduling reads had been listed: " +
                                                        not_synced.value_or("the last lists have just come")});
     }
-    return Tell();
+    return PrintReport();
   }
 
  private:
@@ -147,14 +147,14 @@ class ShadowRun {
             [&report] { return answers::ShadowJson(report); }};
   }
 
-  void TellSoFar() {
+  void PrintSoFar() {
     const shadow::ShadowReport report = Report();
     cli::FileTerminal terminal(STDERR_FILENO);
     PrintAnswer(terminal, QuestionOutput::kTable, AnswerOf(report));
   }
 
   // The exit status.
-  int Tell() {
+  int PrintReport() {
     const shadow::ShadowReport report = Report();
     cli::FileTerminal terminal(STDOUT_FILENO);
     PrintAnswer(terminal, options_.output, AnswerOf(report));
@@ -214,7 +214,7 @@ Expected<void> ShadowRun::Prepare() {
   } else if (version.error().code == ErrorCode::kCancelled) {
     return version.error();
   } else {
-    log::Warning("app", TellReleaseWithoutVersion(version.error(), configuration_.configuration.release.minor));
+    log::Warning("app", DescribeReleaseWithoutVersion(version.error(), configuration_.configuration.release.minor));
   }
 
   shadow::ShadowOptions shadow;

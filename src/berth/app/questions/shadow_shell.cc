@@ -57,13 +57,13 @@ class ShadowShell::Turns final : public runner::Core {
         return;
       }
     }
-    if (!std::exchange(has_told_end_, true) && options_.on_done) options_.on_done();
+    if (!std::exchange(has_reported_end_, true) && options_.on_done) options_.on_done();
   }
 
   const std::unique_ptr<shadow::Shadow> shadow_;
   const Clock& clock_;
   const Options& options_;
-  bool has_told_end_ = false;
+  bool has_reported_end_ = false;
   std::atomic<std::uint64_t> decisions_{0};
 };
 

@@ -71,7 +71,7 @@ class SimulateCommand {
     if (!state.ok()) return cli::FailWith(state.error());
     if (const auto followed = ReadConfigurations(state->kubernetes_version); !followed.ok())
       return cli::FailWith(followed.error(), cli::kExitUsage);
-    TellOfPodGroups();
+    PrintPodGroupWarnings();
     const Time begin = clock_.Now();
     whatif::AdditionOptions adding;
     adding.now = state->read_at;
@@ -85,7 +85,7 @@ class SimulateCommand {
     const auto first = Simulate(*state, *additions, configuration_, options_.question.config);
     if (!first.ok()) return cli::FailWith(first.error(), cli::kExitUsage);
     if (!compared_) {
-      TellTime(begin, *first);
+      LogTime(begin, *first);
       Print(*first);
       return first->PendingCount() == 0 ? cli::kExitOk : kExitPending;
     }
@@ -96,7 +96,7 @@ class SimulateCommand {
   }
 
  private:
-  void TellTime(Time begin, const whatif::Simulation& simulation) const {
+  void LogTime(Time begin, const whatif::Simulation& simulation) const {
     const double seconds = std::chrono::duration<double>(clock_.Now() - begin).count();
     log::Debug("app", "Simulated", {{"pods", simulation.pods.size()}, {"seconds", seconds}});
   }
@@ -128,7 +128,7 @@ class SimulateCommand {
     return {};
   }
 
-  void TellOfPodGroups() const {
+  void PrintPodGroupWarnings() const {
     for (const std::string& line : whatif::PodGroupWarnings(manifests_, configuration_.configuration.release))
       Warn(line);
   }

@@ -31,7 +31,7 @@ struct SnapshotOptions {
 };
 
 // In the same words, whether the file was written or read.
-void Tell(const std::string& path, const whatif::SnapshotContents& contents) {
+void PrintContents(const std::string& path, const whatif::SnapshotContents& contents) {
   std::printf("%s: %s\n", cli::Printable(path).c_str(), cli::Printable(whatif::ToText(contents)).c_str());
 }
 
@@ -42,7 +42,7 @@ int Check(const std::string& path) {
   whatif::SnapshotContents contents;
   const auto state = ReadClusterFor(from, &contents);
   if (!state.ok()) return cli::FailWith(state.error());
-  Tell(path, contents);
+  PrintContents(path, contents);
   return cli::kExitOk;
 }
 
@@ -75,7 +75,7 @@ int RunSnapshot(const SnapshotOptions& options) {
                                 {.sink = writer->get(), .reads_pod_groups = true, .reads_composite_pod_groups = true});
   if (!state.ok()) return cli::FailWith(state.error());
   if (const auto written = (*writer)->Finish(*state); !written.ok()) return cli::FailWith(written.error());
-  Tell(options.output, (*writer)->contents());
+  PrintContents(options.output, (*writer)->contents());
   return cli::kExitOk;
 }
 

@@ -270,7 +270,7 @@ void RebalanceCluster::OnChange(const MoveChange& change) {
 }
 
 // Once for each cause, on the ConfigMap of the moves: no other object stands for the rebalancer.
-void RebalanceCluster::TellWaiting(const rebalance::Hold& wait) {
+void RebalanceCluster::ReportWaiting(const rebalance::Hold& wait) {
   const bool is_new = waits_for_ != wait.cause;
   waits_for_ = wait.cause;
   if (!is_new || wait.cause.empty() || !options_.writes_events) return;
@@ -286,7 +286,7 @@ void RebalanceCluster::TellWaiting(const rebalance::Hold& wait) {
 
 void RebalanceCluster::OnRound(const rebalance::RoundReport& report, Duration took) {
   metrics_.OnRound(report, took);
-  TellWaiting(report.wait);
+  ReportWaiting(report.wait);
   const bool would = report.result == rebalance::RoundReport::Result::kWouldMove;
   for (const PlannedMove& move : report.moves) {
     if (would) LogMove("Would evict", move);

@@ -71,7 +71,7 @@ class RebalanceCluster final : public rebalance::ControllerOutside {
   void Flush(Duration timeout) { events_.Flush(timeout); }
 
  private:
-  void TellWaiting(const rebalance::Hold& wait);
+  void ReportWaiting(const rebalance::Hold& wait);
   Expected<void> EvictNow(const rebalance::PlannedMove& move);
   Expected<net::Response> SendLedger(const char* method, std::string target, codec::json::object metadata,
                                      const std::string& text);

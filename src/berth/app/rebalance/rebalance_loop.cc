@@ -43,7 +43,7 @@ void RebalanceLoop::Run(RebalanceCluster& cluster, const rebalance::ControllerOp
   }
 }
 
-void RebalanceLoop::TellStaying() {
+void RebalanceLoop::LogStaying() {
   std::shared_ptr<const rebalance::RoundReport> report;
   {
     const std::lock_guard lock(mutex_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // RebalanceLoop: the rounds of a rebalancer, on a thread of their own, from Begin() to End(). Of its methods any thread
-// may call Begin(), IsEnding() and TellStaying().
+// may call Begin(), IsEnding() and LogStaying().
 #pragma once
 
 #include <atomic>
@@ -33,7 +33,7 @@ class RebalanceLoop {
   bool IsEnding() const { return is_ending_; }
 
   // Into the log: why the pods that the policy objects to are where they are.
-  void TellStaying();
+  void LogStaying();
 
  private:
   void Run(RebalanceCluster& cluster, const rebalance::ControllerOptions& options);

@@ -70,7 +70,7 @@ class RebalanceRun {
     } else {
       rounds_.Begin();
     }
-    const char* const signal = cli::WaitForSignal([this] { rounds_.TellStaying(); });
+    const char* const signal = cli::WaitForSignal([this] { rounds_.LogStaying(); });
     if (election_ && election_->HasLost()) EndWithLostLease();
     log::Info("app", "Ending", {{"signal", signal}});
     if (election_) election_->Withdraw();

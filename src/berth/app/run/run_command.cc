@@ -26,10 +26,10 @@
 #include "berth/app/rebalance/rebalance_cluster.h"
 #include "berth/app/rebalance/rebalance_command.h"
 #include "berth/app/rebalance/rebalance_loop.h"
-#include "berth/app/run/begin_anew.h"
 #include "berth/app/run/configuration_file.h"
 #include "berth/app/run/end_guard.h"
 #include "berth/app/run/explain_endpoint.h"
+#include "berth/app/run/re_exec.h"
 #include "berth/app/run/run_flags.h"
 #include "berth/app/run/secure_port.h"
 #include "berth/app/run/work_report.h"
@@ -333,10 +333,10 @@ Expected<void> ClusterRun::FollowServer() {
   if (!is_release_known_) return {};
   const auto minor = version.ok() ? ReleaseFor(*version) : Expected<int>(version.error());
   if (!minor.ok()) {
-    log::Warning("app", TellReleaseWithoutVersion(minor.error(), gates_.release_minor()));
+    log::Warning("app", DescribeReleaseWithoutVersion(minor.error(), gates_.release_minor()));
     return {};
   }
-  log::Info("app", TellRelease(*version, *minor), {{"server", *version}});
+  log::Info("app", DescribeRelease(*version, *minor), {{"server", *version}});
   if (*minor == gates_.release_minor()) return {};
   return FollowRelease(*minor);
 }
@@ -351,15 +351,15 @@ bool ClusterRun::AwaitRelease() {
   if (!is_release_known_) return false;
   const auto minor = version.ok() ? ReleaseFor(*version) : Expected<int>(version.error());
   if (!minor.ok()) {
-    log::Warning("app", TellReleaseWithoutVersion(minor.error(), gates_.release_minor()));
+    log::Warning("app", DescribeReleaseWithoutVersion(minor.error(), gates_.release_minor()));
     return true;
   }
   if (*minor == gates_.release_minor()) {
-    log::Info("app", TellRelease(*version, *minor), {{"server", *version}});
+    log::Info("app", DescribeRelease(*version, *minor), {{"server", *version}});
     return true;
   }
   log::Info("app", "Beginning again, as the API server's version needs it", {{"server", *version}});
-  log::ErrorLine("app", "Cannot begin again", {{"err", BeginAgain().message}});
+  log::ErrorLine("app", "Cannot begin again", {{"err", ReExec().message}});
   return false;
 }
 
@@ -554,7 +554,7 @@ int ClusterRun::WaitForTheEnd() {
   } else {
     const char* signal = cli::WaitForSignal([this] {
       shell_->LogDebugDump();
-      if (rebalance_cluster_) rebalance_loop_.TellStaying();
+      if (rebalance_cluster_) rebalance_loop_.LogStaying();
     });
     if (election_ && election_->HasLost()) EndWithLostLease();
     is_ending_ = true;
@@ -585,7 +585,7 @@ int ClusterRun::WaitForTheEnd() {
 int RunOnCluster(const RunOptions& options, config::KnownPlugins plugins) {
   ShareMemory();
   RaiseFileLimit();
-  auto set_aside = BeginAnewOnFailure();
+  auto set_aside = ReExecOnFailure();
   ClusterRun run(options, plugins);
   if (const auto prepared = run.Prepare(std::move(set_aside)); !prepared.ok())
     return FailRun(options, prepared.error(), cli::kExitUsage);

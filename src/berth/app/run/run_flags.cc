@@ -115,7 +115,7 @@ Expected<void> CheckOwn(const RunOptions& options, const cli::FlagSet& flags) {
 }
 
 // Each once, whatever its value: who gives it should know.
-void TellWithoutEffect(const RunOptions& options) {
+void LogFlagsWithoutEffect(const RunOptions& options) {
   for (const FlagNote& note : FlagNotes()) {
     if (note.effect == FlagEffect::kNone && options.flags.IsGiven(note.flag))
       log::Info("app", "This flag has no effect", {{"flag", "--" + std::string(note.flag)}, {"why", note.note}});
@@ -312,7 +312,7 @@ std::optional<int> ReadRunFlags(std::span<const std::string> arguments, RunOptio
     log::Warning("app",
                  "The emulated version decides about feature gates alone, as in kube-scheduler: "
                  "--kubernetes-version is for the rest");
-  TellWithoutEffect(options);
+  LogFlagsWithoutEffect(options);
   return std::nullopt;
 }
 

@@ -31,25 +31,25 @@ void WorkReport::After(Duration delay, void (WorkReport::*step)()) {
 
 void WorkReport::WaitUntilSynced() {
   const bool has_synced = sources_.has_synced();
-  After(has_synced ? kSettle : kLook, has_synced ? &WorkReport::TellSynced : &WorkReport::WaitUntilSynced);
+  After(has_synced ? kSettle : kLook, has_synced ? &WorkReport::ReportSynced : &WorkReport::WaitUntilSynced);
 }
 
-void WorkReport::TellSynced() {
+void WorkReport::ReportSynced() {
   sources_.ask_version([weak = weak_from_this()](const std::string& body) {
     const auto self = weak.lock();
     if (!self) return;
     self->sinks_.synced({self->sources_.sizes(), VersionIn(body)});
-    self->After(kInterval, &WorkReport::TellMinute);
+    self->After(kInterval, &WorkReport::ReportMinute);
   });
 }
 
-void WorkReport::TellMinute() {
+void WorkReport::ReportMinute() {
   const scheduler::Counts now = sources_.counts();
-  const Minute minute{now.scheduled - told_.scheduled, now.unschedulable - told_.unschedulable,
-                      now.errors - told_.errors, sources_.sizes()};
-  told_ = now;
+  const Minute minute{now.scheduled - reported_.scheduled, now.unschedulable - reported_.unschedulable,
+                      now.errors - reported_.errors, sources_.sizes()};
+  reported_ = now;
   if (minute.scheduled + minute.unschedulable + minute.errors > 0) sinks_.minute(minute);
-  After(kInterval, &WorkReport::TellMinute);
+  After(kInterval, &WorkReport::ReportMinute);
 }
 
 WorkReport::Sinks LogReports(std::string schedulers) {

@@ -54,14 +54,14 @@ class WorkReport : public std::enable_shared_from_this<WorkReport> {
 
  private:
   void WaitUntilSynced();
-  void TellSynced();
+  void ReportSynced();
   void After(Duration delay, void (WorkReport::*step)());
-  void TellMinute();
+  void ReportMinute();
 
   client::EventLoop& loop_;
   const Sources sources_;
   const Sinks sinks_;
-  scheduler::Counts told_;
+  scheduler::Counts reported_;
 };
 
 // Sinks that write into the log; `schedulers` are the profiles' names.

@@ -140,7 +140,7 @@ TEST(ColumnNodeTable, PodsChangeTheirRowAndNotTheNodes) {
   EXPECT_EQ(table.nodes_version(), nodes_version);
 }
 
-TEST(ColumnNodeTable, TellsHowManyPodsOfARowAChangeLeftAlone) {
+TEST(ColumnNodeTable, ReportsHowManyPodsOfARowAChangeLeftAlone) {
   ColumnNodeTable table;
   const NodeIndex a = table.SetNode(MakeNode("a").Build());
   const auto p = MakePod("p").Node("a").Info();

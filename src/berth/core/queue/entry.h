@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
-#include "berth/base/make_anew.h"
+#include "berth/base/reset_to_default.h"
 #include "berth/base/text_hash.h"
 #include "berth/core/queue/rejectors.h"
 #include "berth/core/queue/scheduling_queue.h"
@@ -67,7 +67,7 @@ class EntryPool {
     return entry;
   }
   void Give(Entry* entry) {
-    MakeAnew(*entry);
+    ResetToDefault(*entry);
     free_.push_back(entry);
   }
 

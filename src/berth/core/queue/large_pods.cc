@@ -45,7 +45,7 @@ std::size_t CountAsked(const framework::PodClass& pod_class) {
   return count;
 }
 
-std::optional<std::string> LargePods::WhyLater(std::size_t count, Time now) {
+std::optional<std::string> LargePods::Throttle(std::size_t count, Time now) {
   if (count < kLargePodMin) return std::nullopt;
   if (now < next_) {
     return "the pod asks for " + std::to_string(count) +

@@ -26,7 +26,7 @@ class LargePods {
  public:
   // Why a pod that asks for `count` things (CountAsked) has to wait for a later attempt. nullopt: it may be decided
   // now; if it is large, other large pods then have to wait.
-  std::optional<std::string> WhyLater(std::size_t count, Time now);
+  std::optional<std::string> Throttle(std::size_t count, Time now);
 
  private:
   Time next_{};  // when the next large pod may be decided

@@ -110,14 +110,14 @@ TEST(LargePods, TakeTurnsWithPauses) {
   const auto large = MakePodInfo({.name = "large", .tolerations = 2000});
   const auto ordinary = MakePodInfo({.name = "ordinary", .tolerations = 900});
   Time now = kStart;
-  EXPECT_FALSE(large_pods.WhyLater(CountAsked(*ordinary->pod_class), now));
-  EXPECT_FALSE(large_pods.WhyLater(CountAsked(*large->pod_class), now));
-  EXPECT_TRUE(large_pods.WhyLater(CountAsked(*large->pod_class), now)->starts_with("the pod asks for 2000 things "));
-  EXPECT_FALSE(large_pods.WhyLater(CountAsked(*ordinary->pod_class), now));
+  EXPECT_FALSE(large_pods.Throttle(CountAsked(*ordinary->pod_class), now));
+  EXPECT_FALSE(large_pods.Throttle(CountAsked(*large->pod_class), now));
+  EXPECT_TRUE(large_pods.Throttle(CountAsked(*large->pod_class), now)->starts_with("the pod asks for 2000 things "));
+  EXPECT_FALSE(large_pods.Throttle(CountAsked(*ordinary->pod_class), now));
   now += 199ms;
-  EXPECT_TRUE(large_pods.WhyLater(CountAsked(*large->pod_class), now));
+  EXPECT_TRUE(large_pods.Throttle(CountAsked(*large->pod_class), now));
   now += 1ms;
-  EXPECT_FALSE(large_pods.WhyLater(CountAsked(*large->pod_class), now));
+  EXPECT_FALSE(large_pods.Throttle(CountAsked(*large->pod_class), now));
 }
 
 // Recognised by size: one requirement with 17,000 values, or a thousand labels.
@@ -168,7 +168,7 @@ TEST(RunAndHeap, GivesTheLeast) {
   }
 }
 
-TEST(RunAndHeap, TellsWhatComesNext) {
+TEST(RunAndHeap, ReturnsWhatComesNext) {
   RunAndHeap<Numbered, LessNumber> queue(LessNumber{});
   EXPECT_EQ(queue.Next(0), nullptr);
   Numbered elements[4];

@@ -227,10 +227,10 @@ Strategy Rejectors::IsWorthRequeuing(const framework::PodInfo& pod, RejectorSet&
   return Strategy::kSkip;
 }
 
-std::string Rejectors::TellRescue(RejectorSet& set, Time now) const {
+std::string Rejectors::DescribeRescue(RejectorSet& set, Time now) const {
   constexpr Duration kInterval = std::chrono::minutes(1);
-  if (set.rescue_told && now - *set.rescue_told < kInterval) return {};
-  set.rescue_told = now;
+  if (set.rescue_logged && now - *set.rescue_logged < kInterval) return {};
+  set.rescue_logged = now;
   std::string text;
   for (const std::vector<PluginId>* const ids : {&set.unschedulable, &set.pending}) {
     for (const PluginId id : *ids) {

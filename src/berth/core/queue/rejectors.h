@@ -85,7 +85,7 @@ struct RejectorSet {
   absl::flat_hash_map<const framework::PodClass*, std::size_t> waiting_of_class;  // index into `waiting`
   std::size_t nonempty_position = 0;
   std::vector<std::unique_ptr<Relevance>> relevance;  // by event; null: not computed yet
-  std::optional<Time> rescue_told;                    // when TellRescue last returned a text
+  std::optional<Time> rescue_logged;                  // when DescribeRescue last returned a text
   std::vector<GaugeCell*> waiting_gauges;             // number of pods by refusing plugin; made by QueueMetrics
 
   bool is_gated() const { return gating != kNoPlugin; }
@@ -129,8 +129,8 @@ class Rejectors {
   Time hints_began() const { return hints_began_; }
 
   const std::string& PluginName(PluginId id) const { return plugin_names_[id]; }
-  // See SchedulingQueue::TellRescue.
-  std::string TellRescue(RejectorSet& set, Time now) const;
+  // See SchedulingQueue::DescribeRescue.
+  std::string DescribeRescue(RejectorSet& set, Time now) const;
 
  private:
   struct EventEntry {

@@ -75,7 +75,7 @@ TEST_F(RowNominationsTest, FollowsNominationsAndNodes) {
   EXPECT_TRUE(nominations_.rows().rows().empty());
 }
 
-TEST_F(RowNominationsTest, TellsWhomNominationsMatterTo) {
+TEST_F(RowNominationsTest, KnowsWhomNominationsMatterTo) {
   SetNode("a");
   SetNode("b");
   const auto low = MakePodInfo({.name = "low", .priority = 1});

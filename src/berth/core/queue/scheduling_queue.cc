@@ -329,8 +329,8 @@ void SchedulingQueue::Move(const ClusterEvent& event, const EventSource& source,
 void SchedulingQueue::Activate(std::span<const std::string> uids, Time now) {
   for (const std::string& uid : uids) impl_->Activate(uid, now);
 }
-std::string SchedulingQueue::TellRescue(const QueuedPodInfo& bound, Time now) {
-  return bound.flushed_from == nullptr ? std::string() : impl_->rejectors.TellRescue(*bound.flushed_from, now);
+std::string SchedulingQueue::DescribeRescue(const QueuedPodInfo& bound, Time now) {
+  return bound.flushed_from == nullptr ? std::string() : impl_->rejectors.DescribeRescue(*bound.flushed_from, now);
 }
 void SchedulingQueue::Tick(Time now) {
   impl_->places.FlushBackoff(now);
@@ -342,9 +342,9 @@ const PodInfoPtr* SchedulingQueue::FindWaiting(std::string_view uid) const {
   const Entry* const entry = impl_->records.by_uid().Find(uid);
   return entry != nullptr && entry->place != Place::kInFlight ? &entry->info.pod : nullptr;
 }
-StatusTold* SchedulingQueue::FindTold(std::string_view uid) {
+LastWrittenStatus* SchedulingQueue::FindLastWritten(std::string_view uid) {
   Entry* const entry = impl_->records.by_uid().Find(uid);
-  return entry != nullptr && entry->place != Place::kInFlight ? &entry->info.told : nullptr;
+  return entry != nullptr && entry->place != Place::kInFlight ? &entry->info.last_written : nullptr;
 }
 bool SchedulingQueue::IsInFlight(std::string_view uid) const {
   const Entry* const entry = impl_->records.by_uid().Find(uid);

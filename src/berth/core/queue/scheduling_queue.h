@@ -43,7 +43,7 @@ struct ProfileHooks {
 };
 
 // Hashes of what was last written about a pod and may not have come back from the API server yet; 0: nothing.
-struct StatusTold {
+struct LastWrittenStatus {
   std::size_t condition = 0;
   std::size_t nomination = 0;  // nominatedNodeName
   // Whether it was written again since the last attempt, after an older write had overwritten it.
@@ -63,7 +63,7 @@ struct QueuedPodInfo {
   // The rejectors of a pod that the flush of unschedulable pods moved. Null: an event or a back-off moved it.
   RejectorSet* flushed_from = nullptr;
   bool is_pod_group = false;  // the pod stands for a group: TakePoppedGroup() returns the members
-  StatusTold told;
+  LastWrittenStatus last_written;
   // For metrics: stopwatch time of the last Pop, and whether single plugins are timed in this attempt.
   Time attempt_began{};
   bool is_sampled = false;
@@ -223,7 +223,7 @@ class SchedulingQueue {
 
   // For a bound pod that the flush of unschedulable pods had moved: a text for the log with the plugins that had
   // refused it and the events that they registered for. Empty if the same text was returned within the last minute.
-  std::string TellRescue(const QueuedPodInfo& bound, Time now);
+  std::string DescribeRescue(const QueuedPodInfo& bound, Time now);
 
   // Ends back-offs (in windows of one second), and flushes pods that have been unschedulable for too long (every 30
   // seconds).
@@ -235,7 +235,7 @@ class SchedulingQueue {
   // The pod in any place except in flight; null: it is not here. Valid until the next change.
   const framework::PodInfoPtr* FindWaiting(std::string_view uid) const;
   // What was last written about a waiting pod, for the caller to update; null: the pod is not here.
-  StatusTold* FindTold(std::string_view uid);
+  LastWrittenStatus* FindLastWritten(std::string_view uid);
   bool Contains(std::string_view uid) const { return FindWaiting(uid) != nullptr; }
   bool IsInFlight(std::string_view uid) const;
   std::optional<PodStanding> Find(std::string_view uid) const;

@@ -753,9 +753,9 @@ TEST_F(SchedulingQueueTest, PodsThatWaitTooLongAreTriedAgain) {
   EXPECT_EQ(queue->NextWake(), std::nullopt);
   const auto flushed = queue->Pop(kStart + 5min + 30s);
   ASSERT_NE(flushed->flushed_from, nullptr);
-  EXPECT_EQ(queue->TellRescue(*flushed, kStart + 6min).rfind("Affinity: ", 0), 0U);
-  EXPECT_EQ(queue->TellRescue(*flushed, kStart + 6min), "") << "said already";
-  EXPECT_NE(queue->TellRescue(*flushed, kStart + 8min), "");
+  EXPECT_EQ(queue->DescribeRescue(*flushed, kStart + 6min).rfind("Affinity: ", 0), 0U);
+  EXPECT_EQ(queue->DescribeRescue(*flushed, kStart + 6min), "") << "said already";
+  EXPECT_NE(queue->DescribeRescue(*flushed, kStart + 8min), "");
 }
 
 TEST_F(SchedulingQueueTest, AReleaseAsksTheGateAgainAfterALongTime) {

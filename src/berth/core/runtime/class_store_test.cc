@@ -63,7 +63,7 @@ TEST_F(ClassStoreTest, TheSecondPodFindsWhatTheFirstOneLeft) {
   EXPECT_EQ(Find("a").kept, second.kept);
 }
 
-TEST_F(ClassStoreTest, AClassThatComesBackAfterOthersBeginsAnew) {
+TEST_F(ClassStoreTest, AClassThatComesBackAfterOthersStartsOver) {
   Make({});
   Find("a").kept->version = 7;
   Find("b").kept->version = 8;

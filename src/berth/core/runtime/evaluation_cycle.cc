@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "berth/base/make_anew.h"
+#include "berth/base/reset_to_default.h"
 #include "berth/core/runtime/evaluation_metrics.h"
 #include "berth/core/runtime/kept_evaluation.h"
 
@@ -22,7 +22,7 @@ void EvaluationCycle::Begin(EvaluationRequest asked) {
   is_first_sight = is_kept_current = are_scores_kept = false;
   chooser = nullptr;
   absent_status = framework::Status();
-  MakeAnew(outcome);
+  ResetToDefault(outcome);
   outcome.node_count = request.nodes->node_count();
   post_filter_message.clear();
 }

@@ -20,19 +20,19 @@ constexpr std::string_view kArea = "scheduler";
 
 constexpr log::Detail DetailOf(int verbosity) { return {verbosity, "schedule_one"}; }
 
-bool IsTold(const CoreState& state) { return state.options.metrics != nullptr; }
+bool IsLogged(const CoreState& state) { return state.options.metrics != nullptr; }
 
 }  // namespace
 
 void LogAttempt(const CoreState& state, const PodInfo& pod) {
   constexpr log::Detail kDetail = DetailOf(3);
-  if (!IsTold(state) || !log::Enabled(kDetail)) return;
+  if (!IsLogged(state) || !log::Enabled(kDetail)) return;
   log::Info(kDetail, kArea, "Attempting to schedule pod", {{"pod", pod.Key()}});
 }
 
 void LogScores(const CoreState& state, const Profile& profile, const PodInfo& pod, const runtime::Outcome& outcome) {
   constexpr log::Detail kDetail = DetailOf(10);
-  if (!IsTold(state) || outcome.scores.empty() || !log::Enabled(kDetail)) return;
+  if (!IsLogged(state) || outcome.scores.empty() || !log::Enabled(kDetail)) return;
   if (outcome.feasible.size() < 2) return;  // scoring is skipped for a single feasible node
   const std::string key = pod.Key();
   const auto name = [&](std::size_t i) { return state.cache.nodes().Name(outcome.feasible[i]); };
@@ -49,7 +49,7 @@ void LogScores(const CoreState& state, const Profile& profile, const PodInfo& po
 
 void LogFailedAttempt(const CoreState& state, const PodInfo& pod, const SchedulingFailure& failure) {
   constexpr log::Detail kDetail = DetailOf(2);
-  if (!IsTold(state) || failure.is_put_off) return;
+  if (!IsLogged(state) || failure.is_put_off) return;
   if (!failure.is_refusal) {
     log::ErrorLine(kArea, "Error scheduling pod; retrying", {{"err", failure.message}, {"pod", pod.Key()}});
     return;
@@ -81,7 +81,7 @@ void LogDecision(const Decision& decision) {
 
 void LogBound(const CoreState& state, const BindingCycle& cycle) {
   constexpr log::Detail kDetail = DetailOf(2);
-  if (!IsTold(state) || !log::Enabled(kDetail)) return;
+  if (!IsLogged(state) || !log::Enabled(kDetail)) return;
   log::Info(kDetail, kArea, "Successfully bound pod to node",
             {{"pod", cycle.assumed->Key()},
              {"node", cycle.assumed->node_name},

@@ -65,10 +65,10 @@ struct BindingCycle {
 
   // Only BindingTable changes the next three members. Operation 0: none is under way.
   std::uint64_t operation = 0;
-  bool is_busy = false;       // an operation is under way that is not late and does not only wait for time to pass
-  bool is_unsettled = false;  // a write has been without an answer for long, or its outcome stayed unknown
-  std::string_view plugin;    // the plugin whose operation it is; empty: an extender
-  OperationStep step;         // the step of `operation` that is under way
+  bool is_busy = false;      // an operation is under way that is not late and does not only wait for time to pass
+  bool is_in_doubt = false;  // a write has been without an answer for long, or its outcome stayed unknown
+  std::string_view plugin;   // the plugin whose operation it is; empty: an extender
+  OperationStep step;        // the step of `operation` that is under way
 
   NodeCounts nodes;
 
@@ -77,9 +77,9 @@ struct BindingCycle {
   Time point_began{};  // PreBind or Bind
   Time call_began{};   // the call of `plugin`, in a sampled attempt
 
-  int read_count = 0;        // how often the pod was read to learn an outcome; sets the delays
-  int refused_count = 0;     // how often the binding was refused for a reason that may pass
-  std::string trouble_told;  // the last event about a write that does not take effect
+  int read_count = 0;            // how often the pod was read to learn an outcome; sets the delays
+  int refused_count = 0;         // how often the binding was refused for a reason that may pass
+  std::string reported_trouble;  // the last event about a write that does not take effect
   bool is_waiting_to_read = false;
   Time read_at{};  // when the pod is read, if is_waiting_to_read
   // Why a binding was refused whose earlier posts may have taken effect. The refusal counts once the pod was read

@@ -35,17 +35,17 @@ constexpr Duration kReadBackoffMax = std::chrono::seconds(10);
 // seconds, the pod is read and the binding posted again. Then the refusal counts, and the room is given back. Refused
 // reads do not count: they show that the API server is not ready.
 constexpr int kRefusalsMax = 5;
-// Limits on unsettled cycles of one namespace. Further bindings would most likely hang for the same reason, such as a
+// Limits on in-doubt cycles of one namespace. Further bindings would most likely hang for the same reason, such as a
 // webhook of that namespace, and each holds room on a node. Bindings that take effect in the meantime show that answers
 // are only lost now and then: the limit grows by one for each kBoundForOneMore of them.
-constexpr std::size_t kUnsettledMin = 16;
-constexpr std::size_t kUnsettledMax = 256;
+constexpr std::size_t kInDoubtMin = 16;
+constexpr std::size_t kInDoubtMax = 256;
 constexpr std::size_t kBoundForOneMore = 4;
 constexpr std::size_t kLetGoAtOnce = 2;
-// After how long a waiting pod's condition says that it is held back. It is longer if bindings take effect in the
+// After how long a waiting pod's condition says that it is throttled. It is longer if bindings take effect in the
 // meantime: then the API server is slow, and should be spared writes.
-constexpr Duration kToldAfter = std::chrono::seconds(3);
-constexpr Duration kToldAfterWhereSlow = std::chrono::seconds(30);
+constexpr Duration kReportedAfter = std::chrono::seconds(3);
+constexpr Duration kReportedAfterWhereSlow = std::chrono::seconds(30);
 
 constexpr framework::ClusterEvent kAssignedPodDeleted{framework::EventResource::kAssignedPod,
                                                       framework::action::kDelete};
@@ -112,7 +112,7 @@ void BindingCycles::StartBinding(Profile& profile, queue::QueuedPodInfo&& queued
     write.pod = RefOf(*assumed);
     write.has_nomination = true;
     write.nominated_node_name = assumed->node_name;
-    cycle.queued.told.nomination = HashOfNomination(assumed->node_name);
+    cycle.queued.last_written.nomination = HashOfNomination(assumed->node_name);
     state_.outputs.AddWrite(state_.outputs.NewOperation(), std::move(write));
   }
   if (cycle.permits.empty()) Continue(cycle);
@@ -385,55 +385,55 @@ bool BindingCycles::Cancel(std::string_view uid, std::string_view plugin, std::s
 void BindingCycles::OutcomeIsUnknown(BindingCycle& cycle, const std::string& why, bool says_much) {
   ++state_.counts.bindings_unknown;
   // No event the first time: responses are lost now and then, and reading the pod clears it up.
-  if (cycle.read_count > 0 || cycle.is_unsettled) {
-    table_.SetUnsettled(cycle);
+  if (cycle.read_count > 0 || cycle.is_in_doubt) {
+    table_.SetInDoubt(cycle);
     if (says_much)
-      TellTrouble(cycle,
-                  "binding to node \"" + cycle.assumed->node_name + "\": " + why +
-                      "; it may have taken effect all the same, so the pod keeps its place there, and the binding "
-                      "is tried again");
+      ReportTrouble(cycle,
+                    "binding to node \"" + cycle.assumed->node_name + "\": " + why +
+                        "; it may have taken effect all the same, so the pod keeps its place there, and the binding "
+                        "is tried again");
   }
   ReadPodLater(cycle);
 }
 
 // Reports by an event. A condition could arrive after the binding, and say of a bound pod that it is not scheduled.
-void BindingCycles::TellTrouble(BindingCycle& cycle, std::string message) {
-  if (cycle.trouble_told == message) return;
-  cycle.trouble_told = message;
+void BindingCycles::ReportTrouble(BindingCycle& cycle, std::string message) {
+  if (cycle.reported_trouble == message) return;
+  cycle.reported_trouble = message;
   const PodInfo& pod = *cycle.queued.pod;
   log::Warning("scheduler", "A pod's binding does not take effect", {{"pod", pod.Key()}, {"err", message}});
   state_.outputs.AddEvent(cycle.profile->scheduler_name(), pod, true, "FailedScheduling", "Binding",
                           std::move(message));
 }
 
-std::size_t BindingCycles::RoomForUnsettled(std::string_view namespace_name) const {
-  const BindingTable::Unsettled unsettled = table_.UnsettledIn(namespace_name);
-  const std::size_t most = std::min(kUnsettledMax, kUnsettledMin + unsettled.bound / kBoundForOneMore);
-  return unsettled.cycles < most ? most - unsettled.cycles : 0;
+std::size_t BindingCycles::RoomForInDoubt(std::string_view namespace_name) const {
+  const BindingTable::InDoubt in_doubt = table_.InDoubtOf(namespace_name);
+  const std::size_t most = std::min(kInDoubtMax, kInDoubtMin + in_doubt.bound / kBoundForOneMore);
+  return in_doubt.cycles < most ? most - in_doubt.cycles : 0;
 }
 
-// A binding of the namespace has ended: activates held-back pods if there is room for them. At most kLetGoAtOnce, so
+// A binding of the namespace has ended: activates throttled pods if there is room for them. At most kLetGoAtOnce, so
 // that pods of a slow namespace do not take the turn of others; each of these activates more when it ends.
 void BindingCycles::LetGo(const std::string& namespace_name) {
-  if (held_back_.empty()) return;
-  const auto held = held_back_.find(namespace_name);
-  if (held == held_back_.end()) return;
-  const std::size_t room = std::min(kLetGoAtOnce, RoomForUnsettled(namespace_name));
+  if (throttled_.empty()) return;
+  const auto held = throttled_.find(namespace_name);
+  if (held == throttled_.end()) return;
+  const std::size_t room = std::min(kLetGoAtOnce, RoomForInDoubt(namespace_name));
   std::vector<std::string> uids;
   while (uids.size() < room && !held->second.empty())
     uids.push_back(std::move(held->second.extract(held->second.begin()).value()));
-  if (held->second.empty()) held_back_.erase(held);
+  if (held->second.empty()) throttled_.erase(held);
   state_.queue.Activate(uids, state_.now);
 }
 
-std::optional<HeldBack> BindingCycles::HoldBack(const PodInfo& pod) {
-  if (RoomForUnsettled(pod.namespace_name()) > 0) return std::nullopt;
-  held_back_[pod.namespace_name()].insert(pod.uid);
-  const bool is_answered = table_.UnsettledIn(pod.namespace_name()).bound > 0;
-  return HeldBack{
+std::optional<Throttled> BindingCycles::Throttle(const PodInfo& pod) {
+  if (RoomForInDoubt(pod.namespace_name()) > 0) return std::nullopt;
+  throttled_[pod.namespace_name()].insert(pod.uid);
+  const bool is_answered = table_.InDoubtOf(pod.namespace_name()).bound > 0;
+  return Throttled{
       "bindings of namespace \"" + pod.namespace_name() +
           "\" have no answer or no known outcome (the events of their pods say why): this pod waits for them",
-      is_answered ? kToldAfterWhereSlow : kToldAfter};
+      is_answered ? kReportedAfterWhereSlow : kReportedAfter};
 }
 
 // Reads the pod to learn whether its binding took effect; the pod stays assumed until that is known. The first read is
@@ -442,7 +442,7 @@ void BindingCycles::ReadPodLater(BindingCycle& cycle) {
   const int reads = cycle.read_count++;
   const Duration delay = reads == 0 ? Duration{0} : Doubled(kReadBackoffInitial, kReadBackoffMax, reads - 1);
   // No operation is under way until the next read, yet the binding may still take effect.
-  if (reads > 0) table_.SetUnsettled(cycle);
+  if (reads > 0) table_.SetInDoubt(cycle);
   cycle.phase = BindingPhase::kRead;
   cycle.is_waiting_to_read = true;
   cycle.read_at = state_.now + delay;
@@ -470,14 +470,15 @@ void BindingCycles::Tick() {
   while (BindingCycle* const late = table_.TakeLate(state_.now)) {
     // In the last two phases a step without writes is a binding extender or a read.
     const bool may_take_effect = !late->step.writes.empty() || late->phase >= BindingPhase::kBind;
-    if (may_take_effect) table_.SetUnsettled(*late);
+    if (may_take_effect) table_.SetInDoubt(*late);
   }
   while (BindingCycle* const late = table_.TakeVeryLate(state_.now)) {
     const std::string what = late->phase == BindingPhase::kPreBind
                                  ? "PreBind of " + std::string(late->plugin) + " for node \""
                                  : std::string("binding to node \"");
-    TellTrouble(*late, what + late->assumed->node_name + "\": no answer for " +
-                           FormatGoDuration(state_.options.binding_told_after) + "; the pod keeps its place there");
+    ReportTrouble(*late, what + late->assumed->node_name + "\": no answer for " +
+                             FormatGoDuration(state_.options.binding_reported_after) +
+                             "; the pod keeps its place there");
   }
   while (BindingCycle* const cycle = table_.TakeDue(state_.now)) {
     if (cycle->is_waiting_to_read && cycle->read_at <= state_.now) {
@@ -541,7 +542,7 @@ void BindingCycles::ObserveSuccess(const BindingCycle& cycle) {
 // registered for woke it.
 void BindingCycles::ObserveRescue(const queue::QueuedPodInfo& queued) {
   ++state_.counts.rescued_by_flush;
-  const std::string refusers = state_.queue.TellRescue(queued, state_.now);
+  const std::string refusers = state_.queue.DescribeRescue(queued, state_.now);
   if (refusers.empty()) return;
   log::Warning("scheduler", "Pod fits, and waited for the flush after five minutes: no event had woken it",
                {{"pod", queued.pod->Key()}, {"refusedBy", refusers}});

@@ -29,7 +29,7 @@ class BindingCycles final : public BindingStarter, public BindingCycleInputs {
   BindingCycles(CoreState& state, BackgroundOperations& background)
       : state_(state),
         background_(background),
-        table_(state.options.binding_late_after, state.options.binding_told_after) {}
+        table_(state.options.binding_late_after, state.options.binding_reported_after) {}
 
   void StartBinding(Profile& profile, queue::QueuedPodInfo&& queued, const framework::PodInfoPtr& assumed,
                     framework::NodeIndex row, std::vector<PermitWait>&& permits) override;
@@ -48,7 +48,7 @@ class BindingCycles final : public BindingStarter, public BindingCycleInputs {
 
   // Returns the reason for which the pod must wait when too many bindings of its namespace are without an answer or
   // have an unknown outcome.
-  std::optional<HeldBack> HoldBack(const framework::PodInfo& pod) override;
+  std::optional<Throttled> Throttle(const framework::PodInfo& pod) override;
 
   void AllowPermitted(const std::string& uid, const std::string& plugin) override {
     PermitDecided({uid, plugin, true, {}});
@@ -60,7 +60,7 @@ class BindingCycles final : public BindingStarter, public BindingCycleInputs {
 
   std::size_t size() const { return table_.size(); }
   std::size_t busy_count() const { return table_.busy_count(); }
-  std::size_t unsettled_count() const { return table_.unsettled_count(); }
+  std::size_t in_doubt_count() const { return table_.in_doubt_count(); }
   bool empty() const { return table_.empty(); }
   std::vector<framework::PodInfoPtr> AssumedPods() const { return table_.AssumedPods(); }
 
@@ -78,7 +78,7 @@ class BindingCycles final : public BindingStarter, public BindingCycleInputs {
 
   void OutcomeIsUnknown(BindingCycle& cycle, const std::string& why, bool says_much);
   void ReadPodLater(BindingCycle& cycle);
-  void TellTrouble(BindingCycle& cycle, std::string message);
+  void ReportTrouble(BindingCycle& cycle, std::string message);
   void PostBindingAgain(BindingCycle& cycle);
   void EndPermitTimeouts(BindingCycle& cycle);
 
@@ -91,13 +91,13 @@ class BindingCycles final : public BindingStarter, public BindingCycleInputs {
   void FailForLostNode(BindingCycle& cycle);
   void Drop(BindingCycle& cycle);
   bool HasItsNode(const BindingCycle& cycle) const;
-  std::size_t RoomForUnsettled(std::string_view namespace_name) const;
+  std::size_t RoomForInDoubt(std::string_view namespace_name) const;
   void LetGo(const std::string& namespace_name);
 
   CoreState& state_;
   BackgroundOperations& background_;
   BindingTable table_;
-  StringHashMap<std::set<std::string>> held_back_;  // uids of waiting pods, by namespace; some of the pods may be gone
+  StringHashMap<std::set<std::string>> throttled_;  // uids of waiting pods, by namespace; some of the pods may be gone
 };
 
 }  // namespace berth::scheduler

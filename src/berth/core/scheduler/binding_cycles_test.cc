@@ -100,22 +100,22 @@ TEST_F(BindingCyclesTest, WhatIsNotAnsweredIsNotBusyAndHoldsItsNamespaceBackOnly
   SetNode("a");
   for (int i = 0; i < 16; ++i) StartOn("a", "p" + std::to_string(i));
   EXPECT_EQ(bindings().busy_count(), 16u);
-  EXPECT_FALSE(bindings().HoldBack(*Info(MakePod("next"))));
+  EXPECT_FALSE(bindings().Throttle(*Info(MakePod("next"))));
   Take();
   Pass(1s);
   EXPECT_EQ(bindings().busy_count(), 0u);
-  EXPECT_TRUE(bindings().HoldBack(*Info(MakePod("next"))));
-  EXPECT_FALSE(bindings().HoldBack(*Info(MakePod("next").Namespace("other"))));
+  EXPECT_TRUE(bindings().Throttle(*Info(MakePod("next"))));
+  EXPECT_FALSE(bindings().Throttle(*Info(MakePod("next").Namespace("other"))));
   EXPECT_TRUE(Take().empty()) << "nothing is said of what may still come";
   Pass(9s);
-  const Lines told = Take();
-  ASSERT_EQ(told.size(), 16u);
-  EXPECT_EQ(told.front(),
+  const Lines reported = Take();
+  ASSERT_EQ(reported.size(), 16u);
+  EXPECT_EQ(reported.front(),
             "Warning FailedScheduling p0: binding to node \"a\": no answer for 10s; the pod keeps its place there");
   Pass(100s);
   EXPECT_TRUE(Take().empty()) << "once";
   EndWrite();  // ends the last pod's write
-  EXPECT_FALSE(bindings().HoldBack(*Info(MakePod("next"))));
+  EXPECT_FALSE(bindings().Throttle(*Info(MakePod("next"))));
 }
 
 // Held-back pods are activated when bindings of their namespace are answered.
@@ -127,7 +127,7 @@ TEST_F(BindingCyclesTest, WhoIsHeldBackIsLetGoWhenThereIsRoom) {
   Pass(1s);
   for (const char* name : {"x", "y", "z"}) {
     queue::QueuedPodInfo popped = Pop(MakePod(name));
-    ASSERT_TRUE(bindings().HoldBack(*popped.pod));
+    ASSERT_TRUE(bindings().Throttle(*popped.pod));
     state().queue.AddUnschedulable(std::move(popped), {}, {}, state().now);
     EXPECT_EQ(PlaceOf(name), queue::Place::kErrorBackoff);
   }
@@ -142,40 +142,40 @@ TEST_F(BindingCyclesTest, WhoIsHeldBackIsLetGoWhenThereIsRoom) {
   EXPECT_EQ(PlaceOf("z"), queue::Place::kActive);
 }
 
-// Bindings that take effect raise the limit on unsettled ones.
-TEST_F(BindingCyclesTest, WhatTakesEffectLetsMoreBeUnsettled) {
+// Bindings that take effect raise the limit on those in doubt.
+TEST_F(BindingCyclesTest, WhatTakesEffectLetsMoreBeInDoubt) {
   SetNode("a");
   for (int i = 0; i < 16; ++i) StartOn("a", "p" + std::to_string(i));
   Pass(1s);
-  ASSERT_TRUE(bindings().HoldBack(*Info(MakePod("next"))));
-  EXPECT_EQ(bindings().unsettled_count(), 16u);
+  ASSERT_TRUE(bindings().Throttle(*Info(MakePod("next"))));
+  EXPECT_EQ(bindings().in_doubt_count(), 16u);
   for (int i = 0; i < 4; ++i) {
     StartOn("a", "quick-" + std::to_string(i));
     Take();
     EndWrite();
   }
-  EXPECT_FALSE(bindings().HoldBack(*Info(MakePod("next"))));
+  EXPECT_FALSE(bindings().Throttle(*Info(MakePod("next"))));
 }
 
-// The shell reads the unsettled count before the process ends: every cycle whose write may take effect must be in it
+// The shell reads the in-doubt count before the process ends: every cycle whose write may take effect must be in it
 // once it is no longer busy.
-TEST_F(BindingCyclesTest, WhatMayTakeEffectIsUnsettledHoweverItGoesOn) {
+TEST_F(BindingCyclesTest, WhatMayTakeEffectIsInDoubtHoweverItGoesOn) {
   Start();
   Take();
-  EXPECT_EQ(bindings().unsettled_count(), 0u);
+  EXPECT_EQ(bindings().in_doubt_count(), 0u);
   EndWrite(Error{ErrorCode::kUnavailable, "lost", true});
   Pass(0s);
   EXPECT_EQ(Take(), Lines{"read p"});
   bindings().PodWasRead({operation_, nullptr, Error{ErrorCode::kUnavailable, "down"}});
   EXPECT_EQ(bindings().busy_count(), 0u) << "it is read again a little later";
-  EXPECT_EQ(bindings().unsettled_count(), 1u);
+  EXPECT_EQ(bindings().in_doubt_count(), 1u);
   Pass(200ms);
   Take();
   EXPECT_EQ(Read("a"), nullptr);
-  EXPECT_EQ(bindings().unsettled_count(), 0u);
+  EXPECT_EQ(bindings().in_doubt_count(), 0u);
 }
 
-TEST_F(BindingCyclesTest, AnExtenderThatBindsSlowlyIsUnsettled) {
+TEST_F(BindingCyclesTest, AnExtenderThatBindsSlowlyIsInDoubt) {
   config::Extender extender;
   extender.url_prefix = "x";
   extender.bind_verb = "bind";
@@ -185,7 +185,7 @@ TEST_F(BindingCyclesTest, AnExtenderThatBindsSlowlyIsUnsettled) {
   EXPECT_EQ(bindings().busy_count(), 1u);
   Pass(1s);
   EXPECT_EQ(bindings().busy_count(), 0u);
-  EXPECT_EQ(bindings().unsettled_count(), 1u);
+  EXPECT_EQ(bindings().in_doubt_count(), 1u);
 }
 
 TEST_F(BindingCyclesTest, ABindingThatIsTriedAgainAndAgainSaysWhy) {
@@ -272,7 +272,7 @@ TEST_F(BindingCyclesTest, WhatAFailedWriteSaysAboutTheBinding) {
   }
 }
 
-TEST_F(BindingCyclesTest, WhatAReadOfThePodTells) {
+TEST_F(BindingCyclesTest, WhatAReadOfThePodReports) {
   const auto lose = [&] {
     Start();
     Take();

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "berth/base/check.h"
-#include "berth/base/make_anew.h"
+#include "berth/base/reset_to_default.h"
 
 namespace berth::scheduler {
 
@@ -36,10 +36,10 @@ std::unique_ptr<BindingCycle> BindingTable::Take(BindingCycle& cycle) {
   DropOperation(cycle);
   const auto it = by_uid_.find(cycle.assumed->uid);
   BERTH_CHECK(it != by_uid_.end(), cycle.assumed->uid);
-  if (cycle.is_unsettled) {
-    --unsettled_count_;
-    const auto unsettled = unsettled_.find(cycle.assumed->namespace_name());
-    if (--unsettled->second.cycles == 0) unsettled_.erase(unsettled);
+  if (cycle.is_in_doubt) {
+    --in_doubt_count_;
+    const auto in_doubt = in_doubt_.find(cycle.assumed->namespace_name());
+    if (--in_doubt->second.cycles == 0) in_doubt_.erase(in_doubt);
   }
   std::unique_ptr<BindingCycle> taken = std::move(it->second);
   by_uid_.erase(it);
@@ -48,7 +48,7 @@ std::unique_ptr<BindingCycle> BindingTable::Take(BindingCycle& cycle) {
 
 void BindingTable::Recycle(std::unique_ptr<BindingCycle> taken) {
   if (free_.size() >= kFreeMax) return;
-  MakeAnew(*taken);
+  ResetToDefault(*taken);
   free_.push_back(std::move(taken));
 }
 
@@ -132,22 +132,22 @@ BindingCycle* BindingTable::TakeVeryLate(Time now) {
   return nullptr;
 }
 
-void BindingTable::SetUnsettled(BindingCycle& cycle) {
-  if (std::exchange(cycle.is_unsettled, true)) return;
-  ++unsettled_count_;
-  ++unsettled_[cycle.assumed->namespace_name()].cycles;
+void BindingTable::SetInDoubt(BindingCycle& cycle) {
+  if (std::exchange(cycle.is_in_doubt, true)) return;
+  ++in_doubt_count_;
+  ++in_doubt_[cycle.assumed->namespace_name()].cycles;
 }
 
 void BindingTable::RecordBound(const BindingCycle& cycle) {
-  if (unsettled_.empty()) return;
-  const auto it = unsettled_.find(cycle.assumed->namespace_name());
-  if (it != unsettled_.end()) ++it->second.bound;
+  if (in_doubt_.empty()) return;
+  const auto it = in_doubt_.find(cycle.assumed->namespace_name());
+  if (it != in_doubt_.end()) ++it->second.bound;
 }
 
-BindingTable::Unsettled BindingTable::UnsettledIn(std::string_view namespace_name) const {
-  if (unsettled_.empty()) return {};
-  const auto it = unsettled_.find(namespace_name);
-  return it == unsettled_.end() ? Unsettled() : it->second;
+BindingTable::InDoubt BindingTable::InDoubtOf(std::string_view namespace_name) const {
+  if (in_doubt_.empty()) return {};
+  const auto it = in_doubt_.find(namespace_name);
+  return it == in_doubt_.end() ? InDoubt() : it->second;
 }
 
 void BindingTable::DropOperation(BindingCycle& cycle) {

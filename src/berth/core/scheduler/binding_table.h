@@ -65,17 +65,19 @@ class BindingTable {
   // returned once by each function. Null: there is none.
   BindingCycle* TakeLate(Time now);
   BindingCycle* TakeVeryLate(Time now);
-  // Marks a cycle with a write that has been without an answer for long, or whose outcome stayed unknown.
-  void SetUnsettled(BindingCycle& cycle);
+  // Marks a cycle as in doubt: it has a write that has been without an answer for long, or whose outcome stayed
+  // unknown.
+  void SetInDoubt(BindingCycle& cycle);
   // Counts a binding that took effect, which shows that the API server answers for this namespace.
   void RecordBound(const BindingCycle& cycle);
-  // A namespace's unsettled cycles, and the bindings that took effect there since the first of these became unsettled.
-  struct Unsettled {
+  // A namespace's in-doubt cycles, and the bindings that took effect there since the first of these came to be in
+  // doubt.
+  struct InDoubt {
     std::size_t cycles = 0;
     std::size_t bound = 0;
   };
-  Unsettled UnsettledIn(std::string_view namespace_name) const;
-  std::size_t unsettled_count() const { return unsettled_count_; }
+  InDoubt InDoubtOf(std::string_view namespace_name) const;
+  std::size_t in_doubt_count() const { return in_doubt_count_; }
 
  private:
   struct UidHash {
@@ -99,8 +101,8 @@ class BindingTable {
   // Late operations by start time; may hold operations that have ended.
   std::deque<std::pair<Time, std::uint64_t>> late_;
   std::size_t busy_count_ = 0;
-  StringHashMap<Unsettled> unsettled_;  // by namespace; only namespaces with an unsettled cycle
-  std::size_t unsettled_count_ = 0;
+  StringHashMap<InDoubt> in_doubt_;  // by namespace; only namespaces with an in-doubt cycle
+  std::size_t in_doubt_count_ = 0;
   std::vector<std::unique_ptr<BindingCycle>> free_;
 };
 

@@ -87,17 +87,17 @@ TEST_F(BindingTableTest, IsBusyUntilItIsAnsweredOrLate) {
   EXPECT_EQ(table_.busy_count(), 0u);
 }
 
-TEST_F(BindingTableTest, CountsUnsettledCyclesByNamespace) {
+TEST_F(BindingTableTest, CountsInDoubtCyclesByNamespace) {
   BindingCycle& p = Add("p");
   BindingCycle& q = Add("q");
-  table_.SetUnsettled(p);
-  table_.SetUnsettled(p);
-  table_.SetUnsettled(q);
-  EXPECT_EQ(table_.UnsettledIn("default").cycles, 2u);
-  EXPECT_EQ(table_.UnsettledIn("other").cycles, 0u);
+  table_.SetInDoubt(p);
+  table_.SetInDoubt(p);
+  table_.SetInDoubt(q);
+  EXPECT_EQ(table_.InDoubtOf("default").cycles, 2u);
+  EXPECT_EQ(table_.InDoubtOf("other").cycles, 0u);
   table_.Take(p);
   table_.Take(q);
-  EXPECT_EQ(table_.UnsettledIn("default").cycles, 0u);
+  EXPECT_EQ(table_.InDoubtOf("default").cycles, 0u);
 }
 
 TEST_F(BindingTableTest, WhatIsTakenOutIsFoundByNothing) {

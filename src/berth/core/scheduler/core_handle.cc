@@ -69,7 +69,8 @@ void CoreHandle::ClearNomination(const framework::PodInfo& pod) {
   outputs.AddWrite(outputs.NewOperation(), std::move(write));
   // The pod has to look for another node: at once, or when its object no longer shows the nomination.
   if (pod.nominated_node_name.empty()) return Activate(pod.uid);
-  if (queue::StatusTold* const told = core_->state.queue.FindTold(pod.uid)) told->has_lost_nomination = true;
+  if (queue::LastWrittenStatus* const last_written = core_->state.queue.FindLastWritten(pod.uid))
+    last_written->has_lost_nomination = true;
 }
 
 bool CoreHandle::CancelBinding(std::string_view uid, std::string_view plugin, std::string_view message) {

@@ -23,9 +23,9 @@
 namespace berth::scheduler {
 
 // Why a pod has to wait for other pods, and after how long its condition says so.
-struct HeldBack {
+struct Throttled {
   std::string why;
-  Duration told_after{};
+  Duration reported_after{};
 };
 
 // Takes over a pod that the scheduling cycle has assumed on the node in `row` and reserved. `permits` are the Permit
@@ -37,7 +37,7 @@ class BindingStarter {
                             framework::NodeIndex row, std::vector<PermitWait>&& permits) = 0;
   // Returns why the pod should not be assumed now: too many bindings of its namespace have an unknown outcome. The pod
   // is activated when there are fewer. nullopt: it may be assumed.
-  virtual std::optional<HeldBack> HoldBack(const framework::PodInfo& pod) = 0;
+  virtual std::optional<Throttled> Throttle(const framework::PodInfo& pod) = 0;
   // Ends the pod's wait at Permit for the plugin. No effect on a pod that is not waiting for it.
   virtual void AllowPermitted(const std::string& uid, const std::string& plugin) = 0;
 };

@@ -10,7 +10,7 @@ namespace {
 
 constexpr log::Detail DetailOf(ObjectEvent event) { return {event == ObjectEvent::kUpdate ? 4 : 3, "eventhandlers"}; }
 
-bool IsTold(const CoreState& state, ObjectEvent event) {
+bool IsLogged(const CoreState& state, ObjectEvent event) {
   return state.options.metrics != nullptr && log::Enabled(DetailOf(event));
 }
 
@@ -24,13 +24,13 @@ std::string Title(ObjectEvent event, std::string_view what) {
 }  // namespace
 
 void LogPodEvent(const CoreState& state, ObjectEvent event, const framework::PodInfo& pod, bool is_scheduled) {
-  if (!IsTold(state, event)) return;
+  if (!IsLogged(state, event)) return;
   log::Info(DetailOf(event), "scheduler", Title(event, is_scheduled ? "scheduled pod" : "unscheduled pod"),
             {{"pod", pod.Key()}});
 }
 
 void LogNodeEvent(const CoreState& state, ObjectEvent event, std::string_view node) {
-  if (!IsTold(state, event)) return;
+  if (!IsLogged(state, event)) return;
   log::Info(DetailOf(event), "scheduler", Title(event, "node"), {{"node", node}});
 }
 

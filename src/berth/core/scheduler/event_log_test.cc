@@ -81,7 +81,7 @@ TEST(EventLog, SoDoFoldersAndOurOwnSources) {
   EXPECT_THAT(Said({{"event_log", 3}}), HasSubstr("Add event for node"));
 }
 
-TEST(EventLog, NothingIsToldWhereNobodyAsksOrMeasures) {
+TEST(EventLog, NothingIsLoggedWhereNobodyAsksOrMeasures) {
   EXPECT_THAT(Said({}), IsEmpty());
   EXPECT_THAT(Said({{"preemption", 9}}), IsEmpty());
   EXPECT_THAT(Said({{"*", 9}}, false), IsEmpty()) << "a core that answers questions";

@@ -89,7 +89,7 @@ void InputIntake::TakeTime() {
     const framework::StepResult result{.now = state_.now, .wall_now = state_.WallNow()};
     if (!background_.StepEnded(*operation, result)) bindings_.StepEnded(*operation, result);
   }
-  TellUnclaimed();
+  ReportUnclaimed();
 }
 
 // --- Pods ---
@@ -104,7 +104,7 @@ void InputIntake::On(PodSet&& input) {
   if (!naming.ok()) {
     // A pod that already runs still counts on its node.
     if (pod->node_name.empty() && state_.options.pods.Serves(pod->namespace_name())) {
-      TellUnusable(*pod, naming.error().message);
+      ReportUnusable(*pod, naming.error().message);
       return;
     }
   } else {
@@ -163,7 +163,7 @@ void InputIntake::SetPendingPod(const PodInfoPtr& pod) {
     return;
   }
   if (!state_.options.pods.set_aside.empty() && state_.options.pods.set_aside.contains(pod->uid)) {
-    TellSetAside(*pod);
+    ReportSetAside(*pod);
     return;
   }
   groups_.PodPending(pod);
@@ -182,8 +182,8 @@ void InputIntake::SetPendingPod(const PodInfoPtr& pod) {
   RepeatOverwrittenStatus(state_, *old, *pod);
   if (!old->nominated_node_name.empty() && old->nominated_node_name != pod->nominated_node_name) {
     MoveForNomination(state_, *old, old->nominated_node_name);
-    queue::StatusTold* const told = state_.queue.FindTold(pod->uid);
-    if (told != nullptr && std::exchange(told->has_lost_nomination, false)) {
+    queue::LastWrittenStatus* const last_written = state_.queue.FindLastWritten(pod->uid);
+    if (last_written != nullptr && std::exchange(last_written->has_lost_nomination, false)) {
       const std::string uids[] = {pod->uid};
       state_.queue.Activate(uids, state_.now);
     }
@@ -191,8 +191,8 @@ void InputIntake::SetPendingPod(const PodInfoPtr& pod) {
   Handled({EventResource::kUnschedulablePod, action::kUpdate});
 }
 
-void InputIntake::TellSetAside(const framework::PodInfo& pod) {
-  const bool is_news = TellUnusable(
+void InputIntake::ReportSetAside(const framework::PodInfo& pod) {
+  const bool is_news = ReportUnusable(
       pod,
       "the scheduler failed while it worked on this pod, and began anew without it; it is tried again after the next "
       "start (the scheduler's log says what failed)");
@@ -204,15 +204,15 @@ void InputIntake::TellSetAside(const framework::PodInfo& pod) {
 
 // For a pod that cannot go into the queue: writes a condition and an event, unless the condition is there already.
 // Returns whether it wrote them.
-bool InputIntake::TellUnusable(const framework::PodInfo& pod, const std::string& why) {
+bool InputIntake::ReportUnusable(const framework::PodInfo& pod, const std::string& why) {
   if (!WriteSchedulerError(state_, pod, why)) return false;
   state_.outputs.AddEvent(state_.profiles.Find(pod)->scheduler_name(), pod, true, "FailedScheduling", "Scheduling",
                           why);
   return true;
 }
 
-void InputIntake::TellUnclaimed() {
-  for (UnclaimedPods::Told& each : unclaimed_.TakeDue(state_.now)) {
+void InputIntake::ReportUnclaimed() {
+  for (UnclaimedPods::Notice& each : unclaimed_.TakeDue(state_.now)) {
     state_.outputs.AddEvent(each.nearest, *each.pod, true, "UnknownScheduler", "Scheduling", std::move(each.note));
   }
 }

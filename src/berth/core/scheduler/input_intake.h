@@ -60,10 +60,10 @@ class InputIntake {
 
   void SetAssignedPod(const framework::PodInfoPtr& pod);
   void SetPendingPod(const framework::PodInfoPtr& pod);
-  void TellSetAside(const framework::PodInfo& pod);
-  bool TellUnusable(const framework::PodInfo& pod, const std::string& why);
+  void ReportSetAside(const framework::PodInfo& pod);
+  bool ReportUnusable(const framework::PodInfo& pod, const std::string& why);
   void TakeNamed(const std::optional<cache::NamedPodGroups::Change>& change);
-  void TellUnclaimed();
+  void ReportUnclaimed();
   void RemovePod(std::string_view uid);
   void TakePodOut(std::string_view uid);
   void RecordGone(const framework::PodInfo& pod);

@@ -21,23 +21,23 @@ using testing::MakePod;
 
 class FakeScheduling final : public SchedulingCycleInputs {
  public:
-  explicit FakeScheduling(Lines& told) : told_(told) {}
-  void PodChanged(const PodInfoPtr& pod) override { told_.push_back("scheduling: changed " + pod->name); }
-  void PodDeleted(std::string_view uid) override { told_.push_back("scheduling: deleted " + std::string(uid)); }
+  explicit FakeScheduling(Lines& calls) : calls_(calls) {}
+  void PodChanged(const PodInfoPtr& pod) override { calls_.push_back("scheduling: changed " + pod->name); }
+  void PodDeleted(std::string_view uid) override { calls_.push_back("scheduling: deleted " + std::string(uid)); }
   bool TakeExtenderAnswer(ExtenderDone& input) override {
     if (input.operation != waits_for) return false;
-    told_.push_back("scheduling: answer " + std::to_string(input.operation));
+    calls_.push_back("scheduling: answer " + std::to_string(input.operation));
     return true;
   }
   std::uint64_t waits_for = 0;
 
  private:
-  Lines& told_;
+  Lines& calls_;
 };
 
 class FakeBindings final : public BindingCycleInputs {
  public:
-  explicit FakeBindings(Lines& told) : told_(told) {}
+  explicit FakeBindings(Lines& calls) : calls_(calls) {}
   void PodAssigned(const PodInfoPtr& pod) override { Note("assigned " + pod->name); }
   void PodStillPending(const PodInfoPtr& pod) override { Note("still pending " + pod->name); }
   void PodDeleted(std::string_view uid) override { Note("deleted " + std::string(uid)); }
@@ -54,17 +54,17 @@ class FakeBindings final : public BindingCycleInputs {
   PodInfoPtr bound_elsewhere;
 
  private:
-  void Note(const std::string& what) { told_.push_back("bindings: " + what); }
-  Lines& told_;
+  void Note(const std::string& what) { calls_.push_back("bindings: " + what); }
+  Lines& calls_;
 };
 
 class InputIntakeTest : public CoreStateTest {
  protected:
   // The calls to both cycles for this input.
-  Lines Told(Input input) {
-    told_.clear();
+  Lines CallsOf(Input input) {
+    calls_.clear();
     intake().Take(std::move(input));
-    return told_;
+    return calls_;
   }
   InputIntake& intake() {
     if (!intake_) {
@@ -80,25 +80,25 @@ class InputIntakeTest : public CoreStateTest {
   NodeSet SetOf(const std::string& node) { return {testing::MakeNode(node).Build()}; }
   bool IsKnown(std::string_view uid) { return state().cache.FindPod(uid) != nullptr; }
 
-  Lines told_;
-  FakeScheduling scheduling_{told_};
-  FakeBindings bindings_{told_};
+  Lines calls_;
+  FakeScheduling scheduling_{calls_};
+  FakeBindings bindings_{calls_};
   std::optional<IdleSweep> idle_sweep_;
   std::optional<BackgroundOperations> background_;
   std::optional<InputIntake> intake_;
 };
 
 TEST_F(InputIntakeTest, WhatIsKeptOfALargePodGoesSoonAfterIt) {
-  Told(Set(MakePod("ordinary")));
-  Told(PodGone{"default", "ordinary", "uid-default-ordinary"});
+  CallsOf(Set(MakePod("ordinary")));
+  CallsOf(PodGone{"default", "ordinary", "uid-default-ordinary"});
   EXPECT_EQ(idle_sweep_->NextWake(), std::nullopt);
   for (const bool is_bound : {false, true}) {
     testing::PodBuilder large = MakePod("large");
     for (int i = 0; i < 1000; ++i) large.Toleration("key-" + std::to_string(i), "Exists");
     if (is_bound) large.Node("n1");
-    Told(Set(large));
+    CallsOf(Set(large));
     EXPECT_EQ(idle_sweep_->NextWake(), std::nullopt);
-    Told(PodGone{"default", "large", "uid-default-large"});
+    CallsOf(PodGone{"default", "large", "uid-default-large"});
     EXPECT_EQ(idle_sweep_->NextWake(), state().now + IdleSweep::kPeriodAfterLargePods);
     for (int i = 0; i < 2; ++i) {
       state().now += IdleSweep::kPeriodAfterLargePods;
@@ -108,72 +108,72 @@ TEST_F(InputIntakeTest, WhatIsKeptOfALargePodGoesSoonAfterIt) {
 }
 
 TEST_F(InputIntakeTest, APendingPodIsQueuedUpdatedAndForgotten) {
-  EXPECT_EQ(Told(Set(MakePod("p"))), Lines{"scheduling: changed p"});
+  EXPECT_EQ(CallsOf(Set(MakePod("p"))), Lines{"scheduling: changed p"});
   EXPECT_EQ(PlaceOf("p"), queue::Place::kActive);
-  Told(Set(MakePod("p").Gate("wait"), "2"));
+  CallsOf(Set(MakePod("p").Gate("wait"), "2"));
   EXPECT_EQ((*state().queue.FindWaiting("uid-default-p"))->resource_version, "2");
-  EXPECT_EQ(Told(PodGone{"default", "p", "uid-default-p"}),
+  EXPECT_EQ(CallsOf(PodGone{"default", "p", "uid-default-p"}),
             (Lines{"scheduling: deleted uid-default-p", "bindings: deleted uid-default-p"}));
   EXPECT_EQ(PlaceOf("p"), std::nullopt);
 }
 
 TEST_F(InputIntakeTest, PodsOfOthersAreNotQueued) {
   options_.pods.namespaces = {"default"};
-  Told(Set(MakePod("p").SchedulerName("another")));
-  Told(Set(MakePod("q").Namespace("elsewhere")));
+  CallsOf(Set(MakePod("p").SchedulerName("another")));
+  CallsOf(Set(MakePod("q").Namespace("elsewhere")));
   EXPECT_TRUE(state().queue.Dump().empty());
-  Told(Set(MakePod("r")));
-  Told(Set(MakePod("r").SchedulerName("another"), "2"));
+  CallsOf(Set(MakePod("r")));
+  CallsOf(Set(MakePod("r").SchedulerName("another"), "2"));
   EXPECT_TRUE(state().queue.Dump().empty()) << "no longer ours";
 }
 
 TEST_F(InputIntakeTest, AnAssignedPodLeavesTheQueueForTheCache) {
-  Told(SetOf("a"));
-  Told(Set(MakePod("p")));
-  EXPECT_EQ(Told(Set(MakePod("p").Node("a"), "2")), Lines{"scheduling: changed p"});
+  CallsOf(SetOf("a"));
+  CallsOf(Set(MakePod("p")));
+  EXPECT_EQ(CallsOf(Set(MakePod("p").Node("a"), "2")), Lines{"scheduling: changed p"});
   EXPECT_TRUE(IsKnown("uid-default-p"));
   EXPECT_EQ(PlaceOf("p"), std::nullopt);
-  EXPECT_EQ(Told(Set(MakePod("p"), "1")), Lines{"bindings: still pending p"}) << "a watch that lags behind";
-  Told(PodGone{"default", "p", "uid-default-p"});
+  EXPECT_EQ(CallsOf(Set(MakePod("p"), "1")), Lines{"bindings: still pending p"}) << "a watch that lags behind";
+  CallsOf(PodGone{"default", "p", "uid-default-p"});
   EXPECT_FALSE(IsKnown("uid-default-p"));
 }
 
 TEST_F(InputIntakeTest, AnAssumedPodIsConfirmed) {
-  Told(SetOf("a"));
+  CallsOf(SetOf("a"));
   state().cache.AssumePod(Info(MakePod("p").Node("a")));
-  EXPECT_EQ(Told(Set(MakePod("p").Node("a"), "2")), (Lines{"scheduling: changed p", "bindings: assigned p"}));
+  EXPECT_EQ(CallsOf(Set(MakePod("p").Node("a"), "2")), (Lines{"scheduling: changed p", "bindings: assigned p"}));
   EXPECT_FALSE(state().cache.IsAssumed("uid-default-p"));
 }
 
 TEST_F(InputIntakeTest, APodThatHasEndedIsForgotten) {
-  Told(SetOf("a"));
-  Told(Set(MakePod("p").Node("a")));
+  CallsOf(SetOf("a"));
+  CallsOf(Set(MakePod("p").Node("a")));
   auto ended = Object(MakePod("p").Node("a"), "2");
   ended->status.phase = api::PodPhase::kSucceeded;
-  EXPECT_EQ(Told(PodSet{ended}), (Lines{"scheduling: deleted uid-default-p", "bindings: deleted uid-default-p"}));
+  EXPECT_EQ(CallsOf(PodSet{ended}), (Lines{"scheduling: deleted uid-default-p", "bindings: deleted uid-default-p"}));
   EXPECT_FALSE(IsKnown("uid-default-p"));
 }
 
 TEST_F(InputIntakeTest, NodesComeChangeAndGo) {
-  Told(SetOf("a"));
-  Told(SetOf("a"));
+  CallsOf(SetOf("a"));
+  CallsOf(SetOf("a"));
   EXPECT_NE(state().cache.nodes().Find("a"), framework::kNoNode);
-  Told(NodeGone{"a"});
-  Told(NodeGone{"a"});  // a second deletion is harmless
+  CallsOf(NodeGone{"a"});
+  CallsOf(NodeGone{"a"});  // a second deletion is harmless
   EXPECT_EQ(state().cache.nodes().Find("a"), framework::kNoNode);
-  EXPECT_TRUE(told_.empty());
+  EXPECT_TRUE(calls_.empty());
 }
 
 TEST_F(InputIntakeTest, OutcomesGoToWhoWaitsForThem) {
   scheduling_.waits_for = 3;
   const Error error{ErrorCode::kConflict, "changed"};
-  EXPECT_EQ(Told(WriteDone{1, std::nullopt, "{}"}), Lines{"bindings: write 1 {}"});
-  EXPECT_EQ(Told(WriteDone{1, error}), Lines{"bindings: write 1 failed"});
-  EXPECT_EQ(Told(WorkDone{2, {}}), Lines{"bindings: step 2"});
-  EXPECT_EQ(Told(ExtenderDone{3, ExtenderAnswer()}), Lines{"scheduling: answer 3"});
-  EXPECT_EQ(Told(ExtenderDone{4, ExtenderAnswer()}), Lines{"bindings: answer 4"});
-  EXPECT_EQ(Told(PodReadDone{5, nullptr, {}}), Lines{"bindings: read 5"});
-  EXPECT_EQ(Told(framework::PermitDecision{"u", "X", true, ""}), Lines{"bindings: permit u"});
+  EXPECT_EQ(CallsOf(WriteDone{1, std::nullopt, "{}"}), Lines{"bindings: write 1 {}"});
+  EXPECT_EQ(CallsOf(WriteDone{1, error}), Lines{"bindings: write 1 failed"});
+  EXPECT_EQ(CallsOf(WorkDone{2, {}}), Lines{"bindings: step 2"});
+  EXPECT_EQ(CallsOf(ExtenderDone{3, ExtenderAnswer()}), Lines{"scheduling: answer 3"});
+  EXPECT_EQ(CallsOf(ExtenderDone{4, ExtenderAnswer()}), Lines{"bindings: answer 4"});
+  EXPECT_EQ(CallsOf(PodReadDone{5, nullptr, {}}), Lines{"bindings: read 5"});
+  EXPECT_EQ(CallsOf(framework::PermitDecision{"u", "X", true, ""}), Lines{"bindings: permit u"});
 }
 
 TEST_F(InputIntakeTest, BackgroundOperationsGetTheirOwnOutcomes) {
@@ -185,9 +185,9 @@ TEST_F(InputIntakeTest, BackgroundOperationsGetTheirOwnOutcomes) {
   };
   background_->Start(Operation::Write(framework::ObjectRead{}, count), state().now);
   Take();
-  EXPECT_TRUE(Told(WriteDone{operation_, std::nullopt}).empty());
+  EXPECT_TRUE(CallsOf(WriteDone{operation_, std::nullopt}).empty());
   EXPECT_EQ(ended, 1);
-  EXPECT_EQ(Told(WriteDone{operation_, std::nullopt}).size(), 1u) << "it is over";
+  EXPECT_EQ(CallsOf(WriteDone{operation_, std::nullopt}).size(), 1u) << "it is over";
 }
 
 TEST_F(InputIntakeTest, TimeEndsWaitsInTheirOrder) {
@@ -202,22 +202,22 @@ TEST_F(InputIntakeTest, TimeEndsWaitsInTheirOrder) {
   wait(3, 3s);
   state().now += 2s;
   intake().TakeTime();
-  EXPECT_EQ(told_, (Lines{"bindings: step 2", "bindings: step 1"}));
+  EXPECT_EQ(calls_, (Lines{"bindings: step 2", "bindings: step 1"}));
 }
 
 TEST_F(InputIntakeTest, APodThatWasReadBoundElsewhereIsTakenIn) {
-  Told(SetOf("b"));
+  CallsOf(SetOf("b"));
   bindings_.bound_elsewhere = Info(MakePod("p").Node("b"));
-  EXPECT_EQ(Told(PodReadDone{5, nullptr, {}}), (Lines{"bindings: read 5", "scheduling: changed p"}));
+  EXPECT_EQ(CallsOf(PodReadDone{5, nullptr, {}}), (Lines{"bindings: read 5", "scheduling: changed p"}));
   EXPECT_TRUE(IsKnown("uid-default-p"));
 }
 
 TEST_F(InputIntakeTest, OtherObjectsGoIntoTheirStores) {
   auto fast = std::make_shared<api::StorageClass>();
   fast->metadata.name = "fast";
-  Told(ObjectSet{std::shared_ptr<const api::StorageClass>(fast)});
+  CallsOf(ObjectSet{std::shared_ptr<const api::StorageClass>(fast)});
   EXPECT_NE(state().objects.Of<api::StorageClass>().Find("fast"), nullptr);
-  Told(ObjectGone{framework::ObjectKind::kStorageClass, "fast"});
+  CallsOf(ObjectGone{framework::ObjectKind::kStorageClass, "fast"});
   EXPECT_EQ(state().objects.Of<api::StorageClass>().Find("fast"), nullptr);
 }
 
@@ -235,7 +235,7 @@ TEST_F(InputIntakeTest, ADeviceTaintRuleIsAnUpdateOfSlices) {
     rule->metadata.resource_version = version;
     rule->selector.emplace();
     rule->taint = {key, "", "NoSchedule"};
-    Told(ObjectSet{std::shared_ptr<const api::DeviceTaintRule>(rule)});
+    CallsOf(ObjectSet{std::shared_ptr<const api::DeviceTaintRule>(rule)});
   };
   set("a", "1");
   EXPECT_EQ(update_count(), 1U);
@@ -243,9 +243,9 @@ TEST_F(InputIntakeTest, ADeviceTaintRuleIsAnUpdateOfSlices) {
   EXPECT_EQ(update_count(), 1U);
   set("b", "3");
   EXPECT_EQ(update_count(), 2U);
-  Told(ObjectGone{framework::ObjectKind::kDeviceTaintRule, "r"});
+  CallsOf(ObjectGone{framework::ObjectKind::kDeviceTaintRule, "r"});
   EXPECT_EQ(update_count(), 3U);
-  Told(ObjectGone{framework::ObjectKind::kDeviceTaintRule, "r"});
+  CallsOf(ObjectGone{framework::ObjectKind::kDeviceTaintRule, "r"});
   EXPECT_EQ(update_count(), 3U);
 }
 

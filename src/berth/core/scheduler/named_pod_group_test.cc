@@ -43,7 +43,7 @@ TEST_F(NamedPodGroupTest, AnnotatedPodsAreBoundWhole) {
   EXPECT_TRUE(written.conditions.empty()) << "the API server has no such group";
 }
 
-TEST_F(NamedPodGroupTest, AGangThatDoesNotFitIsToldAndTakesNoRoom) {
+TEST_F(NamedPodGroupTest, AGangThatDoesNotFitIsReportedAndTakesNoRoom) {
   for (const char* name : {"a", "b", "c", "d", "e"}) h_.Set(Member(name, "5"));
   h_.Set(MakePod("alone").Request("cpu", "4"));
   const Written gang = h_.Cycle();
@@ -89,7 +89,7 @@ TEST_F(NamedPodGroupTest, TheLargestCountGoesWithItsPod) {
   EXPECT_EQ(h_.Cycle().bound.size(), 2u);
 }
 
-TEST_F(NamedPodGroupTest, ABadAnnotationIsToldOnceAndHoldsNobodyElseBack) {
+TEST_F(NamedPodGroupTest, ABadAnnotationIsReportedOnceAndHoldsNobodyElseBack) {
   h_.Set(Member("bad", "two"));
   h_.Set(Member("a", "1"));
   const Written written = h_.Collect();

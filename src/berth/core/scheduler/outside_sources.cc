@@ -28,16 +28,16 @@ OutsideSources::OutsideSources(CoreState& state) : state_(state) {
   unanswered_count_ = requests_.size();
 }
 
-framework::OutsideChange OutsideSources::TellPlugin(const OutsideDone& input) {
+framework::OutsideChange OutsideSources::PassToPlugin(const OutsideDone& input) {
   const Reader& reader = readers_[input.source];
   framework::OutsideChange change;
-  const framework::Status told =
+  const framework::Status status =
       runtime::GuardedCall([&] { change = reader.plugin->OnOutsideData(reader.source, input.data, state_.WallNow()); });
-  if (!told.IsSuccess()) {
+  if (!status.IsSuccess()) {
     // The plugin threw, so that its verdict about any node may have changed.
     change.all_nodes = true;
     log::Warning("scheduler", "A plugin fails over data from outside",
-                 {{"plugin", requests_[input.source].plugin}, {"error", told.Message()}});
+                 {{"plugin", requests_[input.source].plugin}, {"error", status.Message()}});
   }
   return change;
 }
@@ -45,7 +45,7 @@ framework::OutsideChange OutsideSources::TellPlugin(const OutsideDone& input) {
 void OutsideSources::TakeAnswer(OutsideDone&& input) {
   BERTH_CHECK(input.source < readers_.size(), input.source);
   if (!std::exchange(readers_[input.source].has_answer, true)) --unanswered_count_;
-  const framework::OutsideChange change = TellPlugin(input);
+  const framework::OutsideChange change = PassToPlugin(input);
   const cache::ColumnNodeTable& nodes = state_.cache.nodes();
   std::vector<NodeIndex> rows;
   if (change.all_nodes) {

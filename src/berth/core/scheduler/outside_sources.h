@@ -31,7 +31,7 @@ class OutsideSources {
     std::size_t source = 0;  // index into the plugin's own sources
     bool has_answer = false;
   };
-  framework::OutsideChange TellPlugin(const OutsideDone& input);
+  framework::OutsideChange PassToPlugin(const OutsideDone& input);
 
   CoreState& state_;
   std::vector<OutsideRequest> requests_;

@@ -44,7 +44,7 @@ class Gate final : public framework::FilterPlugin,
   framework::OutsideChange OnOutsideData(std::size_t,
                                          const Expected<std::shared_ptr<const framework::OutsideData>>& data,
                                          Time wall_now) override {
-    told_at = wall_now;
+    received_at = wall_now;
     if (!data.ok()) {
       last_error = data.error().message;
       if (data.error().message == "throw") throw std::runtime_error("oops");
@@ -63,7 +63,7 @@ class Gate final : public framework::FilterPlugin,
   mutable api::StringMap annotations;
   mutable Time asked_at{};
   std::string last_error;
-  Time told_at{};
+  Time received_at{};
 
  private:
   std::string closed_;
@@ -93,11 +93,11 @@ class OutsideTest : public ::testing::Test {
 };
 
 // Plugins compare times written by others with the time of day. Waits in the core do not depend on it.
-TEST_F(OutsideTest, PluginsAreToldTheTimeOfDay) {
+TEST_F(OutsideTest, PluginsGetTheTimeOfDay) {
   const Duration ahead = -std::chrono::hours(1);
   harness->core.SetWallAhead(ahead);
   Say("n2");
-  EXPECT_EQ(gate->told_at, harness->now + ahead);
+  EXPECT_EQ(gate->received_at, harness->now + ahead);
   harness->Set(testing::MakeNode("n1"));
   harness->Set(testing::MakePod("p"));
   EXPECT_TRUE(harness->core.ScheduleOne(harness->now));

@@ -89,7 +89,7 @@ TEST(PodChoiceTest, EveryNamespaceIsServedUnlessSomeAreListed) {
 }
 
 // The pod was being decided when an earlier process failed a check.
-TEST(PodChoiceTest, APodThatIsSetAsideIsToldSoOnceAndHoldsUpNobody) {
+TEST(PodChoiceTest, APodThatIsSetAsideIsReportedOnceAndHoldsUpNobody) {
   Harness h(DefaultProfiles(), With({.by_annotation = false, .namespaces = {}, .set_aside = {"uid-p"}}));
   h.Set(testing::MakeNode("a"));
   auto pod = testing::MakePod("p").Uid("uid-p");
@@ -171,7 +171,7 @@ TEST(PodChoiceTest, NotSettledWhileAPodIsToBeTriedAgainAfterAnError) {
   ASSERT_EQ(h.core.Unbound().size(), 1U);
 }
 
-TEST(PodChoiceTest, PodsThatAreBeingBoundAreToldOf) {
+TEST(PodChoiceTest, PodsThatAreBeingBoundAreReported) {
   Harness h;
   h.Set(testing::MakeNode("a"));
   h.Set(testing::MakePod("p"));

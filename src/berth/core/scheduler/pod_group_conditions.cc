@@ -42,17 +42,17 @@ void PodGroupConditions::Set(const PodGroupKey& group, bool is_scheduled, const 
   const api::PodGroup* const object = state_.pod_groups->FindPodGroup(group);
   if (object == nullptr) return;
   const api::GroupCondition* const old = object->FindCondition(api::kPodGroupInitiallyScheduled);
-  Told& told = told_[group];
-  if (told.uid != object->metadata.uid) told = {.uid = object->metadata.uid};
-  const bool was_scheduled = told.is_scheduled || (old != nullptr && old->status == "True");
+  GroupWrites& writes = writes_[group];
+  if (writes.uid != object->metadata.uid) writes = {.uid = object->metadata.uid};
+  const bool was_scheduled = writes.is_scheduled || (old != nullptr && old->status == "True");
   if (was_scheduled && !is_scheduled) return;
   const std::string status = is_scheduled ? "True" : "False";
   const bool is_same = old != nullptr && old->status == status && old->reason == reason && old->message == message &&
                        old->observed_generation == object->metadata.generation;
   const std::string said = status + "\n" + reason + "\n" + message + "\n" + std::to_string(object->metadata.generation);
-  const std::string& last_said = told.next.empty() ? told.under_way : told.next;
+  const std::string& last_said = writes.next.empty() ? writes.under_way : writes.next;
   if (last_said.empty() ? is_same : last_said == said) return;
-  told.is_scheduled = is_scheduled;
+  writes.is_scheduled = is_scheduled;
   codec::json::object condition{{"type", api::kPodGroupInitiallyScheduled},
                                 {"status", status},
                                 {"observedGeneration", object->metadata.generation},
@@ -63,15 +63,15 @@ void PodGroupConditions::Set(const PodGroupKey& group, bool is_scheduled, const 
   codec::json::object body{{"status", codec::json::object{{"conditions", codec::json::array{std::move(condition)}}}}};
   // The uid protects a later group of the same name from this write.
   if (!object->metadata.uid.empty()) body["metadata"] = codec::json::object{{"uid", object->metadata.uid}};
-  if (!told.under_way.empty()) {
-    told.next = said;
-    told.next_body = codec::WriteJson(body);
+  if (!writes.under_way.empty()) {
+    writes.next = said;
+    writes.next_body = codec::WriteJson(body);
     return;
   }
-  told.under_way = said;
-  told.write = ++last_write_;
-  background_.Start(Post(group, codec::WriteJson(body), told.write, 1), state_.now);
-  if (told_.size() >= forget_at_) Forget();
+  writes.under_way = said;
+  writes.write = ++last_write_;
+  background_.Start(Post(group, codec::WriteJson(body), writes.write, 1), state_.now);
+  if (writes_.size() >= forget_at_) Forget();
 }
 
 Operation PodGroupConditions::Post(const PodGroupKey& group, const std::string& body, std::uint64_t write, int tries) {
@@ -96,26 +96,26 @@ Operation PodGroupConditions::Post(const PodGroupKey& group, const std::string& 
 }
 
 bool PodGroupConditions::IsOutdated(const PodGroupKey& group, std::uint64_t write) const {
-  const auto told = told_.find(group);
-  return told == told_.end() || told->second.write != write || !told->second.next.empty();
+  const auto writes = writes_.find(group);
+  return writes == writes_.end() || writes->second.write != write || !writes->second.next.empty();
 }
 
 Operation PodGroupConditions::Next(const PodGroupKey& group, std::uint64_t write) {
-  const auto found = told_.find(group);
-  if (found == told_.end() || found->second.write != write) return Operation::Done();
-  Told& told = found->second;
-  told.under_way = std::exchange(told.next, {});
-  if (told.under_way.empty()) return Operation::Done();
-  told.write = ++last_write_;
-  return Post(group, std::exchange(told.next_body, {}), told.write, 1);
+  const auto found = writes_.find(group);
+  if (found == writes_.end() || found->second.write != write) return Operation::Done();
+  GroupWrites& writes = found->second;
+  writes.under_way = std::exchange(writes.next, {});
+  if (writes.under_way.empty()) return Operation::Done();
+  writes.write = ++last_write_;
+  return Post(group, std::exchange(writes.next_body, {}), writes.write, 1);
 }
 
 void PodGroupConditions::Forget() {
-  absl::erase_if(told_, [this](const auto& each) {
+  absl::erase_if(writes_, [this](const auto& each) {
     const api::PodGroup* const object = state_.pod_groups->FindPodGroup(each.first);
     return object == nullptr || object->metadata.uid != each.second.uid;
   });
-  forget_at_ = std::max<std::size_t>(1024, 2 * told_.size());
+  forget_at_ = std::max<std::size_t>(1024, 2 * writes_.size());
 }
 
 }  // namespace berth::scheduler

@@ -30,7 +30,7 @@ class PodGroupConditions {
  private:
   // The writes of one group. Only one is under way at a time, because the API server may receive a retried write after
   // a later one.
-  struct Told {
+  struct GroupWrites {
     std::string uid;          // of the group
     std::uint64_t write = 0;  // the one under way
     bool is_scheduled = false;
@@ -51,7 +51,7 @@ class PodGroupConditions {
   BackgroundOperations& background_;
   // Writes that may not have come back through the watch yet. Deleted groups are erased when the number of entries has
   // doubled.
-  absl::flat_hash_map<framework::PodGroupKey, Told> told_;
+  absl::flat_hash_map<framework::PodGroupKey, GroupWrites> writes_;
   std::size_t forget_at_ = 1024;
   std::uint64_t last_write_ = 0;
 };

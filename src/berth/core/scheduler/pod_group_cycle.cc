@@ -111,7 +111,7 @@ void PodGroupCycle::Run(Random& random) {
     state_.queue.EndGroup(queue::PodGroupEnd::kScheduled, state_.now);
     return;
   }
-  if (const std::string why = WhyLater(members); !why.empty()) {
+  if (const std::string why = WhyDeferred(members); !why.empty()) {
     FailAll(std::move(members), why);
     state_.queue.EndGroup(queue::PodGroupEnd::kError, state_.now);
     return;
@@ -258,13 +258,13 @@ std::string PodGroupCycle::WhyInvalid(const PodGroupKey& root, std::span<const G
 
 // Why the group has to wait; empty: it does not. With extenders, each member would have to wait for a response in turn,
 // while the rest of the group holds its room.
-std::string PodGroupCycle::WhyLater(std::span<const GroupMember> members) {
+std::string PodGroupCycle::WhyDeferred(std::span<const GroupMember> members) {
   for (const GroupMember& member : members) {
     const PodInfo& pod = *member.queued.pod;
     if (ExtenderCycle::IsWantedFor(pod, state_.options.extenders))
       return "pod " + pod.Key() + " is managed by an extender, and extenders are not asked about pods of a pod group";
-    if (std::optional<HeldBack> held = bindings_.HoldBack(pod)) {
-      ++state_.counts.held_back;
+    if (std::optional<Throttled> held = bindings_.Throttle(pod)) {
+      ++state_.counts.throttled;
       return std::move(held->why);
     }
   }

@@ -34,7 +34,7 @@ class PodGroupCycle {
 
  private:
   std::string WhyInvalid(const framework::PodGroupKey& root, std::span<const GroupMember> members) const;
-  std::string WhyLater(std::span<const GroupMember> members);
+  std::string WhyDeferred(std::span<const GroupMember> members);
   void FailAll(std::vector<GroupMember>&& members, const std::string& why);
   void DropStale(const Profile& profile, std::vector<GroupMember>& members);
   // The outcome of the PodGroupPostFilter plugins.

@@ -46,7 +46,7 @@ TEST_F(PodGroupCycleTest, AGangIsBoundWhole) {
   EXPECT_EQ(h_.core.queue().Dump().size(), 0u);
 }
 
-TEST_F(PodGroupCycleTest, MembersThatWaitForOthersAreToldNothing) {
+TEST_F(PodGroupCycleTest, MembersThatWaitForOthersGetNoCondition) {
   AddNodes(1);
   h_.Set(Gang("g", 3));
   h_.AddMembers("g", 2);

@@ -177,7 +177,7 @@ std::size_t Scheduler::binding_count() const { return parts_->bindings.size(); }
 std::size_t Scheduler::busy_binding_count() const { return parts_->bindings.busy_count(); }
 Counts Scheduler::counts() const {
   Counts counts = parts_->state.counts;
-  counts.unsettled = parts_->bindings.unsettled_count();
+  counts.in_doubt = parts_->bindings.in_doubt_count();
   return counts;
 }
 const cache::Cache& Scheduler::cache() const { return parts_->state.cache; }

@@ -25,7 +25,7 @@ struct SchedulerOptions {
   // After how long a binding cycle's request or work is late and no longer counts towards the limit on busy bindings;
   // and after how long an event on the pod reports the missing answer.
   Duration binding_late_after = std::chrono::seconds(1);
-  Duration binding_told_after = std::chrono::seconds(10);
+  Duration binding_reported_after = std::chrono::seconds(10);
   std::vector<config::Extender> extenders;  // in call order (config::InCallOrder)
   // Where the core counts; null: its metrics are not exposed. Must outlive the core, as must `stopwatch`.
   instruments::SchedulerMetrics* metrics = nullptr;

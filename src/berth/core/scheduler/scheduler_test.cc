@@ -95,9 +95,9 @@ TEST(Scheduler, NothingIsWrittenWhenNothingChanges) {
   h.Run();
   EXPECT_EQ(h.Take(), Failed("p", NoCpu(1)));
   // The watch shows the condition; then the same attempt is repeated.
-  auto told = pod;
-  told.Condition({"PodScheduled", "False", "Unschedulable", NoCpu(1)});
-  h.Set(told);
+  auto written = pod;
+  written.Condition({"PodScheduled", "False", "Unschedulable", NoCpu(1)});
+  h.Set(written);
   h.Set(MakeNode("a").Allocatable("cpu", "5"));
   h.Set(MakeNode("a").Allocatable("cpu", "7"));
   h.Run(6min);  // the flush tries the pod again
@@ -135,8 +135,8 @@ TEST(Scheduler, AConditionThatAnOlderWriteReplacesIsWrittenAgain) {
   Harness h;
   h.Set(MakeNode("a"));
   const auto pod = MakePod("p").Request("cpu", "8");
-  auto told = pod, older = pod, newest = pod;
-  told.Condition({"PodScheduled", "False", "Unschedulable", NoCpu(1)});
+  auto written = pod, older = pod, newest = pod;
+  written.Condition({"PodScheduled", "False", "Unschedulable", NoCpu(1)});
   older.Condition({"PodScheduled", "False", "SchedulerError", "the API server is away"}).Nominated("a");
   newest.Condition({"PodScheduled", "True", "", ""});
   h.Set(pod);
@@ -145,27 +145,27 @@ TEST(Scheduler, AConditionThatAnOlderWriteReplacesIsWrittenAgain) {
   h.Set(older);
   h.Run();
   EXPECT_TRUE(h.Take().empty()) << "what was written last is still to come";
-  h.Set(told);
+  h.Set(written);
   h.Run();
   EXPECT_TRUE(h.Take().empty());
   h.Set(older);
   h.Run();
   EXPECT_EQ(h.Take(), Lines{"status p Unschedulable: " + NoCpu(1)});
   // Somebody overwrites the condition again: the next attempt rewrites it.
-  h.Set(told);
+  h.Set(written);
   h.Set(older);
   h.Run();
   EXPECT_TRUE(h.Take().empty());
   h.Run(6min);
   EXPECT_EQ(h.Take().front(), "status p Unschedulable: " + NoCpu(1) + " nominates ");
-  h.Set(told);
+  h.Set(written);
   h.Set(newest);
   h.Run();
   EXPECT_TRUE(h.Take().empty()) << "no older write says so";
   // The older write may come from the previous process; this one found the condition as it would have written it.
   Harness next;
   next.Set(MakeNode("a"));
-  next.Set(told);
+  next.Set(written);
   next.Run();
   EXPECT_EQ(next.Take(), Lines{"Warning FailedScheduling p: " + NoCpu(1)});
   next.Set(older);

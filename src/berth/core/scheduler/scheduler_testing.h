@@ -107,7 +107,8 @@ inline Actor& Enable(runtime::ProfilePlugins& profile, const std::shared_ptr<Act
 
 // Options with which a core waits for answers practically forever.
 inline SchedulerOptions PatientOptions() {
-  return {.seed = 1, .binding_late_after = std::chrono::hours(1000), .binding_told_after = std::chrono::hours(1000)};
+  return {
+      .seed = 1, .binding_late_after = std::chrono::hours(1000), .binding_reported_after = std::chrono::hours(1000)};
 }
 
 // The lines of a failed attempt whose node had been announced: the status write clears the nomination.

@@ -28,7 +28,7 @@ namespace {
 
 // A large pod that waits longer than this gets a condition that says why. Not sooner, because patching a pod of a
 // megabyte costs the API server more than binding it.
-constexpr Duration kLargePodToldAfter = std::chrono::seconds(5);
+constexpr Duration kLargePodReportedAfter = std::chrono::seconds(5);
 
 }  // namespace
 
@@ -79,15 +79,15 @@ bool SchedulingCycle::PutOff(SchedulingAttempt& attempt, std::size_t count_asked
   const PodInfo& pod = *attempt.queued.pod;
   SchedulingFailure failure;
   failure.is_put_off = true;
-  std::optional<HeldBack> held = bindings_.HoldBack(pod);
+  std::optional<Throttled> held = bindings_.Throttle(pod);
   if (held) {
-    ++state_.counts.held_back;
-  } else if (std::optional<std::string> why = large_pods_.WhyLater(count_asked, state_.now)) {
-    held = HeldBack{*std::move(why), kLargePodToldAfter};
+    ++state_.counts.throttled;
+  } else if (std::optional<std::string> why = large_pods_.Throttle(count_asked, state_.now)) {
+    held = Throttled{*std::move(why), kLargePodReportedAfter};
   } else {
     return false;
   }
-  failure.is_silent = state_.now < attempt.queued.initial_attempt_timestamp.value_or(state_.now) + held->told_after;
+  failure.is_silent = state_.now < attempt.queued.initial_attempt_timestamp.value_or(state_.now) + held->reported_after;
   --attempt.queued.attempts;
   failure.message = attempt.decision->message = std::move(held->why);
   HandleSchedulingFailure(state_, *attempt.profile, std::move(attempt.queued), std::move(failure));

@@ -26,9 +26,9 @@ class FakeBindings final : public BindingStarter {
     for (const PermitWait& wait : permits) line += ", " + wait.plugin + " waits " + FormatGoDuration(wait.timeout);
     started.push_back(std::move(line));
   }
-  std::optional<HeldBack> HoldBack(const PodInfo& pod) override {
+  std::optional<Throttled> Throttle(const PodInfo& pod) override {
     if (held_namespace != pod.namespace_name()) return std::nullopt;
-    return HeldBack{"held back", std::chrono::seconds(1)};
+    return Throttled{"held back", std::chrono::seconds(1)};
   }
   void AllowPermitted(const std::string&, const std::string&) override {}
   Lines started;
@@ -76,7 +76,7 @@ class SchedulingCycleTest : public CoreStateTest {
   std::optional<SchedulingCycle> cycle_;
 };
 
-TEST_F(SchedulingCycleTest, APodThatIsHeldBackIsToldWhyAndTriedAgain) {
+TEST_F(SchedulingCycleTest, APodThatIsThrottledIsReportedAndTriedAgain) {
   SetNode("a");
   bindings_.held_namespace = "default";
   Add(MakePod("p"));
@@ -100,7 +100,7 @@ TEST_F(SchedulingCycleTest, APodThatIsHeldBackIsToldWhyAndTriedAgain) {
   ASSERT_EQ(bindings_.started.size(), 1U);
 }
 
-TEST_F(SchedulingCycleTest, ALargePodIsToldThatItWaitsWhenItHasWaitedForAWhile) {
+TEST_F(SchedulingCycleTest, ALargePodIsReportedAsWaitingWhenItHasWaitedForAWhile) {
   SetNode("a");
   const auto large = [](const std::string& name, int tolerations) {
     testing::PodBuilder pod = MakePod(name);

@@ -58,14 +58,14 @@ framework::PodStatusWrite StatusWriteOf(const PodInfo& pod, const SchedulingFail
   const std::size_t hash = HashOfCondition(reason, failure.message);
   write.has_condition = old == nullptr || old->status != "False" || old->reason != reason ||
                         old->message != failure.message ||
-                        (queued.told.condition != 0 && queued.told.condition != hash);
-  queued.told.condition = hash;  // the object says it, if it is not written now
+                        (queued.last_written.condition != 0 && queued.last_written.condition != hash);
+  queued.last_written.condition = hash;  // the object says it, if it is not written now
   const std::size_t nomination = HashOfNomination(failure.nomination.node_name);
-  write.has_nomination =
-      failure.nomination.is_set && (failure.nomination.node_name != pod.nominated_node_name ||
-                                    (queued.told.nomination != 0 && queued.told.nomination != nomination));
-  if (write.has_nomination) queued.told.nomination = nomination;
-  queued.told.was_repeated = false;
+  write.has_nomination = failure.nomination.is_set &&
+                         (failure.nomination.node_name != pod.nominated_node_name ||
+                          (queued.last_written.nomination != 0 && queued.last_written.nomination != nomination));
+  if (write.has_nomination) queued.last_written.nomination = nomination;
+  queued.last_written.was_repeated = false;
   if (!write.has_condition && !write.has_nomination) return write;
   write.pod = RefOf(pod);
   if (write.has_condition) {
@@ -96,11 +96,11 @@ void RepeatOverwrittenStatus(CoreState& state, const PodInfo& before, const PodI
   const api::PodCondition* const old = before.scheduled_condition.get();
   const api::PodCondition* const now = pod.scheduled_condition.get();
   if (old == nullptr || now == nullptr || old->status != "False" || now->status != "False") return;
-  queue::StatusTold* const told = state.queue.FindTold(pod.uid);
-  if (told == nullptr || told->condition == 0 || told->was_repeated) return;
-  if (HashOfCondition(old->reason, old->message) != told->condition) return;
-  if (HashOfCondition(now->reason, now->message) == told->condition) return;
-  told->was_repeated = true;
+  queue::LastWrittenStatus* const last_written = state.queue.FindLastWritten(pod.uid);
+  if (last_written == nullptr || last_written->condition == 0 || last_written->was_repeated) return;
+  if (HashOfCondition(old->reason, old->message) != last_written->condition) return;
+  if (HashOfCondition(now->reason, now->message) == last_written->condition) return;
+  last_written->was_repeated = true;
   framework::PodStatusWrite write;
   write.pod = RefOf(pod);
   write.has_condition = true;
@@ -112,7 +112,8 @@ void RepeatOverwrittenStatus(CoreState& state, const PodInfo& before, const PodI
   write.observed_generation = pod.generation;
   // The older write may have changed the nomination as well. A nomination that changes without the condition is
   // somebody else's request.
-  write.has_nomination = told->nomination != 0 && told->nomination == HashOfNomination(before.nominated_node_name) &&
+  write.has_nomination = last_written->nomination != 0 &&
+                         last_written->nomination == HashOfNomination(before.nominated_node_name) &&
                          before.nominated_node_name != pod.nominated_node_name;
   if (write.has_nomination) write.nominated_node_name = before.nominated_node_name;
   state.outputs.AddWrite(state.outputs.NewOperation(), std::move(write));

@@ -30,7 +30,7 @@ struct SchedulingFailure {
   NominationChange nomination;
 };
 
-// For StatusTold::nomination. The node's name may be empty.
+// For LastWrittenStatus::nomination. The node's name may be empty.
 std::size_t HashOfNomination(std::string_view node_name);
 
 // Calls Unreserve of the Reserve plugins in reverse order, and ends the pod's assumption.

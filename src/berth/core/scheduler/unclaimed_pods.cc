@@ -55,11 +55,11 @@ void UnclaimedPods::Forget(std::string_view uid) {
   if (const auto known = pods_.find(uid); known != pods_.end()) pods_.erase(known);
 }
 
-std::vector<UnclaimedPods::Told> UnclaimedPods::TakeDue(Time now) {
-  std::vector<Told> due;
+std::vector<UnclaimedPods::Notice> UnclaimedPods::TakeDue(Time now) {
+  std::vector<Notice> due;
   for (auto& [uid, waiting] : pods_) {
-    if (waiting.is_told || waiting.due > now) continue;
-    waiting.is_told = true;
+    if (waiting.is_reported || waiting.due > now) continue;
+    waiting.is_reported = true;
     due.push_back({waiting.pod, waiting.nearest,
                    "no scheduler has said anything about this pod: schedulerName is \"" +
                        waiting.pod->spec().scheduler_name + "\", the nearest that berth takes is \"" + waiting.nearest +
@@ -71,7 +71,7 @@ std::vector<UnclaimedPods::Told> UnclaimedPods::TakeDue(Time now) {
 std::optional<Time> UnclaimedPods::NextWake() const {
   std::optional<Time> wake;
   for (const auto& [uid, waiting] : pods_) {
-    if (!waiting.is_told && (!wake || waiting.due < *wake)) wake = waiting.due;
+    if (!waiting.is_reported && (!wake || waiting.due < *wake)) wake = waiting.due;
   }
   return wake;
 }

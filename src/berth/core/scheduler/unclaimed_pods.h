@@ -29,13 +29,13 @@ class UnclaimedPods {
   // The pod is gone, or on a node.
   void Forget(std::string_view uid);
 
-  struct Told {
+  struct Notice {
     framework::PodInfoPtr pod;
     std::string nearest;
     std::string note;
   };
   // Returns the pods that have waited long enough, each once.
-  std::vector<Told> TakeDue(Time now);
+  std::vector<Notice> TakeDue(Time now);
   std::optional<Time> NextWake() const;
 
  private:
@@ -43,7 +43,7 @@ class UnclaimedPods {
     framework::PodInfoPtr pod;
     std::string nearest;
     Time due;
-    bool is_told = false;
+    bool is_reported = false;
   };
 
   const std::vector<std::string> names_;

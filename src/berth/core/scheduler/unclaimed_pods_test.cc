@@ -28,7 +28,7 @@ TEST(NearMiss, IsASlipOfThePen) {
   for (const Case& c : cases) EXPECT_EQ(NearMiss(c.name, names), c.want) << c.name;
 }
 
-TEST(UnclaimedPods, AreToldOnceAfterAWhile) {
+TEST(UnclaimedPods, AreReportedOnceAfterAWhile) {
   Harness h(DefaultProfiles({"best-price"}));
   h.Set(testing::MakePod("p").Uid("u").SchedulerName("bestprice"));
   h.Set(testing::MakePod("q").SchedulerName("volcano"));

@@ -140,7 +140,7 @@ TEST_F(MetricsApiTest, IsFoundByClientsAndOnlyRead) {
 }
 
 // What an embedded cluster adds, and which Kubernetes it says it is.
-TEST(ApiServerOptionsTest, TellsTheReleaseAndWarnsWhoCreates) {
+TEST(ApiServerOptionsTest, ReportsTheReleaseAndWarnsWhoCreates) {
   ManualClock clock;
   ApiServerOptions options;
   options.release_minor = 37;

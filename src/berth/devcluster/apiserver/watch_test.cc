@@ -105,7 +105,7 @@ TEST_F(WatchTest, GoesOnFromAVersion) {
   EXPECT_FALSE(none->has_ended);
 }
 
-TEST_F(WatchTest, ToldThatTheVersionIsGone) {
+TEST_F(WatchTest, LearnsThatTheVersionIsGone) {
   const std::string a = MakePod("a");
   MakePod("b");
   server_.Compact();

@@ -45,7 +45,7 @@ void CronJobController::OnCronJob(const std::shared_ptr<const WorkloadView>& cro
 
 void CronJobController::OnCronJobGone(const WorkloadView& cron_job) {
   cron_jobs_.Erase(cron_job.Key());
-  told_.erase(cron_job.uid);
+  last_events_.erase(cron_job.uid);
   for (const auto& [key, job] : context_.jobs.Owned(cron_job.uid)) {
     Remove(*job, [this, job_key = key](Expected<net::Response> response) {
       if (!response.ok() && response.error().code != ErrorCode::kNotFound) {
@@ -78,14 +78,14 @@ void CronJobController::Sync(const std::string& key, WorkQueue::Done done) {
   // A moment later than it is due: not before it by a clock that is read in another way.
   if (round->decision.again_after) queue_->AddAfter(key, *round->decision.again_after + std::chrono::milliseconds(100));
   for (const CronJobDecision::Note& note : round->decision.notes) {
-    Tell(*cron_job, note.is_warning, note.reason, note.text);
+    RecordEventOnce(*cron_job, note.is_warning, note.reason, note.text);
   }
   RemoveJobs(round);
 }
 
-void CronJobController::Tell(const WorkloadView& cron_job, bool is_warning, const std::string& reason,
-                             const std::string& text) {
-  std::string& last = told_[cron_job.uid];
+void CronJobController::RecordEventOnce(const WorkloadView& cron_job, bool is_warning, const std::string& reason,
+                                        const std::string& text) {
+  std::string& last = last_events_[cron_job.uid];
   if (last == reason + text) return;
   last = reason + text;
   context_.RecordEvent(cron_job, kKind, kReporter, is_warning, reason, text);
@@ -101,7 +101,7 @@ void CronJobController::RemoveJobs(const RoundPtr& round) {
   for (const auto& job : round->decision.surplus) {
     Remove(*job, [this, round, job](Expected<net::Response> response) {
       if (response.ok()) {
-        Tell(*round->cron_job, false, "SuccessfulDelete", "Deleted job " + job->name);
+        RecordEventOnce(*round->cron_job, false, "SuccessfulDelete", "Deleted job " + job->name);
       } else if (response.error().code != ErrorCode::kNotFound) {
         context_.CountFailure("removing a Job of", round->cron_job->Key(), response.error());
         round->has_failed = true;
@@ -120,10 +120,11 @@ void CronJobController::MakeJob(const RoundPtr& round) {
                   const WorkloadView& of = *round->cron_job;
                   if (response.ok()) {
                     const json::object* metadata = ObjectOf(*round->decision.job, "metadata");
-                    Tell(of, false, "SuccessfulCreate", "Created job " + std::string(StringOf(*metadata, "name")));
+                    RecordEventOnce(of, false, "SuccessfulCreate",
+                                    "Created job " + std::string(StringOf(*metadata, "name")));
                   } else if (response.error().code != ErrorCode::kAlreadyExists) {
                     context_.CountFailure("creating a Job of", of.Key(), response.error());
-                    Tell(of, true, "FailedCreate", "Error creating job: " + response.error().message);
+                    RecordEventOnce(of, true, "FailedCreate", "Error creating job: " + response.error().message);
                     return round->done(false);
                   }
                   WriteStatus(round);

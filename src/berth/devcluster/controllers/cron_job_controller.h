@@ -43,13 +43,14 @@ class CronJobController {
   void MakeJob(const RoundPtr& round);
   void WriteStatus(const RoundPtr& round);
   void Remove(const WorkloadView& job, Context::Answer answer);
-  void Tell(const WorkloadView& cron_job, bool is_warning, const std::string& reason, const std::string& text);
+  void RecordEventOnce(const WorkloadView& cron_job, bool is_warning, const std::string& reason,
+                       const std::string& text);
 
   Context& context_;
   ObjectIndex<WorkloadView> cron_jobs_;
   std::shared_ptr<client::WorkQueue> queue_;
   bool is_synced_ = false;
-  StringHashMap<std::string> told_;  // the last event by uid: the same one is not sent again and again
+  StringHashMap<std::string> last_events_;  // the last event by uid: the same one is not sent again and again
 };
 
 }  // namespace berth::controllers

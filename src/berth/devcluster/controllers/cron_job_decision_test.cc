@@ -97,7 +97,7 @@ TEST(DecideCronJob, KeepsSoMuchHistory) {
   EXPECT_TRUE(decision.status.at("active").is_null());
 }
 
-TEST(DecideCronJob, ManyMissedTimesAreTold) {
+TEST(DecideCronJob, ManyMissedTimesAreReported) {
   WorkloadView cron_job = CronJob();
   cron_job.creation_time = kNow - std::chrono::hours(24);
   const CronJobDecision decision = DecideCronJob(cron_job, {}, kNow);

@@ -222,11 +222,11 @@ TEST_F(GarbageCollectorTest, OrphansStayWithoutTheReference) {
 }
 
 // As upstream: a deletion of a Job that says nothing leaves its pods, with a warning.
-TEST_F(GarbageCollectorTest, AJobOrphansItsPodsUnlessToldOtherwise) {
+TEST_F(GarbageCollectorTest, AJobOrphansItsPodsWithoutAPropagationPolicy) {
   const std::string jobs = "/apis/batch/v1/namespaces/default/jobs";
   const std::string job =
       R"({"metadata":{"name":"j"},"spec":{"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}}}})";
-  for (const bool is_told : {false, true}) {
+  for (const bool has_policy : {false, true}) {
     ASSERT_EQ(cluster.Call("POST", jobs, job).status, 201);
     const auto owned = [&] {
       const auto pods = cluster.List(kPods);
@@ -234,7 +234,7 @@ TEST_F(GarbageCollectorTest, AJobOrphansItsPodsUnlessToldOtherwise) {
                            [](const json::value& pod) { return !At(pod, "metadata.ownerReferences.0").is_null(); });
     };
     ASSERT_TRUE(cluster.Until([&] { return owned() == 1; }));
-    ASSERT_EQ(cluster.Call("DELETE", jobs + "/j" + (is_told ? "?propagationPolicy=Background" : "")).status, 200);
+    ASSERT_EQ(cluster.Call("DELETE", jobs + "/j" + (has_policy ? "?propagationPolicy=Background" : "")).status, 200);
     EXPECT_TRUE(Goes(jobs + "/j"));
     EXPECT_TRUE(cluster.Until([&] { return owned() == 0; }));
     EXPECT_EQ(cluster.List(kPods).size(), 1u) << "the pod of the first Job stays";

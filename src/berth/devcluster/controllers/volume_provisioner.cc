@@ -185,14 +185,14 @@ void VolumeProvisioner::BindClaim(const std::shared_ptr<const Claim>& claim, Wor
                            {"spec", json::object{{"volumeName", claim->VolumeName()}}}};
   json::object status{{"phase", "Bound"}, {"capacity", json::object{{"storage", SizeOf(claim->spec)}}}};
   if (const json::value* modes = Member(claim->spec, "accessModes")) status["accessModes"] = *modes;
-  const json::object told{{"metadata", json::object{{"uid", claim->uid}}}, {"status", std::move(status)}};
+  const json::object patch{{"metadata", json::object{{"uid", claim->uid}}}, {"status", std::move(status)}};
   const json::object of_volume{{"status", json::object{{"phase", "Bound"}}}};
   constexpr std::string_view kDoing = "binding the claim";
   const std::string key = claim->Key();
   // The volume first: who sees a bound claim sees a bound volume.
   context_.Send("PATCH", volume + "/status", of_volume, kMergePatch, Then(kDoing, key, done, [=, this] {
                   context_.Send("PATCH", path, bound, kMergePatch, Then(kDoing, key, done, [=, this] {
-                                  context_.Send("PATCH", path + "/status", told, kMergePatch,
+                                  context_.Send("PATCH", path + "/status", patch, kMergePatch,
                                                 Then(kDoing, key, done, [done] { done(true); }));
                                 }));
                 }));

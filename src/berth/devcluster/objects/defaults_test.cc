@@ -217,7 +217,7 @@ TEST(PrepareUpdate, KeepsStatusAndCountsGenerations) {
   }
 }
 
-TEST(Defaults, AJobTellsItsPodsByItsUid) {
+TEST(Defaults, AJobSelectsItsPodsByItsUid) {
   const ResourceType& jobs = *FindResource("batch", "v1", "jobs");
   const json::object job = Created(jobs, R"({"metadata":{"name":"j","uid":"u"},"spec":{"template":{"spec":{}}}})");
   const json::object labels = Parse(R"({"controller-uid":"u","job-name":"j","batch.kubernetes.io/controller-uid":"u",

@@ -20,7 +20,7 @@ TEST(CallRandom, TheSourceIsAskedOnceACallAndOnlyWhenItDraws) {
   EXPECT_EQ(random.Draw()->Next(), Random(2).Next()) << "what an earlier call drew matters";
 }
 
-TEST(CallRandom, WhoMayNotDrawIsToldWhy) {
+TEST(CallRandom, WhoMayNotDrawGetsAReason) {
   CallRandom random;
   EXPECT_EQ(random.Draw(), nullptr);
   EXPECT_STREQ(random.reason(), "math.random draws within calls only");

@@ -116,23 +116,23 @@ TEST(BestPriceScheduling, APriceThatChangesCountsForTheNextPod) {
   EXPECT_EQ(Place(h, Pod("p6")), "b");
 }
 
-TEST(BestPriceScheduling, ABadPriceStopsNothingAndIsToldOnce) {
+TEST(BestPriceScheduling, ABadPriceStopsNothingAndIsReportedOnce) {
   Harness h(ReadyProfile());
   h.Set(Priced("a", "-0.1"));
   h.Set(Priced("b", "0.2"));
   h.Set(Priced("c", "0,1"));
   h.Set(Pod("p1"));
   h.Run();
-  int told = 0;
-  for (const std::string& line : h.Take()) told += line.starts_with("Warning InvalidPrice") ? 1 : 0;
-  EXPECT_EQ(told, 2);
+  int event_count = 0;
+  for (const std::string& line : h.Take()) event_count += line.starts_with("Warning InvalidPrice") ? 1 : 0;
+  EXPECT_EQ(event_count, 2);
   EXPECT_EQ(Place(h, Pod("p2")), "b");
   h.Set(Pod("p3"));
   h.Run();
   for (const std::string& line : h.Take()) EXPECT_FALSE(line.starts_with("Warning")) << line;
 }
 
-TEST(BestPriceScheduling, ABadPriceOnTheOnlyNodeIsToldToo) {
+TEST(BestPriceScheduling, ABadPriceOnTheOnlyNodeIsReportedToo) {
   Harness h(ReadyProfile());
   h.Set(Priced("a", "NaN"));
   h.Set(Pod("p1"));
@@ -172,7 +172,7 @@ TEST(BestPriceScheduling, TheMessageSaysWhyAPodWaits) {
       << text;
 }
 
-TEST(BestPriceScheduling, APodWithABadCeilingIsToldAndTriedAgainOnceItIsMended) {
+TEST(BestPriceScheduling, APodWithABadCeilingIsReportedAndTriedAgainOnceItIsMended) {
   Harness h(ReadyProfile());
   h.Set(Priced("a", "0.2"));
   h.Set(Pod("p").Annotation("berth.dev/max-price", "cheap"));

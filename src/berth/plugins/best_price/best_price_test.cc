@@ -197,7 +197,7 @@ class BestPriceTest : public ::testing::Test {
     EXPECT_TRUE(status.IsSuccess());
     return scores;
   }
-  std::vector<std::string> Told() {
+  std::vector<std::string> TakeEvents() {
     std::vector<std::string> said;
     for (const framework::PodEvent& event : handle.events) {
       EXPECT_EQ(event.kind, "Node");
@@ -276,7 +276,7 @@ TEST_F(BestPriceTest, ACeilingThatIsNoPriceRefusesThePod) {
   EXPECT_EQ(Refusals(*plugin, *pod), std::vector<std::string>{want});  // where PreFilter is turned off
 }
 
-TEST_F(BestPriceTest, EqualPricesAreToldAtOnce) {
+TEST_F(BestPriceTest, EqualPricesAreReportedAtOnce) {
   const auto plugin = Make();
   const auto pod = MakePod("p").Info();
   const auto of_all = [&] { return plugin->ScoreOfAll(cluster.cycle(), *pod); };
@@ -312,21 +312,22 @@ TEST_F(BestPriceTest, TheEventNamesTheNodeByItsUid) {
   EXPECT_EQ(handle.events[0].regarding.uid, "uid-of-b");
 }
 
-TEST_F(BestPriceTest, ABadPriceIsToldOnceUntilItChanges) {
+TEST_F(BestPriceTest, ABadPriceIsReportedOnceUntilItChanges) {
   handle.table = &cluster.table();
   const auto plugin = Make();
   cluster.Add(Priced("a", "1"));
   cluster.Add(Priced("b", "$1"));
   EXPECT_EQ(plugin->Epoch(), 0u);
-  EXPECT_EQ(Told(), std::vector<std::string>{std::string("best-price b: annotation berth.dev/price: \"$1\"") + kWant});
+  EXPECT_EQ(TakeEvents(),
+            std::vector<std::string>{std::string("best-price b: annotation berth.dev/price: \"$1\"") + kWant});
   EXPECT_EQ(plugin->Epoch(), 0u);
   cluster.Add(Priced("b", "$1").Label("other", "change"));
   cluster.Add(Priced("a", "2"));
   EXPECT_EQ(plugin->Epoch(), 0u) << "no kept verdict is dropped by it";
-  EXPECT_EQ(Told(), std::vector<std::string>());
+  EXPECT_EQ(TakeEvents(), std::vector<std::string>());
   cluster.Add(Priced("b", "$2").Annotation("hightower.com/cost", ""));
   plugin->Epoch();
-  EXPECT_EQ(Told(),
+  EXPECT_EQ(TakeEvents(),
             (std::vector<std::string>{std::string("best-price b: annotation berth.dev/price: \"$2\"") + kWant,
                                       std::string("best-price b: annotation hightower.com/cost: \"\"") + kWant}));
   EXPECT_EQ(InvalidPrices::Of(handle)->size(), 2u);
@@ -335,33 +336,33 @@ TEST_F(BestPriceTest, ABadPriceIsToldOnceUntilItChanges) {
   EXPECT_EQ(InvalidPrices::Of(handle)->size(), 0u);
   cluster.Add(Priced("b", "$2"));
   plugin->Epoch();
-  EXPECT_EQ(Told().size(), 1u) << "it has been good meanwhile";
+  EXPECT_EQ(TakeEvents().size(), 1u) << "it has been good meanwhile";
   cluster.table().RemoveNode("b");
   plugin->Epoch();
   EXPECT_EQ(InvalidPrices::Of(handle)->size(), 0u) << "what is gone is not remembered";
   cluster.Add(Priced("c", "$2"));  // in the row that b had
   plugin->Epoch();
-  EXPECT_EQ(Told().size(), 1u);
+  EXPECT_EQ(TakeEvents().size(), 1u);
   EXPECT_EQ(InvalidPrices::Of(handle)->size(), 1u);
 }
 
-TEST_F(BestPriceTest, ProfilesTellTheSameBadPriceOnceTogether) {
+TEST_F(BestPriceTest, ProfilesReportTheSameBadPriceOnceTogether) {
   handle.table = &cluster.table();
   const auto one = Make();
   const auto two = Make();
   const auto other = Make(R"({"annotations": ["eur"]})");
   cluster.Add(Priced("a", "?").Annotation("eur", "!"));
   for (const auto* plugin : {one.get(), two.get(), other.get()}) plugin->Epoch();
-  EXPECT_EQ(Told().size(), 2u);  // each key once
+  EXPECT_EQ(TakeEvents().size(), 2u);  // each key once
   cluster.Add(Priced("a", "?").Annotation("eur", "!").Label("a", "b"));
   for (const auto* plugin : {other.get(), two.get(), one.get()}) plugin->Epoch();
-  EXPECT_EQ(Told().size(), 0u);
+  EXPECT_EQ(TakeEvents().size(), 0u);
 }
 
 TEST_F(BestPriceTest, BadPricesAreNoticedWithoutATableOfTheSchedulersToo) {
   cluster.Add(Priced("a", "?"));
   Scores(*Make(), *MakePod("p").Info());
-  EXPECT_EQ(Told().size(), 1u);
+  EXPECT_EQ(TakeEvents().size(), 1u);
 }
 
 // ---- retrying

@@ -90,10 +90,11 @@ CandidateChoice CandidateSearch::Choose(const Cycle& cycle, const PodInfo& pod, 
     kept.Update(cycle, pod, statuses, {nominated, *epoch, budget_shape_.Of(budgets), budgets.version()});
     if (auto choice = ChooseFromKept(cycle, kept, dry_run)) return std::move(*choice);
   }
-  return ChooseAnew(cycle, statuses, dry_run);
+  return ChooseFromScratch(cycle, statuses, dry_run);
 }
 
-CandidateChoice CandidateSearch::ChooseAnew(const Cycle& cycle, const NodeStatuses& statuses, DryRun& dry_run) const {
+CandidateChoice CandidateSearch::ChooseFromScratch(const Cycle& cycle, const NodeStatuses& statuses,
+                                                   DryRun& dry_run) const {
   CandidateChoice choice;
   std::vector<NodeIndex> potential;
   for (const NodeIndex row : cycle.nodes.rows()) {

@@ -71,8 +71,8 @@ class CandidateSearch {
   void DropIdle() { kept_.DropIdle(); }
 
  private:
-  CandidateChoice ChooseAnew(const framework::Cycle& cycle, const framework::NodeStatuses& statuses,
-                             DryRun& dry_run) const;
+  CandidateChoice ChooseFromScratch(const framework::Cycle& cycle, const framework::NodeStatuses& statuses,
+                                    DryRun& dry_run) const;
   // nullopt: something has failed that is to be told as the other way tells it.
   std::optional<CandidateChoice> ChooseFromKept(const framework::Cycle& cycle, KeptCandidates& kept,
                                                 DryRun& dry_run) const;

@@ -99,7 +99,7 @@ TEST_F(DefaultPreemptionTest, NominatesTheBestNode) {
   EXPECT_EQ(cluster_.Node("n1").pods().size(), 1u);
 }
 
-TEST_F(DefaultPreemptionTest, AReleaseTellsThePlacement) {
+TEST_F(DefaultPreemptionTest, AReleaseReportsThePlacement) {
   EXPECT_EQ(Run(MakePod("p").Priority(9)).success_message, "");
   handle_.SetRelease(framework::ReleaseOf(37));
   cluster_.Add(MakePod("c").Node("n0").Priority(1));

@@ -85,7 +85,7 @@ struct PreemptionExecutor::Job {
   std::size_t evicted = 0;      // pods that this job has evicted
   bool is_last = false;         // the last victim's eviction has begun
   bool has_failed = false;
-  bool has_held_back = false;  // PreEnqueue refused the preemptor meanwhile
+  bool is_gated = false;  // PreEnqueue refused the preemptor meanwhile
 };
 
 std::vector<PodInfoPtr> PreemptionExecutor::ToEvict(const std::vector<PodInfoPtr>& victims) {
@@ -141,7 +141,7 @@ bool PreemptionExecutor::IsEvicting(std::string_view preemptor_uid) const {
 
 bool PreemptionExecutor::IsRunning(std::string_view preemptor_uid) const {
   const bool is_running = IsEvicting(preemptor_uid);
-  if (is_running) running_.find(preemptor_uid)->second->has_held_back = true;
+  if (is_running) running_.find(preemptor_uid)->second->is_gated = true;
   return is_running;
 }
 
@@ -329,7 +329,7 @@ void PreemptionExecutor::EndJob(const JobPtr& job, Time now) {
   // victims were to be evicted, and one that failed with an error waits for none. Upstream leaves such a pod to the
   // next event. Victims that are still there bring it back when they go.
   const auto is_gone = [this](const PodInfoPtr& victim) { return handle_.FindAssignedPod(victim->uid) == nullptr; };
-  if (!job->has_failed && !job->has_held_back && !(is_latest && std::ranges::all_of(job->victims, is_gone))) return;
+  if (!job->has_failed && !job->is_gated && !(is_latest && std::ranges::all_of(job->victims, is_gone))) return;
   if (job->members.empty()) return handle_.Activate(job->preemptor.uid);
   for (const std::string& uid : job->members) handle_.Activate(uid);
 }

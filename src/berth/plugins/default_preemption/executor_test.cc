@@ -162,7 +162,7 @@ TEST_F(ExecutorTest, EndsForThePreemptorWhenTheLastVictimIsSeenToGo) {
 TEST_F(ExecutorTest, ActivatesAPreemptorThatMissedTheEndOfItsVictims) {
   const struct {
     const char* name;
-    bool was_held_back, is_last_there;
+    bool was_gated, is_last_there;
   } cases[] = {
       {"the event came while it was held back", true, false},
       {"the event is still to come, and may not concern it", true, true},
@@ -175,7 +175,7 @@ TEST_F(ExecutorTest, ActivatesAPreemptorThatMissedTheEndOfItsVictims) {
     const PodInfoPtr first = Victim("a"), last = Victim("b");
     Preempt({first, last});
     Step(0);
-    if (test.was_held_back) {
+    if (test.was_gated) {
       EXPECT_TRUE(IsRunning());
     }
     Step(0);
@@ -183,7 +183,7 @@ TEST_F(ExecutorTest, ActivatesAPreemptorThatMissedTheEndOfItsVictims) {
     if (!test.is_last_there) handle_.assigned.erase(last->uid);
     Step(0, Failure(ErrorCode::kNotFound));
     EXPECT_FALSE(IsRunning());
-    EXPECT_EQ(handle_.activated.empty(), !test.was_held_back);
+    EXPECT_EQ(handle_.activated.empty(), !test.was_gated);
   }
 }
 

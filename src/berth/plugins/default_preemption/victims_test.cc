@@ -299,8 +299,8 @@ TEST_F(DryRunWithGroupsTest, AGroupGoesWholeOnAllNodes) {
   EXPECT_TRUE(found.status.IsSuccess());
   EXPECT_EQ(Names(found.victims), (std::vector<std::string>{"r-0", "r-1", "r-2"}));
   EXPECT_TRUE(found.rests_on_groups);
-  EXPECT_EQ(filters_.told, (std::vector<std::string>{"-r-0@n", "-r-1@m", "-r-2@n", "-x@n", "+x@n", "+r-0@n", "+r-1@m",
-                                                     "+r-2@n", "-r-0@n", "-r-1@m", "-r-2@n"}));
+  EXPECT_EQ(filters_.calls, (std::vector<std::string>{"-r-0@n", "-r-1@m", "-r-2@n", "-x@n", "+x@n", "+r-0@n", "+r-1@m",
+                                                      "+r-2@n", "-r-0@n", "-r-1@m", "-r-2@n"}));
   EXPECT_EQ(cluster_.Node("m").pods().size(), 1u);
   EXPECT_EQ(cluster_.Node("n").pods().size(), 3u);
 }

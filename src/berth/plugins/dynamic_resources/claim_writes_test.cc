@@ -37,8 +37,8 @@ class Server {
   explicit Server(DeviceCluster& cluster) : cluster_(cluster) {}
 
   // What the next requests meet; requests beyond these succeed.
-  enum class Fate { kWorks, kConflict, kLost, kWorksUnanswered, kRefused };
-  std::vector<Fate> fates;
+  enum class Outcome { kWorks, kConflict, kLost, kWorksUnanswered, kRefused };
+  std::vector<Outcome> outcomes;
   // Whether the watch shows changes at once.
   bool is_watched = true;
   std::vector<std::string> log;
@@ -97,20 +97,20 @@ class Server {
   }
 
   void Do(const framework::ApiWrite& write, StepResult& result) {
-    Fate fate = Fate::kWorks;
-    if (!fates.empty()) {
-      fate = fates.front();
-      fates.erase(fates.begin());
+    Outcome outcome = Outcome::kWorks;
+    if (!outcomes.empty()) {
+      outcome = outcomes.front();
+      outcomes.erase(outcomes.begin());
     }
-    if (fate != Fate::kWorks && fate != Fate::kWorksUnanswered) {
-      log.push_back(fate == Fate::kConflict ? "conflict" : fate == Fate::kLost ? "lost" : "refused");
-      result.error = Error{fate == Fate::kConflict ? ErrorCode::kConflict : ErrorCode::kTimeout, "failed"};
-      if (fate == Fate::kRefused) result.error = Error{ErrorCode::kForbidden, "forbidden"};
-      result.error->outcome_unknown = fate == Fate::kLost;
+    if (outcome != Outcome::kWorks && outcome != Outcome::kWorksUnanswered) {
+      log.push_back(outcome == Outcome::kConflict ? "conflict" : outcome == Outcome::kLost ? "lost" : "refused");
+      result.error = Error{outcome == Outcome::kConflict ? ErrorCode::kConflict : ErrorCode::kTimeout, "failed"};
+      if (outcome == Outcome::kRefused) result.error = Error{ErrorCode::kForbidden, "forbidden"};
+      result.error->outcome_unknown = outcome == Outcome::kLost;
       return;
     }
     result.body = Answer(write, result);
-    if (fate == Fate::kWorks) return;
+    if (outcome == Outcome::kWorks) return;
     log.back() += " (unanswered)";
     result.body.clear();
     result.error = Error{ErrorCode::kTimeout, "no answer"};
@@ -171,7 +171,7 @@ class Server {
   int version_ = 100;
 };
 
-using Fate = Server::Fate;
+using Outcome = Server::Outcome;
 using Log = std::vector<std::string>;
 
 class ClaimWritesTest : public ::testing::Test {
@@ -248,8 +248,8 @@ TEST_F(ClaimWritesTest, ConflictsAreTriedAgain) {
 TEST_F(ClaimWritesTest, EndlessConflictsEnd) {
   const auto pod = ReserveX();
   for (int i = 0; i < 5; ++i) {
-    server_.fates.push_back(Fate::kConflict);
-    server_.fates.push_back(Fate::kWorks);  // the read
+    server_.outcomes.push_back(Outcome::kConflict);
+    server_.outcomes.push_back(Outcome::kWorks);  // the read
   }
   EXPECT_EQ(PreBind(*pod), "Error: add finalizer to claim default/x: failed");
   EXPECT_EQ(std::count(server_.log.begin(), server_.log.end(), "conflict"), 5);
@@ -257,22 +257,22 @@ TEST_F(ClaimWritesTest, EndlessConflictsEnd) {
 }
 
 TEST_F(ClaimWritesTest, Failures) {
-  const auto fails = [](const std::function<void(Server&)>& before, std::vector<Fate> fates) {
+  const auto fails = [](const std::function<void(Server&)>& before, std::vector<Outcome> outcomes) {
     DeviceCluster cluster;
     cluster.Set(MakeSlice("s", "'nodeName': 'n1'", "{'name': 'a'}"));
     Server server(cluster);
     server.Put(MakeClaim("x", Requests(Exactly())));
     const auto pod = cluster.Reserve(PodWith("p", {"x"}));
     before(server);
-    server.fates = std::move(fates);
+    server.outcomes = std::move(outcomes);
     const std::string result = server.Run(cluster.plugin.PreBind(*pod));
     cluster.plugin.Unreserve(*pod, "n1");
     EXPECT_EQ(DeviceState::Of(cluster.handle)->claims.PendingAllocation("uid-x"), nullptr) << result;
     return result;
   };
   const auto nothing = [](Server&) {};
-  EXPECT_EQ(fails(nothing, {Fate::kRefused}), "Error: add finalizer to claim default/x: forbidden");
-  EXPECT_EQ(fails(nothing, {Fate::kWorks, Fate::kRefused}),
+  EXPECT_EQ(fails(nothing, {Outcome::kRefused}), "Error: add finalizer to claim default/x: forbidden");
+  EXPECT_EQ(fails(nothing, {Outcome::kWorks, Outcome::kRefused}),
             "Error: add allocation and reservation to claim default/x: forbidden");
   EXPECT_EQ(fails([](Server& s) { s.Touch("x", "{'allocation': {'devices': {}}}"); }, {}),
             "Error: claim default/x got allocated elsewhere in the meantime");
@@ -283,10 +283,10 @@ TEST_F(ClaimWritesTest, Failures) {
                 },
                 {}),
             "Error: claim default/x got deleted in the meantime");
-  EXPECT_EQ(
-      fails(nothing, {Fate::kConflict, Fate::kRefused, Fate::kRefused, Fate::kRefused, Fate::kRefused, Fate::kRefused,
-                      Fate::kRefused, Fate::kRefused, Fate::kRefused, Fate::kRefused, Fate::kRefused, Fate::kRefused}),
-      "Error: get updated claim default/x after conflict: forbidden");
+  EXPECT_EQ(fails(nothing, {Outcome::kConflict, Outcome::kRefused, Outcome::kRefused, Outcome::kRefused,
+                            Outcome::kRefused, Outcome::kRefused, Outcome::kRefused, Outcome::kRefused,
+                            Outcome::kRefused, Outcome::kRefused, Outcome::kRefused, Outcome::kRefused}),
+            "Error: get updated claim default/x after conflict: forbidden");
 }
 
 TEST_F(ClaimWritesTest, DeallocatedMeanwhile) {
@@ -299,7 +299,7 @@ TEST_F(ClaimWritesTest, DeallocatedMeanwhile) {
 TEST_F(ClaimWritesTest, LostAnswersAreSettledByReading) {
   const auto pod = ReserveX();
   // The finalizer's patch is lost; the status patch takes effect, and nobody is told.
-  server_.fates = {Fate::kLost, Fate::kWorks, Fate::kWorks, Fate::kWorksUnanswered};
+  server_.outcomes = {Outcome::kLost, Outcome::kWorks, Outcome::kWorks, Outcome::kWorksUnanswered};
   EXPECT_EQ(PreBind(*pod), "ok");
   EXPECT_EQ(server_.log, (Log{"lost", "GET x", "PATCH x", "PATCH x/status (unanswered)", "GET x"}));
   EXPECT_EQ(server_.Get("x")->reserved_for.size(), 1U);
@@ -452,7 +452,7 @@ TEST_F(ExtendedClaimTest, IsCreatedAllocatedAndNamedInThePod) {
 
 TEST_F(ExtendedClaimTest, ARefusedCreation) {
   const auto pod = ReserveExtended();
-  server_.fates = {Fate::kRefused};
+  server_.outcomes = {Outcome::kRefused};
   EXPECT_EQ(PreBind(*pod), "Error: create claim for extended resources default/: forbidden");
   EXPECT_EQ(Creations(), (std::vector<double>{-1, 1}));
 }
@@ -484,7 +484,7 @@ TEST_F(ExtendedClaimTest, AClaimThatIsNeverSeenDoesNotHoldItsDevicesForEver) {
 
 TEST_F(ExtendedClaimTest, ALostCreationIsFoundByTheWatch) {
   auto pod = ReserveExtended();
-  server_.fates = {Fate::kWorksUnanswered};
+  server_.outcomes = {Outcome::kWorksUnanswered};
   EXPECT_EQ(PreBind(*pod), "ok");
   EXPECT_EQ(server_.log, (Log{"POST (unanswered)", "PATCH made", "PATCH made/status", "PATCH p/status"}));
   EXPECT_TRUE(IsTaken());
@@ -493,7 +493,7 @@ TEST_F(ExtendedClaimTest, ALostCreationIsFoundByTheWatch) {
 
 TEST_F(ExtendedClaimTest, ALostCreationThatNeverHappened) {
   const auto pod = ReserveExtended();
-  server_.fates = {Fate::kLost};
+  server_.outcomes = {Outcome::kLost};
   EXPECT_EQ(PreBind(*pod), "Error: create claim for extended resources default/: no answer");
   EXPECT_EQ(server_.waits.size(), 10U);
   EXPECT_EQ(Creations(), (std::vector<double>{-1, 1}));
@@ -662,7 +662,7 @@ TEST_F(GroupClaimsTest, TheLastOneThatGivesUpFreesTheDevice) {
 TEST_F(GroupClaimsTest, OneThatFailsLeavesItToTheOthers) {
   const auto first = cluster_.Reserve(Member(0));
   const auto second = cluster_.Reserve(Member(1));
-  server_.fates = {Fate::kRefused};
+  server_.outcomes = {Outcome::kRefused};
   EXPECT_EQ(PreBind(*first), "Error: add finalizer to claim default/x: forbidden");
   cluster_.plugin.Unreserve(*first, "n1");
   EXPECT_TRUE(IsTaken());

@@ -206,7 +206,7 @@ TEST(DynamicResources, FilterGivesUpAfterWhatAllNodesTookTogether) {
   } while (++asked < 20 && said == std::string(kRefused) + "cannot allocate all claims");
   EXPECT_NE(said.find("timed out trying to allocate devices"), std::string::npos) << said;
   EXPECT_GT(asked, 1);
-  // The next cycle begins anew.
+  // The next cycle starts over.
   EXPECT_TRUE(hasty.PreFilter(cluster.Cycle(), *pod).status.IsSuccess());
   EXPECT_EQ(TestCluster::Describe(hasty.Filter(cluster.Cycle(), *pod, cluster.nodes.Node("n1"))),
             std::string(kRefused) + "cannot allocate all claims");

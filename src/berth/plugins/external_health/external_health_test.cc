@@ -49,18 +49,18 @@ class ExternalHealthTest : public ::testing::Test {
     plugin = std::make_unique<TestedPlugin>(std::move(made));
     plugin->SetProfile("safe");
   }
-  std::vector<std::string> Tell(std::size_t source, const Data& data, Time now) {
+  std::vector<std::string> Deliver(std::size_t source, const Data& data, Time now) {
     const framework::OutsideChange change = plugin->OnOutsideData(source, data, now);
     EXPECT_FALSE(change.all_nodes);
     return change.node_names;
   }
   std::vector<std::string> Say(const Words& words, Time now) {
-    return Tell(0, Data(std::shared_ptr<const framework::OutsideData>(ReportOf(words))), now);
+    return Deliver(0, Data(std::shared_ptr<const framework::OutsideData>(ReportOf(words))), now);
   }
   std::vector<std::string> Tick(Time now) {
-    return Tell(1, Data(std::shared_ptr<const framework::OutsideData>()), now);
+    return Deliver(1, Data(std::shared_ptr<const framework::OutsideData>()), now);
   }
-  std::vector<std::string> Fail(Time now) { return Tell(0, Data(Error{ErrorCode::kTimeout, "no answer"}), now); }
+  std::vector<std::string> Fail(Time now) { return Deliver(0, Data(Error{ErrorCode::kTimeout, "no answer"}), now); }
   std::string Filter(std::string_view node) { return cluster.Filter(*plugin, *MakePod("p").Info(), node); }
   bool RefusesNone() { return plugin->RefusesNone(cluster.cycle(), *MakePod("p").Info()); }
   double Value(const std::string& name) { return scheduler.Value("berth_external_health_" + name + ",profile=safe"); }
@@ -169,7 +169,7 @@ TEST_F(ExternalHealthTest, ADaemonThatDiedIsStaleThoughItsCgiAnswers) {
   const auto say = [&](Time as_of, Time now) {
     auto report = ReportOf({{"a", ""}});
     report->as_of = as_of;
-    Tell(0, Data(std::shared_ptr<const framework::OutsideData>(report)), now);
+    Deliver(0, Data(std::shared_ptr<const framework::OutsideData>(report)), now);
     return Filter("a");
   };
   EXPECT_EQ(say(kNoon - 10s, kNoon), "ok");
@@ -199,7 +199,7 @@ TEST_F(ExternalHealthTest, AlertmanagerNamesBadNodesOnly) {
   Use(R"("source":"alertmanager","url":"http://am","onUnknown":"closed")");
   auto report = ReportOf({{"b", "Disk: it fails"}});
   report->names_bad_hosts_only = true;
-  Tell(0, Data(std::shared_ptr<const framework::OutsideData>(report)), kNoon);
+  Deliver(0, Data(std::shared_ptr<const framework::OutsideData>(report)), kNoon);
   EXPECT_EQ(Filter("a"), "ok");
   EXPECT_EQ(Filter("b"), "Unschedulable: node(s) called bad by alertmanager: Disk: it fails");
   EXPECT_EQ(Value("unknown_nodes"), 0);
@@ -224,7 +224,7 @@ TEST_F(ExternalHealthTest, ItemsThatCannotBeReadAreCounted) {
   Use(kNagios);
   auto report = ReportOf({});
   report->unreadable = 3;
-  Tell(0, Data(std::shared_ptr<const framework::OutsideData>(report)), kNoon);
+  Deliver(0, Data(std::shared_ptr<const framework::OutsideData>(report)), kNoon);
   EXPECT_EQ(Value("unreadable_items_total"), 3);
 }
 

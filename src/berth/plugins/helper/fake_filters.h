@@ -16,7 +16,7 @@ class FakeFilters final : public framework::NodeStatuses, public framework::Filt
   std::map<framework::NodeIndex, framework::Status> said;  // absent: success
   std::function<framework::Status(const framework::NodeInfo&)> again = [](const auto&) { return framework::Status(); };
   framework::Status on_remove, on_add;
-  std::vector<std::string> told;  // "-pod@node", "+pod@node": of pods that left and came back
+  std::vector<std::string> calls;  // "-pod@node", "+pod@node": of pods that left and came back
   int removed_count = 0;
   int added_count = 0;
   int run_count = 0;
@@ -32,13 +32,13 @@ class FakeFilters final : public framework::NodeStatuses, public framework::Filt
   }
   framework::Status RunRemovePod(framework::CycleState&, const framework::PodInfo&, const framework::PodInfo& other,
                                  const framework::NodeInfo& node) override {
-    told.push_back("-" + other.name + "@" + node.name());
+    calls.push_back("-" + other.name + "@" + node.name());
     ++removed_count;
     return on_remove;
   }
   framework::Status RunAddPod(framework::CycleState&, const framework::PodInfo&, const framework::PodInfo& other,
                               const framework::NodeInfo& node) override {
-    told.push_back("+" + other.name + "@" + node.name());
+    calls.push_back("+" + other.name + "@" + node.name());
     ++added_count;
     return on_add;
   }

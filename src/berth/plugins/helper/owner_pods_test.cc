@@ -34,7 +34,7 @@ std::map<OwnerPods::DomainId, int> Counts(const OwnerPods& pods, const framework
   return counts;
 }
 
-TEST(OwnerPods, TellsOwnersApart) {
+TEST(OwnerPods, DistinguishesOwners) {
   const auto owned = [](std::string name) { return MakePod("p").Controller("apps/v1", "ReplicaSet", std::move(name)); };
   const struct {
     const char* name;
@@ -88,7 +88,7 @@ TEST(OwnerPods, OwnersThatAreGoneAreForgotten) {
 
 class OwnerPodsLive : public ::testing::TestWithParam<std::uint64_t> {};
 
-TEST_P(OwnerPodsLive, CountsAsIfCountedAnew) {
+TEST_P(OwnerPodsLive, CountsAsIfRecounted) {
   Random random(GetParam());
   const auto below = [&random](std::uint64_t n) { return random.Below(n); };
   cache::ColumnNodeTable table;

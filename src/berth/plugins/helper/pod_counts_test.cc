@@ -32,7 +32,7 @@ std::map<NodeIndex, std::pair<int, int>> AsMap(std::span<const PodCounts::Change
   return map;
 }
 
-TEST(PodCounts, TellsWhatChangedSinceTheLastUpdate) {
+TEST(PodCounts, ReportsWhatChangedSinceTheLastUpdate) {
   cache::ColumnNodeTable table;
   const NodeIndex a = table.SetNode(MakeNode("a").Build());
   const NodeIndex b = table.SetNode(MakeNode("b").Build());
@@ -66,7 +66,7 @@ TEST(PodCounts, TellsWhatChangedSinceTheLastUpdate) {
   EXPECT_EQ(AsMap(*changes), (std::map<NodeIndex, std::pair<int, int>>{{a, {1, 0}}, {b, {2, 1}}, {c, {0, 1}}}));
 }
 
-TEST(PodCounts, BeginsAnewForAnotherTableAndWhenForgotten) {
+TEST(PodCounts, StartsOverForAnotherTableAndWhenForgotten) {
   cache::ColumnNodeTable one;
   cache::ColumnNodeTable other;
   for (auto* table : {&one, &other}) table->SetNode(MakeNode("a").Build());

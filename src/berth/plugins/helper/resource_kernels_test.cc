@@ -159,7 +159,7 @@ TEST(ResourceKernels, ScoreExactlyAtEveryLevel) {
   }
 }
 
-TEST(ResourceKernels, TellWhatIsOutOfRange) {
+TEST(ResourceKernels, ReportWhatIsOutOfRange) {
   constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
   struct Case {
     const char* name;

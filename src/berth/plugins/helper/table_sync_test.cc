@@ -49,7 +49,7 @@ TEST(TableSync, LooksAtAllRowsAndThenAtThoseThatChanged) {
   EXPECT_EQ(Looked(sync, table), (std::vector<NodeIndex>{a, b, c}));
 }
 
-TEST(TableSync, TellsHowManyPodsOfARowDidNotChange) {
+TEST(TableSync, ReportsHowManyPodsOfARowDidNotChange) {
   ColumnNodeTable table;
   table.SetNode(MakeNode("a").Build());
   TableSync sync;
@@ -63,7 +63,7 @@ TEST(TableSync, TellsHowManyPodsOfARowDidNotChange) {
   EXPECT_EQ(kept, (std::vector<std::size_t>{0, 1}));
 }
 
-TEST(TableSync, TellsAnotherTableFromThatOfLastTime) {
+TEST(TableSync, DistinguishesAnotherTableFromThatOfLastTime) {
   std::optional<ColumnNodeTable> table(std::in_place);
   table->SetNode(MakeNode("a").Build());
   table->SetNode(MakeNode("b").Build());
@@ -88,7 +88,7 @@ TEST(TableSync, TellsAnotherTableFromThatOfLastTime) {
 class SyncPodsTest : public ::testing::Test {
  protected:
   std::string Sync(bool keeps_equal_names = false, std::size_t pods_kept = 0) {
-    std::string told;
+    std::string text;
     SyncPods(
         table_.Info(row_), pods_kept, kept_,
         [&](const PodInfoPtr& kept, const PodInfoPtr& pod) {
@@ -96,8 +96,8 @@ class SyncPodsTest : public ::testing::Test {
           return kept == pod || (keeps_equal_names && kept->name == pod->name);
         },
         [](const PodInfoPtr& pod) { return pod; },
-        [&](const PodInfoPtr& pod, std::int32_t pods) { told += (pods > 0 ? "+" : "-") + pod->name; });
-    return told;
+        [&](const PodInfoPtr& pod, std::int32_t pods) { text += (pods > 0 ? "+" : "-") + pod->name; });
+    return text;
   }
 
   PodInfoPtr Add(const std::string& name) {

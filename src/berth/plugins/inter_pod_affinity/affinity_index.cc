@@ -123,7 +123,7 @@ const std::shared_ptr<const AffinityCounts>& AffinityIndex::CountsFor(
 }
 
 std::shared_ptr<const AffinityCounts> AffinityIndex::BringUp(const std::shared_ptr<const PodClass>& pod_class) {
-  // Classes that are only asked about must not pile up. At a class's first sight nobody holds what beginning anew would
+  // Classes that are only asked about must not pile up. At a class's first sight nobody holds what a rebuild would
   // make void.
   if (HasDeadClasses() && !kinds_.Knows(*pod_class)) {
     const framework::NodeTable& nodes = *table();

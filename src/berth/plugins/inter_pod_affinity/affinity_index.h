@@ -65,7 +65,7 @@ class AffinityIndex {
   const Topology& topology() const { return topology_; }
   Topology& topology() { return topology_; }
   std::uint64_t id() const { return id_; }
-  // How often it began anew, and with it the numbering of keys and values.
+  // How often it was rebuilt, and with it the numbering of keys and values.
   std::uint64_t reset_count() const { return reset_count_; }
   // Drops the sums that nobody has asked for since the last call, and rebuilds the index where that frees much memory.
   void DropIdle();

@@ -35,7 +35,7 @@ bool EntersDomain(const EventObjects& event, const std::string& key) {
 }
 
 // Whether the term's namespace selector says something else of the namespace than it did.
-bool SelectsAnew(const std::vector<AffinityTerm>& terms, const api::Namespace* before, const api::Namespace* after) {
+bool NewlySelects(const std::vector<AffinityTerm>& terms, const api::Namespace* before, const api::Namespace* after) {
   return std::any_of(terms.begin(), terms.end(), [&](const AffinityTerm& term) {
     const auto selects = [&](const api::Namespace* object) {
       return object != nullptr && term.spec->namespace_selector->Matches(object->metadata.labels);
@@ -96,7 +96,8 @@ class AffinityHints {
     if (before != nullptr && after != nullptr && before->metadata.labels == after->metadata.labels)
       return QueueingHint::kSkip;
     const PodTerms terms = ParseTerms(*pod.pod_class);
-    if (SelectsAnew(terms.required_affinity, before, after) || SelectsAnew(terms.required_anti_affinity, before, after))
+    if (NewlySelects(terms.required_affinity, before, after) ||
+        NewlySelects(terms.required_anti_affinity, before, after))
       return QueueingHint::kQueue;
     if ((after != nullptr ? after : before)->metadata.name != pod.namespace_name()) return QueueingHint::kSkip;
     const AffinityIndex* index = sources_.index();

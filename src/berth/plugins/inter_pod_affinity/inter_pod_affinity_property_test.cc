@@ -362,7 +362,7 @@ void CheckScore(Cluster& cluster, const TestedPlugin& plugin, const PodInfo& pod
 
 class InterPodAffinityProperty : public ::testing::TestWithParam<std::uint64_t> {};
 
-TEST_P(InterPodAffinityProperty, KeptCountsAreCountsMadeAnew) {
+TEST_P(InterPodAffinityProperty, KeptCountsAreRebuiltCounts) {
   Cluster cluster(GetParam());
   const std::int32_t hard_weight = cluster.generator.Below(3);
   // Half of the seeds follow each release.

@@ -111,7 +111,7 @@ TEST_F(PodKindsTest, BrokenTermsAreAKind) {
 
 // Whatever comes in whatever order: each known term matches all classes of a kind or none, and classes of two kinds
 // differ in their terms or in what matches them.
-TEST_F(PodKindsTest, KindsAreWhatTermsTellApart) {
+TEST_F(PodKindsTest, KindsAreWhatTermsDistinguish) {
   for (const char* name : {"red", "green"}) SetNamespace(name, name);
   Random random(7);
   const auto pick = [&](std::vector<std::string> from) { return from[random.Below(from.size())]; };

@@ -88,16 +88,16 @@ class Model {
       cpu->nodes[name].cpu = Measurement{*node.cpu, at, kWindow};
       memory->nodes[name].memory = Measurement{*node.memory, at, kWindow};
     }
-    Tell(0, cpu);
-    Tell(1, memory);
+    Deliver(0, cpu);
+    Deliver(1, memory);
   }
-  void Tell(std::size_t source, std::shared_ptr<const framework::OutsideData> data) {
-    told_ = harness_.now;
+  void Deliver(std::size_t source, std::shared_ptr<const framework::OutsideData> data) {
+    delivered_at_ = harness_.now;
     harness_.core.Handle(OutsideDone{source, std::move(data)}, harness_.now);
   }
   void Pass(int seconds) {
     harness_.now += std::chrono::seconds(seconds);
-    Tell(2, nullptr);
+    Deliver(2, nullptr);
   }
   testing::PodBuilder Builder(const ModelPod& pod) const {
     auto builder = testing::MakePod(pod.name)
@@ -162,7 +162,7 @@ class Model {
     ++waited;
   }
 
-  bool IsFresh(const ModelNode& node) const { return node.cpu && told_ - node.measured_at <= kFreshness; }
+  bool IsFresh(const ModelNode& node) const { return node.cpu && delivered_at_ - node.measured_at <= kFreshness; }
   // Shares of cpu and memory, without a new pod.
   std::pair<double, double> Shares(const std::string& name) const {
     const ModelNode& node = nodes_.at(name);
@@ -210,7 +210,7 @@ class Model {
   Harness harness_;
   std::map<std::string, ModelNode> nodes_;
   std::map<std::string, ModelPod> pods_;
-  Time told_{};
+  Time delivered_at_{};
   int created_ = 0;
 };
 

@@ -53,19 +53,19 @@ class LoadAwareTest : public ::testing::Test {
       auto& node = report->nodes[name];
       (source == 0 ? node.cpu : node.memory) = Measurement{share, at, 30s};
     }
-    return Tell(source, Data(std::shared_ptr<const framework::OutsideData>(report)), now);
+    return Deliver(source, Data(std::shared_ptr<const framework::OutsideData>(report)), now);
   }
   std::vector<std::string> SayBoth(const std::map<std::string, double>& shares, Time at, Time now) {
     Say(0, shares, at, now);
     return Say(1, shares, at, now);
   }
-  std::vector<std::string> Tell(std::size_t source, const Data& data, Time now) {
+  std::vector<std::string> Deliver(std::size_t source, const Data& data, Time now) {
     const framework::OutsideChange change = plugin->OnOutsideData(source, data, now);
     EXPECT_FALSE(change.all_nodes);
     return change.node_names;
   }
   std::vector<std::string> Tick(Time now) {
-    return Tell(plugin->OutsideSources().size() - 1, Data(std::shared_ptr<const framework::OutsideData>()), now);
+    return Deliver(plugin->OutsideSources().size() - 1, Data(std::shared_ptr<const framework::OutsideData>()), now);
   }
   std::string Predicted(std::string_view node) {
     const PredictedUse use = plugin->As<UsePredictor>().Predict(cluster.Node(node));
@@ -195,7 +195,7 @@ TEST_F(LoadAwareTest, AmountsOfMetricsK8sIo) {
       R"({"items":[{"metadata":{"name":"a"},"timestamp":"2026-01-01T12:00:00Z","window":"10s",
                     "usage":{"cpu":"2500m","memory":"1Gi"}}]})");
   ASSERT_TRUE(data.ok());
-  EXPECT_EQ(Tell(0, data, kNoon), std::vector<std::string>{"a"});
+  EXPECT_EQ(Deliver(0, data, kNoon), std::vector<std::string>{"a"});
   EXPECT_EQ(Predicted("a"), "measured 0.250 0.100");
   cluster.Add(TenCores("a").Allocatable("cpu", "0"));
   EXPECT_EQ(Predicted("a"), "measured 1000.000 0.100") << "use of nothing";
@@ -207,7 +207,7 @@ TEST_F(LoadAwareTest, StaleMeasurementsDoNotCountAndThatIsNoticed) {
   SayBoth({{"a", 0.3}, {"b", 0.6}}, kNoon, kNoon);
   EXPECT_EQ(WithoutFresh(), 0);
   const Data failed(Error{ErrorCode::kTimeout, "no answer within 5 s"});
-  EXPECT_TRUE(Tell(0, failed, kNoon + 60s).empty());
+  EXPECT_TRUE(Deliver(0, failed, kNoon + 60s).empty());
   EXPECT_EQ(Predicted("a"), "measured 0.300 0.300");
   EXPECT_EQ(Tick(kNoon + 61s), (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(Predicted("a"), "requested 0.000 0.000");
@@ -229,7 +229,7 @@ TEST_F(LoadAwareTest, MeasurementsFromTheFutureAreRefused) {
   // What the parser refused is counted as well.
   auto report = std::make_shared<UsageReport>();
   report->refused[static_cast<std::size_t>(Refusal::kNegative)] = 3;
-  Tell(0, Data(std::shared_ptr<const framework::OutsideData>(report)), kNoon);
+  Deliver(0, Data(std::shared_ptr<const framework::OutsideData>(report)), kNoon);
   EXPECT_EQ(scheduler.Value("berth_load_aware_refused_measurements_total,profile=load,reason=negative"), 3);
 }
 

@@ -29,7 +29,7 @@ void SelectorCounts::Update(const PodIndex& index, std::size_t row_count) {
   if (!selector_) return;
   if (slots_seen_ < index.slot_count()) FindSlots(index);
   if (!is_counted_ || !index.HasLogSince(position_)) {
-    CountAnew(index, row_count);
+    Recount(index, row_count);
   } else if (position_ != index.log_end()) {
     Replay(index);
   }
@@ -55,7 +55,7 @@ void SelectorCounts::Apply(const PodIndex::Change& change) {
   for (const auto& domains : domains_) domains->Add(change.row, change.pods);
 }
 
-void SelectorCounts::CountAnew(const PodIndex& index, std::size_t row_count) {
+void SelectorCounts::Recount(const PodIndex& index, std::size_t row_count) {
   std::vector<SparseCounts::Entry> entries;
   for (const PodIndex::SlotId id : slots_) {
     for (const auto& [row, pods] : index.slot(id).count_by_row) entries.push_back({row, pods});

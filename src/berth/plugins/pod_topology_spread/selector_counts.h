@@ -25,7 +25,8 @@ class SelectorCounts {
 
   // Matching pods that are not being deleted.
   const SparseCounts& by_row() const { return by_row_; }
-  // ... by domain, kept up to date from now on; must be asked for after an Update. The counts share its fate.
+  // ... by domain, kept up to date from now on; must be asked for after an Update. The counts are valid as long as this
+  // object is updated.
   std::shared_ptr<const DomainCounts> Follow(const std::shared_ptr<SpreadLayout>& layout);
 
   void ForgetLayouts() { domains_.clear(); }
@@ -37,7 +38,7 @@ class SelectorCounts {
   bool Counts(const PodIndex::Slot& slot) const;
   void FindSlots(const PodIndex& index);
   void Replay(const PodIndex& index);
-  void CountAnew(const PodIndex& index, std::size_t row_count);
+  void Recount(const PodIndex& index, std::size_t row_count);
   void Apply(const PodIndex::Change& change);
 
   std::string namespace_name_;

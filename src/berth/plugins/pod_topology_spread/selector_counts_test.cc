@@ -189,7 +189,7 @@ class PodIndexTest : public ::testing::Test {
   Kept web_{"default", api::LabelSelector{{testing::In("app", {"web"})}}, {}, 0};
 };
 
-TEST_F(PodIndexTest, CountsWhoWasAwayForLongCountAnew) {
+TEST_F(PodIndexTest, CountsWhoWasAwayForLongRecount) {
   table_.AddPod(MakePod("w1").Label("app", "web").Node("a").Info());
   index_.Sync(table_);
   ExpectRight(web_, index_, table_);

@@ -350,7 +350,7 @@ TEST_F(TopologyDistanceTest, RoomIsByAllRequests) {
   EXPECT_EQ(Order(*plugin, Member("g").HostPort(80), none).substr(0, 2), "g0") << "one a node: the larger rack";
 }
 
-TEST_F(TopologyDistanceTest, MarksTellAllThatScoresRestOn) {
+TEST_F(TopologyDistanceTest, MarksHoldAllThatScoresRestOn) {
   for (const char* path : {"z/b/r/n", "z/b/r/n2", "z/b/r2/m"}) Node(path);
   const auto plugin = Make();
   const auto pod = Member("g").Info();

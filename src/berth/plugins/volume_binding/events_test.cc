@@ -206,7 +206,7 @@ TEST(VolumeBindingEvents, Nodes) {
   EXPECT_EQ(hint(kDelete), QueueingHint::kSkip);
 }
 
-TEST(VolumeBindingEvents, ReadsWhatItIsToldAbout) {
+TEST(VolumeBindingEvents, ReadsSixKindsOfObjects) {
   VolumeCluster cluster;
   EXPECT_EQ(cluster.plugin().ObjectsRead().size(), 6u);
 }

@@ -214,7 +214,7 @@ TEST_F(ZoneBalanceTest, WithoutPreScoreThereIsNoScore) {
 
 class ZonePoolsLive : public ::testing::TestWithParam<std::uint64_t> {};
 
-TEST_P(ZonePoolsLive, AddsUpAsIfAnew) {
+TEST_P(ZonePoolsLive, AddsUpAsIfRebuilt) {
   Random random(GetParam());
   const auto below = [&random](std::uint64_t n) { return static_cast<std::size_t>(random.Below(n)); };
   cache::ColumnNodeTable table;
@@ -248,15 +248,15 @@ TEST_P(ZonePoolsLive, AddsUpAsIfAnew) {
     }
     if (below(3) == 0) continue;
     kept.Sync(table);
-    ZonePools anew;
-    anew.Sync(table);
-    EXPECT_EQ(kept.live_zone_count(), anew.live_zone_count());
+    ZonePools rebuilt;
+    rebuilt.Sync(table);
+    EXPECT_EQ(kept.live_zone_count(), rebuilt.live_zone_count());
     for (const NodeIndex row : table.rows()) {
       const ZonePools::Pool& of_kept = kept.pools()[kept.pool_of(row)];
-      const ZonePools::Pool& of_anew = anew.pools()[anew.pool_of(row)];
-      ASSERT_EQ(of_kept.nodes, of_anew.nodes);
-      ASSERT_EQ(of_kept.free_cpu_milli, of_anew.free_cpu_milli);
-      ASSERT_EQ(of_kept.free_memory_bytes, of_anew.free_memory_bytes);
+      const ZonePools::Pool& of_rebuilt = rebuilt.pools()[rebuilt.pool_of(row)];
+      ASSERT_EQ(of_kept.nodes, of_rebuilt.nodes);
+      ASSERT_EQ(of_kept.free_cpu_milli, of_rebuilt.free_cpu_milli);
+      ASSERT_EQ(of_kept.free_memory_bytes, of_rebuilt.free_memory_bytes);
       ASSERT_EQ(of_kept.zone == ZonePools::kNoZone, ZonePools::ZoneNameOf(table.Info(row).node()).empty());
     }
   }

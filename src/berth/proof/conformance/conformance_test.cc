@@ -236,17 +236,17 @@ TEST(Runner, APlantedDifferenceInACycleIsFound) {
   };
   for (const auto& test : cases) {
     SCOPED_TRACE(test.name);
-    bool is_told = false;
+    bool is_reported = false;
     // Where kube-scheduler's choice is one of several, another seed's differences may be told.
     for (const Case& golden : GoldenCases()) {
       Case changed = golden;
       if (!std::any_of(changed.cycles.begin(), changed.cycles.end(), test.change)) continue;
       const std::vector<std::string> differences = RunCase(changed, runtime::Form::kReuse);
       ASSERT_FALSE(differences.empty());
-      is_told = differences.front().find(test.reported) != std::string::npos;
-      if (is_told) break;
+      is_reported = differences.front().find(test.reported) != std::string::npos;
+      if (is_reported) break;
     }
-    EXPECT_TRUE(is_told) << "by no golden case that has what this one changes";
+    EXPECT_TRUE(is_reported) << "by no golden case that has what this one changes";
   }
   // A cycle less and a cycle more.
   for (const Case& golden : GoldenCases()) {

@@ -242,17 +242,17 @@ void Ledger::TakePod(std::string_view type, const json::object& object) {
     pod.created_at = before->created_at;
     pod.binding = before->binding;
     pod.is_evicted = before->is_evicted;
-    pod.told_at = before->told_at;
+    pod.condition_changed_at = before->condition_changed_at;
     if (!before->node.empty() && before->node != pod.node)
       violate_("bound twice", pod.key + " was on " + before->node + " and is on \"" + pod.node + "\" now");
   } else {
     pod.created_at = clock_.Now();
     uids_.insert(pod.uid);
   }
-  const bool is_told =
+  const bool has_new_condition =
       before == nullptr || before->condition != pod.condition || before->condition_message != pod.condition_message;
-  if (is_told && author_.life != kOutsider) {
-    pod.told_at = clock_.Now();
+  if (has_new_condition && author_.life != kOutsider) {
+    pod.condition_changed_at = clock_.Now();
     CheckBlame(pod.key, pod.condition_message);
   }
   const bool is_evicted_now = (type == "DELETED" || pod.is_terminating) && !pod.is_evicted &&
@@ -276,7 +276,8 @@ void Ledger::TakePod(std::string_view type, const json::object& object) {
     // event for it. kube-scheduler, too, records events only for bindings whose success it has seen.
     const auto node = nodes_.find(pod.node);
     pod.binding.was_given_up = before != nullptr && node != nodes_.end() && author_.sent_at < node->second.created_at &&
-                               before->told_at > author_.sent_at && before->condition.starts_with("False/");
+                               before->condition_changed_at > author_.sent_at &&
+                               before->condition.starts_with("False/");
     pod.binding.was_late = has_election_ && author_.life != kOutsider && !author_.is_current;
     const auto term = terms_.find(author_.life);
     if (term != terms_.end() && term->second.was_given_back)

@@ -65,7 +65,7 @@ struct LedgerPod {
   bool is_evicted = false;  // a scheduler has deleted it
   std::string condition;    // PodScheduled: "False/Unschedulable"
   std::string condition_message;
-  Time told_at{};  // when a scheduler last changed the condition
+  Time condition_changed_at{};  // when a scheduler last changed the condition
   Time created_at{};
   LedgerBinding binding;
   std::map<std::string, std::string> scheduled_events;  // names of the events, by reporter

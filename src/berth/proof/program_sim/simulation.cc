@@ -31,7 +31,7 @@ constexpr Duration kSettleMax = seconds(90);
 constexpr Duration kForgetMax = seconds(45);
 // While another namespace's webhooks fail.
 constexpr Duration kOrdinaryBindMax = seconds(2);
-constexpr Duration kOrdinaryTellMax = seconds(5);
+constexpr Duration kOrdinaryReportMax = seconds(5);
 // Timers and posted work of a process that has nothing to do: its watches' and its own.
 constexpr std::size_t kPendingMax = 64;
 
@@ -229,8 +229,8 @@ class Simulation {
       if (found->second.host_port != 0) continue;
       const std::string uid = found->second.uid;
       const bool fits = !ledger_.FittingNode(found->second, false).empty();
-      if (agenda_.Elapsed() < seconds(2) || agenda_.Elapsed() + kOrdinaryTellMax > plan_.storm_end) continue;
-      agenda_.After(fits ? kOrdinaryBindMax : kOrdinaryTellMax, this, [this, key, uid, fits, since = agenda_.Now()] {
+      if (agenda_.Elapsed() < seconds(2) || agenda_.Elapsed() + kOrdinaryReportMax > plan_.storm_end) continue;
+      agenda_.After(fits ? kOrdinaryBindMax : kOrdinaryReportMax, this, [this, key, uid, fits, since = agenda_.Now()] {
         const auto pod = ledger_.pods().find(key);
         if (pod == ledger_.pods().end() || pod->second.uid != uid || !IsOurs(pod->second)) return;
         // Other new pods may have taken the room when it was tried, and have been preempted since.

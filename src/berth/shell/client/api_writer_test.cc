@@ -237,7 +237,7 @@ TEST_F(ProtobufWriterTest, SendsBindingsAndDeletions) {
   EXPECT_EQ(results, (std::vector<std::string>{"ok", "ok", "ok"}));
 }
 
-TEST_F(ProtobufWriterTest, TellsErrorsAsEver) {
+TEST_F(ProtobufWriterTest, ReportsErrorsAsEver) {
   // A Status in protobuf: message, reason AlreadyExists, code 409.
   const std::string status =
       std::string("k8s\0\x0a\x0c\x0a\x02v1\x12\x06Status\x12\x0e\x1a\x05taken\x22\x02No\x30\x99\x03", 34);

@@ -215,7 +215,7 @@ TEST_F(EventRecorderTest, CountsRepetitions) {
   EXPECT_EQ(transport.Next()->request.method, "POST");
 }
 
-TEST_F(EventRecorderTest, TellsRepetitionsOfAnEventThatIsStillOnItsWay) {
+TEST_F(EventRecorderTest, ReportsRepetitionsOfAnEventThatIsStillOnItsWay) {
   Record(Scheduled("web-1"));
   const auto created = transport.Next();
   for (int i = 0; i < 4; ++i) Record(Scheduled("web-1"));

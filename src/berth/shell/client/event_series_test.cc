@@ -35,7 +35,7 @@ std::vector<std::string> NamesBySweep(EventSeries& all, const std::string& erase
   return names;
 }
 
-TEST(EventSeries, TheNoteAloneDoesNotTellEventsApart) {
+TEST(EventSeries, TheNoteAloneDoesNotDistinguishEvents) {
   const struct {
     const char* name;
     void (*change)(Event&);

@@ -177,7 +177,7 @@ TEST(InformerModelTest, AddsUpToTheServersState) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     ModelServer server(transport, random, form);
-    std::map<std::string, std::string> told;
+    std::map<std::string, std::string> seen;
     std::size_t errors = 0;
     RestClientOptions rest_options;
     if (form.is_protobuf) SetContentTypes(rest_options, kProtobuf, "");
@@ -191,14 +191,14 @@ TEST(InformerModelTest, AddsUpToTheServersState) {
     options.decode_protobuf = DecodeProtobuf;
     options.seed = seed;
     Informer<Thing>::Handler handler;
-    handler.on_add = [&](auto o) { errors += told.emplace(o->name, o->value).second ? 0 : 1; };
+    handler.on_add = [&](auto o) { errors += seen.emplace(o->name, o->value).second ? 0 : 1; };
     handler.on_update = [&](auto before, auto o) {
-      errors += told.contains(o->name) && told[o->name] == before->value ? 0 : 1;
-      told[o->name] = o->value;
+      errors += seen.contains(o->name) && seen[o->name] == before->value ? 0 : 1;
+      seen[o->name] = o->value;
     };
     handler.on_delete = [&](auto o) {
-      errors += told.contains(o->name) && told[o->name] == o->value ? 0 : 1;
-      told.erase(o->name);
+      errors += seen.contains(o->name) && seen[o->name] == o->value ? 0 : 1;
+      seen.erase(o->name);
     };
     Informer<Thing> subject(client, std::move(options), std::move(handler));
     subject.Start();
@@ -222,7 +222,7 @@ TEST(InformerModelTest, AddsUpToTheServersState) {
     }
     std::map<std::string, std::string> want;
     for (const auto& [name, object] : server.objects) want[name] = object.value;
-    EXPECT_EQ(told, want);
+    EXPECT_EQ(seen, want);
     EXPECT_EQ(errors, 0U);
     subject.Stop();
     while (transport.Waiting() > 0) transport.Next()->Fail(ErrorCode::kCancelled, false);

@@ -184,7 +184,7 @@ TEST_F(InformerTest, PutsTogetherWhatTheNetworkCut) {
   }
 }
 
-TEST_F(InformerTest, TellsNothingTwice) {
+TEST_F(InformerTest, ReportsNothingTwice) {
   StartWith({Object("a", "5")});
   Bytes(Line("ADDED", Object("a", "5")));  // known from the list
   Bytes(Line("MODIFIED", Object("a", "12", "y")));
@@ -204,7 +204,7 @@ TEST_F(InformerTest, OrdersVersionsThatAreNoNumbersByEquality) {
   EXPECT_THAT(Take(), ElementsAre("update a x>y"));
 }
 
-TEST_F(InformerTest, TellsAReplacedObjectAsDeleteAndAdd) {
+TEST_F(InformerTest, ReportsAReplacedObjectAsDeleteAndAdd) {
   StartWith({Object("a", "5", "x", "uid-1")});
   Bytes(Line("MODIFIED", Object("a", "12", "y", "uid-2")));
   EXPECT_THAT(Take(), ElementsAre("delete a x", "add a y"));
@@ -636,7 +636,7 @@ TEST_F(InformerTest, SyncsOnceOnly) {
   EXPECT_THAT(Take(), IsEmpty());
 }
 
-TEST_F(InformerTest, TellsDeletionsDuringAnOutageOfThePagesToo) {
+TEST_F(InformerTest, ReportsDeletionsDuringAnOutageOfThePagesToo) {
   StartWith({Object("a", "1"), Object("b", "2"), Object("c", "3")});
   Bytes(Line("ERROR", kGone));
   AnswerList(List("20", {Object("a", "1")}, "next"));

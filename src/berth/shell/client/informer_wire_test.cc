@@ -124,7 +124,7 @@ TEST_F(InformerWireTest, StreamsItsListAsAWatch) {
   }
 }
 
-TEST_F(InformerWireTest, TellsTheDifferencesWhenAStreamedListBreaksOff) {
+TEST_F(InformerWireTest, ReportsTheDifferencesWhenAStreamedListBreaksOff) {
   for (const bool is_protobuf : {false, true}) {
     const Form form{.is_protobuf = is_protobuf, .streams_list = true};
     Make(form);

@@ -480,7 +480,7 @@ TEST_F(ExecTest, GivesTheClientCertificate) {
   EXPECT_EQ(config->credentials->ClientCertificatePem().value(), std::pair(std::string("CERT"), std::string("KEY")));
 }
 
-TEST_F(ExecTest, TellsThePluginWhatItMayKnow) {
+TEST_F(ExecTest, PassesThePluginWhatItMayKnow) {
   // The token is made of what the plugin sees.
   const std::string script =
       "cat > /dev/null\n"

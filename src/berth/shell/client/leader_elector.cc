@@ -157,8 +157,8 @@ void LeaderElector::OnGot(Expected<net::Response> answer) {
     observed_at_ = Now();
   }
   if (!holder.empty() && !IsOurs(record) && Now() < ObservedEnd()) {
-    if (holder != told_holder_ && MayLog()) {
-      told_holder_ = holder;
+    if (holder != logged_holder_ && MayLog()) {
+      logged_holder_ = holder;
       log::Info("client", "Standing by: another holds the lease", {{"lock", NameOf(options_)}, {"holder", holder}});
     }
     const auto least = std::chrono::duration_cast<Duration>(options_.retry_period / (1 + kJitterFactor));

@@ -172,7 +172,7 @@ class LeaderElector final {
   std::function<void(bool)> on_released_;
   int release_parts_ = 0;  // answers that a release still waits for: to the write of the record, and to the event
   std::optional<Time> logged_at_;
-  std::string told_holder_;  // in the log
+  std::string logged_holder_;  // in the log
 
   std::atomic<bool> is_leader_{false};
   std::atomic<std::uint64_t> slow_path_count_{0};

@@ -374,7 +374,7 @@ TEST_F(LeaderElectorTest, AnotherNameInTheLeaseIsALossAtOnce) {
   EXPECT_EQ(server.holder(), "stranger");
 }
 
-TEST_F(LeaderElectorTest, ALeaseThatIsDeletedIsMadeAnewByItsHolder) {
+TEST_F(LeaderElectorTest, ALeaseThatIsDeletedIsRecreatedByItsHolder) {
   Candidate a(loop, server, "a");
   Candidate b(loop, server, "b");
   loop.Advance(seconds(9));

@@ -24,7 +24,7 @@ TEST(Reminder, SaysWhatRepeatsEverLater) {
   EXPECT_THAT(said, ::testing::ElementsAre(Pair(0, 1), Pair(1, 2), Pair(3, 4), Pair(7, 8), Pair(13, 14), Pair(19, 20)));
 }
 
-TEST(Reminder, BeginsAnewAfterItsEnd) {
+TEST(Reminder, StartsOverAfterItsEnd) {
   Reminder reminder(minutes(1), minutes(8));
   EXPECT_FALSE(reminder.End()) << "nothing was said";
   for (int minute = 0; minute < 10; ++minute) reminder.Record(Time(minutes(minute)));

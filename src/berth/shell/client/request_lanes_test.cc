@@ -121,7 +121,7 @@ TEST_F(RequestLanesTest, ASlowLaneComesBackBySteps) {
   EXPECT_GE(UnderWay("hangs"), 4U);
 }
 
-TEST_F(RequestLanesTest, ALateAnswerMakesALaneSlowAnew) {
+TEST_F(RequestLanesTest, ALateAnswerMakesALaneSlowAgain) {
   Make({.in_flight_max = 4, .late_beside_max = 0, .quick_answers_wanted = 3});
   Add("hangs", 100);
   loop.Advance(seconds(1));

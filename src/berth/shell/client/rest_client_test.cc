@@ -54,7 +54,7 @@ TEST_F(RestClientTest, SendsWhoWeAreAndWhatWeSpeak) {
   EXPECT_EQ((*result)->body, R"({"kind":"Pod"})");
 }
 
-TEST_F(RestClientTest, AnOutageIsToldOnceUntilTheServerAnswers) {
+TEST_F(RestClientTest, AnOutageIsLoggedOnceUntilTheServerAnswers) {
   EXPECT_TRUE(rest.BeginOutage());
   EXPECT_FALSE(rest.BeginOutage());
   Do(Make("GET"));
@@ -317,7 +317,7 @@ class RotatingCredentials final : public Credentials {
 };
 
 // A denial comes after the credentials have been accepted, whatever its code.
-TEST_F(RestClientTest, TellsTheTransportWhichRefusalsAreAboutTheCertificate) {
+TEST_F(RestClientTest, ReportsToTheTransportWhichRefusalsAreAboutTheCertificate) {
   Do(Make("POST"), {.tries = 1});
   const auto call = transport.Next();
   ASSERT_NE(call->options.is_about_certificate, nullptr);
@@ -364,7 +364,7 @@ TEST_F(RestClientTest, SaysWhoseCredentialIsRefused) {
   }
 }
 
-TEST_F(RestClientTest, ARefusedCredentialIsToldByOneOfThoseWhoShareIt) {
+TEST_F(RestClientTest, ARefusedCredentialIsLoggedByOneOfThoseWhoShareIt) {
   const auto refusals = MakeRefusals();
   RestClient one(loop, transport, nullptr, 1, {.refusals = refusals});
   RestClient other(loop, transport, nullptr, 2, {.refusals = refusals});

@@ -27,8 +27,9 @@ class ServerPaceTest : public ::testing::Test {
   }
 
   FakeLoop loop;
-  std::vector<Duration> told;
-  std::shared_ptr<ServerPace> pace = std::make_shared<ServerPace>(loop, [this](Duration p99) { told.push_back(p99); });
+  std::vector<Duration> reports;
+  std::shared_ptr<ServerPace> pace =
+      std::make_shared<ServerPace>(loop, [this](Duration p99) { reports.push_back(p99); });
 };
 
 TEST_F(ServerPaceTest, FarSoonerAreMostOthersOfTheSameTime) {
@@ -66,24 +67,24 @@ TEST_F(ServerPaceTest, RemembersTheLatestOnly) {
   EXPECT_FALSE(pace->FarSoonerSince(1, loop.Now() - seconds(1)));
 }
 
-TEST_F(ServerPaceTest, TellsTheLastMinutesPercentile) {
+TEST_F(ServerPaceTest, ReportsTheLastMinutesPercentile) {
   Answer(1, milliseconds(10), 990);
   Answer(1, seconds(3), 9);
   loop.Advance(seconds(10));
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_GE(told.back(), milliseconds(10));
-  EXPECT_LE(told.back(), milliseconds(13)) << "fewer than a hundredth were slower";
+  ASSERT_EQ(reports.size(), 1U);
+  EXPECT_GE(reports.back(), milliseconds(10));
+  EXPECT_LE(reports.back(), milliseconds(13)) << "fewer than a hundredth were slower";
   Answer(1, seconds(3), 20);
   loop.Advance(seconds(10));
-  EXPECT_GE(told.back(), seconds(3));
-  EXPECT_LE(told.back(), milliseconds(3750));
+  EXPECT_GE(reports.back(), seconds(3));
+  EXPECT_LE(reports.back(), milliseconds(3750));
   loop.Advance(seconds(40));
-  EXPECT_GE(told.back(), seconds(3));
+  EXPECT_GE(reports.back(), seconds(3));
   loop.Advance(seconds(20));
-  EXPECT_EQ(told.back(), Duration{0}) << "a minute has passed";
-  const std::size_t count = told.size();
+  EXPECT_EQ(reports.back(), Duration{0}) << "a minute has passed";
+  const std::size_t count = reports.size();
   loop.Advance(seconds(600));
-  EXPECT_EQ(told.size(), count) << "with nothing to tell nobody wakes up";
+  EXPECT_EQ(reports.size(), count) << "with nothing to tell nobody wakes up";
 }
 
 TEST_F(ServerPaceTest, AbsurdTimesDoNoHarm) {
@@ -91,7 +92,7 @@ TEST_F(ServerPaceTest, AbsurdTimesDoNoHarm) {
   Answer(1, std::chrono::hours(1000));
   pace->Ended(12345, true);
   loop.Advance(seconds(10));
-  EXPECT_GT(told.back(), seconds(60));
+  EXPECT_GT(reports.back(), seconds(60));
 }
 
 }  // namespace

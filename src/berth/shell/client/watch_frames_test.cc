@@ -104,7 +104,7 @@ TEST(WatchFramesTest, BoundsAnEvent) {
   EXPECT_TRUE(frames.Feed(Framed(std::string(10, 'x')), [](std::string_view) { return true; }).ok());
 }
 
-TEST(WatchFramesTest, EndsWhenItIsToldTo) {
+TEST(WatchFramesTest, EndsOnRequest) {
   WatchFrames frames(10);
   for (const Format format : {Format::kLengths, Format::kLines}) {
     frames.Reset(format);

@@ -16,7 +16,7 @@ double ValueOf(const std::string& text, const std::string& series) {
   return at == std::string::npos ? -1 : std::stod(text.substr(at + series.size() + 2));
 }
 
-TEST(ProcessMetricsTest, TellsOfThisProcess) {
+TEST(ProcessMetricsTest, ReportsThisProcess) {
   MetricRegistry registry;
   AddProcessMetrics(registry);
   const std::string text = WriteText(registry);
@@ -28,14 +28,14 @@ TEST(ProcessMetricsTest, TellsOfThisProcess) {
   EXPECT_GT(ValueOf(text, "process_start_time_seconds"), 1.6e9);
 }
 
-TEST(ProcessMetricsTest, TellsTheVersion) {
+TEST(ProcessMetricsTest, ReportsTheVersion) {
   MetricRegistry registry;
   AddBuildMetrics(registry, {"1", "36", "v1.36.3"});
   EXPECT_NE(WriteText(registry).find("git_version=\"v1.36.3\",go_version=\"\",major=\"1\",minor=\"36\""),
             std::string::npos);
 }
 
-TEST(ProcessMetricsTest, TellsWhoLeads) {
+TEST(ProcessMetricsTest, ReportsWhoLeads) {
   MetricRegistry registry;
   SetLeader(registry, "kube-scheduler", true);
   EXPECT_NE(WriteText(registry).find("leader_election_master_status{name=\"kube-scheduler\"} 1\n"), std::string::npos);
@@ -43,7 +43,7 @@ TEST(ProcessMetricsTest, TellsWhoLeads) {
   EXPECT_NE(WriteText(registry).find("leader_election_master_status{name=\"kube-scheduler\"} 0\n"), std::string::npos);
 }
 
-TEST(ProcessMetricsTest, TellsOfRenewalsThatTookTwoRequests) {
+TEST(ProcessMetricsTest, ReportsRenewalsThatTookTwoRequests) {
   MetricRegistry registry;
   std::uint64_t count = 0;
   AddSlowRenewals(registry, "kube-scheduler", [&count] { return count; });
@@ -52,13 +52,13 @@ TEST(ProcessMetricsTest, TellsOfRenewalsThatTookTwoRequests) {
   EXPECT_NE(WriteText(registry).find("leader_election_slowpath_total{name=\"kube-scheduler\"} 2\n"), std::string::npos);
 }
 
-TEST(ProcessMetricsTest, TellsOfTheLog) {
+TEST(ProcessMetricsTest, ReportsTheLog) {
   MetricRegistry registry;
   AddLogMetrics(registry);
   EXPECT_EQ(ValueOf(WriteText(registry), "berth_log_lines_dropped_total"), 0);
 }
 
-TEST(ProcessMetricsTest, TellsTheFeatures) {
+TEST(ProcessMetricsTest, ReportsTheFeatures) {
   MetricRegistry registry;
   AddFeatureMetrics(registry, {{"A", "BETA", true}, {"B", "", false}});
   const std::string text = WriteText(registry);

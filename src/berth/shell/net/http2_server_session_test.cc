@@ -250,7 +250,7 @@ TEST(Http2ServerSessionTest, TrailersAreTakenWithinTheHeadsLimit) {
   }
 }
 
-TEST(Http2ServerSessionTest, TellsToContinue) {
+TEST(Http2ServerSessionTest, AnswersToContinue) {
   TestServer server;
   Http2TestClient client;
   const std::int32_t waits = client.Submit({"POST", "/", {{"Expect", "100-continue"}}}, false);

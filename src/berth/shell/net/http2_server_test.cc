@@ -261,7 +261,7 @@ TEST(Http2ServerTest, AnAnswerThatIsNotReadIsGivenUp) {
   EXPECT_FALSE(connection.client().answer(silent).is_closed);
 }
 
-TEST(Http2ServerTest, AResetTellsTheWriter) {
+TEST(Http2ServerTest, AResetInformsTheWriter) {
   IoContext io;
   Writers writers;
   Watched<int> closed;
@@ -285,7 +285,7 @@ TEST(Http2ServerTest, AResetTellsTheWriter) {
   EXPECT_TRUE(connection.RunUntil([&] { return connection.client().answer(other).response.body == "y"; }));
 }
 
-TEST(Http2ServerTest, AClientThatGoesTellsAllWriters) {
+TEST(Http2ServerTest, AClientThatGoesInformsAllWriters) {
   IoContext io;
   Writers writers;
   Watched<int> closed;
@@ -509,7 +509,7 @@ TEST(Http2ServerTest, RapidResetsAreBounded) {
   EXPECT_FALSE(client.has_goaway());
 }
 
-TEST(Http2ServerTest, WhoGoesOnResettingIsToldOff) {
+TEST(Http2ServerTest, WhoGoesOnResettingIsDisconnected) {
   IoContext io;
   Writers writers;
   HttpServerOptions options;

@@ -520,9 +520,9 @@ TEST(HttpServerTest, OnClosedWhenThePeerGoes) {
     EXPECT_TRUE(closed.WaitFor([](int n) { return n == 1; }));
     EXPECT_FALSE(writer->Write("b"));
     writer->End();
-    bool is_told = false;
-    writer->OnClosed([&] { is_told = true; });
-    EXPECT_TRUE(is_told);
+    bool is_called = false;
+    writer->OnClosed([&] { is_called = true; });
+    EXPECT_TRUE(is_called);
     EXPECT_EQ(closed.Get(), 1);
   }
 }

@@ -327,13 +327,13 @@ std::string AnswerToPlain(std::uint16_t port, std::string_view request) {
 }
 
 // As Go's server, word for word.
-TEST(TlsTest, PlainHttpIsToldSo) {
+TEST(TlsTest, PlainHttpGetsAnAnswerThatSaysSo) {
   const Pki& pki = GetPki();
   IoContext io;
   const auto server = MakeServer(io, {pki.good.pem(), pki.good.key_pem()});
-  const std::string told = "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n";
-  EXPECT_EQ(AnswerToPlain(server->port(), "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"), told);
-  EXPECT_EQ(AnswerToPlain(server->port(), "POST / HTTP/1.1\r\nContent-Length: 4\r\n\r\nbody"), told);
+  const std::string answer = "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n";
+  EXPECT_EQ(AnswerToPlain(server->port(), "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"), answer);
+  EXPECT_EQ(AnswerToPlain(server->port(), "POST / HTTP/1.1\r\nContent-Length: 4\r\n\r\nbody"), answer);
   EXPECT_THAT(AnswerToPlain(server->port(), "GETTING nowhere\r\n\r\n"), Not(HasSubstr("400")));
   EXPECT_TRUE(SendAndWait(*MakeClient(io, server->port(), {.ca_pem = pki.authority.pem()}), {"GET", "/"}).ok());
 }

@@ -281,7 +281,7 @@ TEST_F(HttpExtenderTest, KeepsPodsThatItMayAskAbout) {
   EXPECT_EQ(Said(), "1: pod \"default/p\" is gone");
 }
 
-TEST_F(HttpExtenderTest, ANodeThatIsMadeAnew) {
+TEST_F(HttpExtenderTest, ANodeThatIsRecreated) {
   ASSERT_TRUE(Make(Extender()).ok());
   SetPod(PodJson("p"));
   SetNode(NodeJson("a"));
@@ -304,7 +304,7 @@ TEST_F(HttpExtenderTest, LargeAnswersAreParsedBesideTheLoop) {
   EXPECT_EQ(Said(), "1: a");
 }
 
-TEST_F(HttpExtenderTest, NothingIsToldAfterTheEnd) {
+TEST_F(HttpExtenderTest, NothingIsDeliveredAfterTheEnd) {
   ASSERT_TRUE(Make(Extender()).ok());
   Ask(ExtenderVerb::kBind, {"a"});
   const auto call = server.Next();

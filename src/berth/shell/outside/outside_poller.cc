@@ -163,9 +163,9 @@ class OutsidePoller::Source : public std::enable_shared_from_this<Source> {
     auto text = client::ReadSmallFile(source_.file, source_.body_bytes_max);
     known_file_ = text.ok() && identity && !IsYoung(*identity) ? identity : std::nullopt;
     // An error counts as a content of its own.
-    std::string told = text.ok() ? "=" + *text : "!" + text.error().message;
-    if (told == told_) return std::nullopt;
-    told_ = std::move(told);
+    std::string reading = text.ok() ? "=" + *text : "!" + text.error().message;
+    if (reading == last_reading_) return std::nullopt;
+    last_reading_ = std::move(reading);
     if (!text.ok()) return text.error();
     return Parse(*text);
   }
@@ -243,7 +243,7 @@ class OutsidePoller::Source : public std::enable_shared_from_this<Source> {
   int failures_ = 0;
   // Used by News() alone.
   std::optional<FileIdentity> known_file_;
-  std::string told_;
+  std::string last_reading_;
   std::mutex mutex_;  // guards what follows, and that `done` is not called after Stop()
   const Done done_;
   bool is_stopped_ = false;

@@ -94,7 +94,7 @@ TEST_F(OutsidePollerTest, AsksTheApiServerWithItsOwnClient) {
   EXPECT_NE(said[0].find("could not find the requested resource"), std::string::npos) << said[0];
 }
 
-TEST_F(OutsidePollerTest, FailuresAreToldAndAskedForLessOften) {
+TEST_F(OutsidePollerTest, FailuresAreDeliveredAndAskedForLessOften) {
   const auto poller = Make(Source("http://prices:9090"));
   (*poller)->Start();
   other.Next()->Answer(500, "down");
@@ -151,7 +151,7 @@ TEST_F(OutsidePollerTest, AClockAsksNobody) {
   EXPECT_EQ(metrics.Text().find("berth_outside_requests_total"), std::string::npos) << "it is no request";
 }
 
-TEST_F(OutsidePollerTest, AFileIsToldWhenItChanges) {
+TEST_F(OutsidePollerTest, AFileIsDeliveredWhenItChanges) {
   namespace fs = std::filesystem;
   const fs::path folder = fs::path(::testing::TempDir()) / "outside_poller_file";
   fs::remove_all(folder);
@@ -212,7 +212,7 @@ TEST_F(OutsidePollerTest, AFileIsToldWhenItChanges) {
   fs::remove_all(folder);
 }
 
-TEST_F(OutsidePollerTest, NothingIsToldAfterStop) {
+TEST_F(OutsidePollerTest, NothingIsDeliveredAfterStop) {
   const auto poller = Make(Source("http://prices:9090"));
   (*poller)->Start();
   const auto call = other.Next();

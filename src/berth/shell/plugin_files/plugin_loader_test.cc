@@ -98,7 +98,7 @@ TEST(PluginLoader, NamesTheFileAndWhatToDo) {
   EXPECT_EQ(Problem(Sample("hanging"), 200ms), Sample("hanging") + "/hanging.so: was not loaded within 200 ms" + look);
 }
 
-TEST(PluginLoader, TellsBadDirectories) {
+TEST(PluginLoader, ReportsBadDirectories) {
   const Folder folder;
   const std::string should = ": it should be a directory with shared objects (*.so)";
   EXPECT_EQ(Problem(folder.path()), "");

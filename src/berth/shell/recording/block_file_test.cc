@@ -132,7 +132,7 @@ TEST_F(BlockFileTest, ATailThatLeavesAGapIsOfNoUse) {
   EXPECT_EQ(damage, "its tail is damaged");
 }
 
-TEST_F(BlockFileTest, OtherFilesAreToldApart) {
+TEST_F(BlockFileTest, OtherFilesAreDistinguished) {
   std::ofstream(path) << "something else";
   const auto reader = BlockReader::Open(path);
   ASSERT_FALSE(reader.ok());

@@ -116,7 +116,7 @@ TEST_F(RecorderTest, WritesTurnsAndTheHeader) {
 }
 
 // A process that is killed loses no more than what came in its last moment.
-TEST_F(RecorderTest, WritesWithoutBeingTold) {
+TEST_F(RecorderTest, WritesWithoutAFlush) {
   const auto recorder = Start({});
   Turn(*recorder, kNow, {Pod("a")});
   recorder->WaitUntilWritten();

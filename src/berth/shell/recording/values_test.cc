@@ -152,7 +152,7 @@ TEST(Values, ADeltaHasOnlyWhatDiffers) {
   EXPECT_EQ(ThereAndBack(out, before, pod), before);
 }
 
-TEST(Values, AnnotationsThatNobodyReadsAreLeftOutButTellObjectsApart) {
+TEST(Values, AnnotationsThatNobodyReadsAreLeftOutButDistinguishObjects) {
   ByteWriter out;
   const AnnotationFilter filter({"berth.dev/*", "team.example.com/", "exact"});
   api::Node node = *testing::MakeNode("n").Build();
@@ -198,7 +198,7 @@ TEST(Values, DamageIsFoundOut) {
   }
 }
 
-TEST(Values, TheLayoutTellsTypesApart) {
+TEST(Values, TheLayoutDistinguishesTypes) {
   const auto layout = []<typename T>(std::type_identity<T>) {
     std::string out;
     AddLayout<T>(out);

@@ -110,7 +110,7 @@ TEST_F(BindingPipelineTest, SendsSoManyAtOnceAndTheOthersInTheirOrder) {
   EXPECT_EQ(pipeline->waiting(), 1U);
 }
 
-TEST_F(BindingPipelineTest, TellsWhenItIsBusy) {
+TEST_F(BindingPipelineTest, ReportsWhenItIsBusy) {
   Bind(1);
   EXPECT_EQ(busy, std::vector<bool>{true});
   transport.Next()->Answer(201, "{}");
@@ -223,7 +223,7 @@ TEST_F(BindingPipelineTest, GivesUpWhatIsPutOffAgainAndAgain) {
 }
 
 // A proxy's 504, say, where the server is well.
-TEST_F(BindingPipelineTest, ATimeOutThatIsToldAtOnceHoldsNothingUp) {
+TEST_F(BindingPipelineTest, ATimeOutThatIsReportedAtOnceHoldsNothingUp) {
   Bind(100);
   for (int i = 0; i < 100; ++i) {
     loop.Advance(milliseconds(1));

@@ -29,7 +29,7 @@ using ::testing::UnorderedElementsAre;
 constexpr auto kTimeLimit = std::chrono::seconds(30);
 
 // An input in a word or two.
-std::string Told(const scheduler::Input& input) {
+std::string Describe(const scheduler::Input& input) {
   if (const auto* node = std::get_if<scheduler::NodeSet>(&input)) return "node " + node->node->metadata.name;
   if (const auto* node = std::get_if<scheduler::NodeGone>(&input)) return "no node " + node->name;
   if (const auto* pod = std::get_if<scheduler::PodSet>(&input)) return "pod " + pod->pod->metadata.name;
@@ -58,7 +58,7 @@ class FeedsTest : public ::testing::Test {
                       .value();
     feeds = std::make_unique<Feeds>(
         *rest, *extenders, std::move(poller), Feeds::Options{1, {framework::ObjectKind::kNamespace}},
-        Feeds::Callbacks{[this](const scheduler::Input& input) { Saw(Told(input)); }, [this] { Saw("synced"); }});
+        Feeds::Callbacks{[this](const scheduler::Input& input) { Saw(Describe(input)); }, [this] { Saw("synced"); }});
   }
   ~FeedsTest() override {
     feeds->Stop();
@@ -139,7 +139,7 @@ TEST_F(FeedsTest, ChangesBecomeInputs) {
   }
 }
 
-TEST_F(FeedsTest, ReadsAnewAndSaysWhenAllIsFresh) {
+TEST_F(FeedsTest, ReadsAgainAndSaysWhenAllIsFresh) {
   Create("/api/v1/nodes", "n");
   feeds->Start();
   WaitFor("synced");
@@ -154,7 +154,7 @@ TEST_F(FeedsTest, ReadsAnewAndSaysWhenAllIsFresh) {
   EXPECT_THAT(WaitFor("node later"), ::testing::ElementsAre("node later")) << "watches go on";
 }
 
-TEST_F(FeedsTest, ReadsAnewBeforeTheFirstListsHaveEnded) {
+TEST_F(FeedsTest, ReadsAgainBeforeTheFirstListsHaveEnded) {
   Create("/api/v1/nodes", "n");
   feeds->Start();
   feeds->Refresh([this] { Saw("fresh"); });

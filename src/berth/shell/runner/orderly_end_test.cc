@@ -112,7 +112,7 @@ TEST_F(OrderlyEndTest, AStandbyNoLongerWantsTheLeaseWhileTheRestEnds) {
   EXPECT_EQ(Holder(), "another");
 }
 
-TEST_F(OrderlyEndTest, ALostLeaseIsToldAndNotGivenBack) {
+TEST_F(OrderlyEndTest, ALostLeaseIsReportedAndNotGivenBack) {
   StartProcess();
   EXPECT_FALSE(election.HasLost());
   StoreLease("another");

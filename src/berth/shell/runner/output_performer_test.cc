@@ -22,7 +22,7 @@ using client::FakeTransport;
 constexpr const char* kPodJson = R"({"metadata":{"namespace":"d","name":"p","uid":"u"},"spec":{"nodeName":"n"}})";
 
 // An input in a line.
-std::string Told(const scheduler::Input& input) {
+std::string Describe(const scheduler::Input& input) {
   const auto outcome = [](const std::optional<Error>& error) { return error ? "failed" : std::string("done"); };
   if (const auto* write = std::get_if<scheduler::WriteDone>(&input))
     return "write " + std::to_string(write->operation) + " " + outcome(write->error) + " " + write->body;
@@ -48,7 +48,7 @@ class OutputPerformerTest : public ::testing::Test {
     extenders = std::move(*made);
     performer =
         std::make_unique<OutputPerformer>(rest, events_rest, *extenders, workers, OutputPerformer::Options{7, "host"},
-                                          [this](scheduler::Input input) { inputs.push_back(Told(input)); });
+                                          [this](scheduler::Input input) { inputs.push_back(Describe(input)); });
   }
 
   client::FakeLoop loop;
@@ -170,12 +170,12 @@ TEST_F(OutputPerformerTest, EventsGoByTheirOwnClient) {
 }
 
 TEST_F(OutputPerformerTest, WorkRunsBesideTheLoop) {
-  std::promise<std::string> told;
+  std::promise<std::string> received;
   performer =
       std::make_unique<OutputPerformer>(rest, events_rest, *extenders, workers, OutputPerformer::Options{7, "host"},
-                                        [&](const scheduler::Input& input) { told.set_value(Told(input)); });
+                                        [&](const scheduler::Input& input) { received.set_value(Describe(input)); });
   performer->Perform(scheduler::Work{4, [] { return framework::Status::Error("broken"); }});
-  auto answer = told.get_future();
+  auto answer = received.get_future();
   ASSERT_EQ(answer.wait_for(std::chrono::seconds(30)), std::future_status::ready);
   EXPECT_EQ(answer.get(), "work 4 broken");
 }

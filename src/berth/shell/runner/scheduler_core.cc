@@ -13,9 +13,9 @@ SchedulerCore::SchedulerCore(std::unique_ptr<scheduler::Scheduler> scheduler, co
     : scheduler_(std::move(scheduler)),
       clock_(clock),
       options_(std::move(options)),
-      unsettled_bindings_(options_.metrics->GetGauge(
+      bindings_in_doubt_(options_.metrics->GetGauge(
           "berth_unsettled_bindings", "Bindings without an answer for a second, or whose outcome is not known.", {})),
-      held_back_attempts_(options_.metrics->GetCounter(
+      throttled_attempts_(options_.metrics->GetCounter(
           "berth_held_back_attempts_total",
           "Attempts put off because too many bindings of the pod's namespace were unsettled.", {})),
       rescued_by_flush_(options_.metrics->GetCounter(
@@ -42,17 +42,17 @@ TurnResult SchedulerCore::TakeTurn(const TurnRequest& request, std::vector<sched
   result.wake_at = scheduler_->NextWake();
   result.is_idle = can_decide && !result.has_more && scheduler_->IsIdle();
   const scheduler::Counts before = std::exchange(counts_, scheduler_->counts());
-  if (counts_.unsettled != before.unsettled) unsettled_bindings_.Set(static_cast<double>(counts_.unsettled));
-  if (counts_.held_back != before.held_back) {
-    held_back_attempts_.Add(static_cast<double>(counts_.held_back - before.held_back));
+  if (counts_.in_doubt != before.in_doubt) bindings_in_doubt_.Set(static_cast<double>(counts_.in_doubt));
+  if (counts_.throttled != before.throttled) {
+    throttled_attempts_.Add(static_cast<double>(counts_.throttled - before.throttled));
   }
   if (counts_.rescued_by_flush != before.rescued_by_flush)
     rescued_by_flush_.Add(static_cast<double>(counts_.rescued_by_flush - before.rescued_by_flush));
   // Gives the freed memory back to the system.
   if (counts_.sweeps_of_large_pods != before.sweeps_of_large_pods) malloc_trim(0);
-  // An unsettled binding counts even if its cycle has ended: the next leader must not decide before its outcome is
+  // An in-doubt binding counts even if its cycle has ended: the next leader must not decide before its outcome is
   // known.
-  result.has_open_writes = counts_.unsettled + scheduler_->busy_binding_count() > 0;
+  result.has_open_writes = counts_.in_doubt + scheduler_->busy_binding_count() > 0;
   result.counts = counts_;
   return result;
 }

@@ -55,8 +55,8 @@ class SchedulerCore final : public Core {
   const std::unique_ptr<scheduler::Scheduler> scheduler_;
   const Clock& clock_;
   const Options options_;
-  framework::Gauge& unsettled_bindings_;
-  framework::Counter& held_back_attempts_;
+  framework::Gauge& bindings_in_doubt_;
+  framework::Counter& throttled_attempts_;
   framework::Counter& rescued_by_flush_;
   scheduler::Counts counts_;  // as of the last turn
 };

@@ -228,7 +228,7 @@ TEST_F(StatusWriterTest, ANewerPatchDoesNotJumpTheWait) {
   EXPECT_EQ(Message(*transport.Next()), "second");
 }
 
-TEST_F(StatusWriterTest, TellsPassingErrorsFromLastingOnes) {
+TEST_F(StatusWriterTest, DistinguishesPassingErrorsFromLastingOnes) {
   struct Case {
     const char* name;
     int status;

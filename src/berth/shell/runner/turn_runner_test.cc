@@ -218,7 +218,7 @@ TEST_F(TurnRunnerTest, DecidesNothingBeforeEverythingIsListed) {
   EXPECT_FALSE(core.Newest().request.time_max.has_value());
 }
 
-TEST_F(TurnRunnerTest, AStandbyTakesInputsAndDecidesNothingUntilItLeadsAndHasListedAnew) {
+TEST_F(TurnRunnerTest, AStandbyTakesInputsAndDecidesNothingUntilItLeadsAndHasListedAgain) {
   runner.StandBy();
   runner.Start(core);
   runner.EndListing();  // its first lists
@@ -265,7 +265,7 @@ TEST_F(TurnRunnerTest, DecidesNothingWhereItMayNot) {
   asked.Join();
 }
 
-TEST_F(TurnRunnerTest, TellsOnceThatItHasCaughtUp) {
+TEST_F(TurnRunnerTest, ReportsOnceThatItHasCaughtUp) {
   core.Say({.result = {.has_more = true}});
   StartResting();
   EXPECT_EQ(caught_up, 1);
@@ -421,7 +421,7 @@ TEST_F(TurnRunnerTest, PerformsOutputsInOrderOnTheLoop) {
   EXPECT_EQ(performed, (std::vector<std::string>{"a", "b", "c"}));
 }
 
-TEST_F(TurnRunnerTest, TellsTheCoreTheTimeOfDayApartFromItsTime) {
+TEST_F(TurnRunnerTest, PassesTheCoreTheTimeOfDayApartFromItsTime) {
   StartResting();
   clock.StepWall(-std::chrono::hours(1));
   clock.Set(clock.Now() + std::chrono::seconds(5));

@@ -224,9 +224,9 @@ TEST_F(AuthenticatorTest, ReviewIsTriedAgainAndHasTenSeconds) {
   EXPECT_EQ(transport_.Waiting(), 0U);
 }
 
-TEST_F(AuthenticatorTest, AServerThatHangsIsToldOnceAMinute) {
+TEST_F(AuthenticatorTest, AServerThatHangsIsLoggedOnceAMinute) {
   Make(WithoutLookup());
-  const auto told = [this](int requests, Duration apart) {
+  const auto logged = [this](int requests, Duration apart) {
     ::testing::internal::CaptureStderr();
     for (int i = 0; i < requests; ++i) {
       const auto user = AskWithToken("abc");
@@ -243,9 +243,9 @@ TEST_F(AuthenticatorTest, AServerThatHangsIsToldOnceAMinute) {
     EXPECT_EQ(log.find("no answer within 10s") != std::string::npos, lines > 0) << log;
     return lines;
   };
-  EXPECT_EQ(told(5, std::chrono::seconds(11)), 1);
-  EXPECT_EQ(told(1, std::chrono::seconds(5)), 0);
-  EXPECT_EQ(told(1, std::chrono::seconds(0)), 1);
+  EXPECT_EQ(logged(5, std::chrono::seconds(11)), 1);
+  EXPECT_EQ(logged(1, std::chrono::seconds(5)), 0);
+  EXPECT_EQ(logged(1, std::chrono::seconds(0)), 1);
 
   // An unknown token is not an error of the review.
   ::testing::internal::CaptureStderr();

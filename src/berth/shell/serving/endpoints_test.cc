@@ -247,7 +247,7 @@ TEST(AnswersTest, Refusals) {
   EXPECT_EQ(TooManyRequests({}).Get("Retry-After"), "1");
 }
 
-TEST(HeartbeatTest, TellsHowLongTheLoopHasOwedAnAnswer) {
+TEST(HeartbeatTest, ReportsHowLongTheLoopHasOwedAnAnswer) {
   client::FakeLoop watched;
   client::FakeLoop time;
   Heartbeat heartbeat(watched, time);

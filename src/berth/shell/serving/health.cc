@@ -81,9 +81,9 @@ net::Response HealthPath::AnswerAll(const net::Target& target, HealthMetrics& me
     const auto failure = check.failure();
     metrics.Observe(check.name, name_, !failure.has_value());
     if (failure) {
-      const auto told =
+      const auto reason =
           target.Has("verbose") && check.public_failure ? check.public_failure() : std::optional<std::string>();
-      lines += "[-]" + check.name + " failed: " + told.value_or("reason withheld") + "\n";
+      lines += "[-]" + check.name + " failed: " + reason.value_or("reason withheld") + "\n";
       failed += (failed.empty() ? "" : ", ") + check.name + ": " + *failure;
     } else {
       lines += "[+]" + check.name + " ok\n";

@@ -84,17 +84,17 @@ void ReviewClient::OnAnswer(const std::shared_ptr<Question>& question, Expected<
   });
 }
 
-void ReviewClient::Tell(const Error& error) {
+void ReviewClient::LogFailure(const Error& error) {
   const Time now = rest_.loop().Now();
-  if (told_at_ && now - *told_at_ < kTellEvery) return;
-  told_at_ = now;
+  if (logged_at_ && now - *logged_at_ < kLogEvery) return;
+  logged_at_ = now;
   log::Warning("serving", "Requests to the secure port are refused: the API server does not say who asks, or may",
                {{"path", path_}, {"err", error.message}});
 }
 
 void ReviewClient::Finish(const std::shared_ptr<Question>& question, Expected<codec::json::value> result) {
   --under_way_;
-  if (!result.ok()) Tell(result.error());
+  if (!result.ok()) LogFailure(result.error());
   std::exchange(question->done, nullptr)(std::move(result));
 }
 

@@ -25,7 +25,7 @@ class ReviewClient {
   static constexpr Duration kFirstWait = std::chrono::milliseconds(500);  // each wait is 1.5 times the last one
 
   // At most one failed review is logged in this time, because anybody who reaches the port may cause failures.
-  static constexpr Duration kTellEvery = std::chrono::minutes(1);
+  static constexpr Duration kLogEvery = std::chrono::minutes(1);
 
   struct Limits {
     Duration each = std::chrono::seconds(10);  // bound on one try
@@ -46,14 +46,14 @@ class ReviewClient {
   struct Question;
   void Try(const std::shared_ptr<Question>& question);
   void OnAnswer(const std::shared_ptr<Question>& question, Expected<net::Response> answer);
-  void Tell(const Error& error);
+  void LogFailure(const Error& error);
   void Finish(const std::shared_ptr<Question>& question, Expected<codec::json::value> result);
 
   client::RestClient& rest_;
   const std::string path_;
   const Limits limits_;
   int under_way_ = 0;
-  std::optional<Time> told_at_;
+  std::optional<Time> logged_at_;
   const std::shared_ptr<bool> is_alive_ = std::make_shared<bool>(true);
 };
 

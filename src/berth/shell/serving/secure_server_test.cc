@@ -238,11 +238,11 @@ TEST_F(SecureServerTest, CertificateFilesAreReadAgainWhenTheyChange) {
   while (std::chrono::steady_clock::now() < until)
     EXPECT_EQ(Brief(Get(*Client(nullptr, authority_.pem()), "/healthz")), "200 ok");
   const std::string log = ::testing::internal::GetCapturedStderr();
-  constexpr std::string_view kTold = "The serving certificate was not read again";
-  const std::size_t told = log.find(kTold);
-  EXPECT_NE(told, std::string::npos) << log;
+  constexpr std::string_view kMessage = "The serving certificate was not read again";
+  const std::size_t first = log.find(kMessage);
+  EXPECT_NE(first, std::string::npos) << log;
   EXPECT_THAT(log, HasSubstr("the private key does not belong to the first certificate"));
-  EXPECT_EQ(log.rfind(kTold), told) << log;
+  EXPECT_EQ(log.rfind(kMessage), first) << log;
   File("tls.key", other.key_pem());
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   std::string got;
@@ -280,7 +280,7 @@ TEST_F(SecureServerTest, CertificatesForNamesAreReadAgainToo) {
   EXPECT_EQ(got, "200 ok");
 }
 
-TEST_F(SecureServerTest, SharesItsPortWhenItIsToldTo) {
+TEST_F(SecureServerTest, SharesItsPortOnRequest) {
   options_.serving.shares_port = true;
   Start();
   const auto beside = SecureServer::Start(options_, state_, clock_);

@@ -10,7 +10,7 @@ namespace {
 
 json::object Parse(std::string_view text) { return json::parse(text).as_object(); }
 
-std::string Told(const std::vector<FieldError>& errors) {
+std::string ErrorText(const std::vector<FieldError>& errors) {
   std::string text;
   for (const FieldError& error : errors) text += (text.empty() ? "" : "\n") + error.field + ": " + error.message;
   return text;
@@ -106,7 +106,7 @@ TEST(DeviceValidation, OfCreates) {
     object["spec"] = json::parse(c.spec);
     type->set_defaults(object);
     type->prepare_create(object);
-    EXPECT_EQ(Told(type->validate(object, nullptr)), c.want) << c.name;
+    EXPECT_EQ(ErrorText(type->validate(object, nullptr)), c.want) << c.name;
   }
 }
 
@@ -116,11 +116,11 @@ TEST(DeviceValidation, HasLimits) {
   json::array devices;
   for (int i = 0; i < 129; ++i) devices.push_back(json::object{{"name", "d" + std::to_string(i)}});
   object["spec"].as_object()["devices"] = devices;
-  EXPECT_EQ(Told(slices.validate(object, nullptr)), "spec.devices: Too many: 129: must have at most 128 items");
+  EXPECT_EQ(ErrorText(slices.validate(object, nullptr)), "spec.devices: Too many: 129: must have at most 128 items");
   devices.resize(65);
   devices[0].as_object()["taints"] = json::parse(R"([{"key":"k","effect":"NoSchedule"}])");
   object["spec"].as_object()["devices"] = devices;
-  EXPECT_EQ(Told(slices.validate(object, nullptr)), "spec.devices: Too many: 65: must have at most 64 items");
+  EXPECT_EQ(ErrorText(slices.validate(object, nullptr)), "spec.devices: Too many: 65: must have at most 64 items");
 }
 
 constexpr std::string_view kClaim =
@@ -166,7 +166,7 @@ TEST(DeviceValidation, OfClaimStatuses) {
       return claim;
     };
     const json::object before = with(c.before);
-    EXPECT_EQ(Told(claims.validate(with(c.after), &before)), c.want) << c.name;
+    EXPECT_EQ(ErrorText(claims.validate(with(c.after), &before)), c.want) << c.name;
   }
 }
 
@@ -175,14 +175,14 @@ TEST(DeviceValidation, AllocationsAndSpecsDoNotChange) {
   const json::object before = Parse(kClaim);
   json::object after = before;
   after["status"].at("allocation").at("devices").at("results").at(0).as_object()["device"] = "y";
-  EXPECT_TRUE(Told(claims.validate(after, &before)).starts_with("status.allocation: Invalid value: "));
+  EXPECT_TRUE(ErrorText(claims.validate(after, &before)).starts_with("status.allocation: Invalid value: "));
   after = before;
   after["spec"] = json::object();
-  EXPECT_EQ(Told(claims.validate(after, &before)), "spec: Invalid value: {}: field is immutable");
+  EXPECT_EQ(ErrorText(claims.validate(after, &before)), "spec: Invalid value: {}: field is immutable");
   after = before;
   after["metadata"] = {{"deletionTimestamp", "2026-01-01T00:00:00Z"}};
   after["status"].as_object()["reservedFor"] = json::parse(R"([{"resource":"pods","name":"p","uid":"u"}])");
-  EXPECT_EQ(Told(claims.validate(after, &before)),
+  EXPECT_EQ(ErrorText(claims.validate(after, &before)),
             "status.reservedFor: Forbidden: new entries may not be added while `deallocationRequested` or "
             "`deletionTimestamp` are set");
 }
@@ -219,7 +219,7 @@ TEST(DeviceValidation, OfPodStatuses) {
   for (const PodCase& c : cases) {
     json::object after = before;
     after["status"] = json::parse(c.status);
-    EXPECT_EQ(Told(pods.validate(after, &before)), c.want) << c.name;
+    EXPECT_EQ(ErrorText(pods.validate(after, &before)), c.want) << c.name;
   }
 }
 

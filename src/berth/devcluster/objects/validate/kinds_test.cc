@@ -11,7 +11,7 @@ namespace {
 json::object Parse(std::string_view text) { return json::parse(text).as_object(); }
 
 // "field: message" of every error, the long explanations of name syntaxes cut off.
-std::string Told(const std::vector<FieldError>& errors) {
+std::string ErrorText(const std::vector<FieldError>& errors) {
   struct Short {
     std::string_view begin;
     std::string_view name;
@@ -269,7 +269,7 @@ TEST(Validation, SpeaksAsTheRealServerDoes) {
     object["spec"] = json::parse(c.spec);
     type->set_defaults(object);
     type->prepare_create(object);
-    EXPECT_EQ(Told(type->validate(object, nullptr)), c.want) << c.name;
+    EXPECT_EQ(ErrorText(type->validate(object, nullptr)), c.want) << c.name;
   }
 }
 
@@ -313,7 +313,7 @@ TEST(Validation, OfObjectsWithoutSpec) {
     ASSERT_NE(type, nullptr) << c.name;
     json::object object = Parse(c.object);
     type->set_defaults(object);
-    EXPECT_EQ(Told(type->validate(object, nullptr)), c.want) << c.name;
+    EXPECT_EQ(ErrorText(type->validate(object, nullptr)), c.want) << c.name;
   }
 }
 
@@ -406,11 +406,11 @@ TEST(Validation, OfPodUpdates) {
     pods.prepare_create(old);
     json::object changed = old;
     SetAt(changed["spec"], c.pointer, json::parse(c.value));
-    const std::string told = Told(pods.validate(changed, &old));
+    const std::string text = ErrorText(pods.validate(changed, &old));
     if (c.want.empty()) {
-      EXPECT_EQ(told, "") << c.name;
+      EXPECT_EQ(text, "") << c.name;
     } else {
-      EXPECT_TRUE(told.starts_with(c.want)) << c.name << ": " << told;
+      EXPECT_TRUE(text.starts_with(c.want)) << c.name << ": " << text;
     }
   }
 }
@@ -482,7 +482,7 @@ TEST(Validation, OfOtherUpdates) {
     json::object after = Parse(c.after);
     type->set_defaults(before);
     type->set_defaults(after);
-    EXPECT_EQ(Told(type->validate(after, &before)), c.want) << c.name;
+    EXPECT_EQ(ErrorText(type->validate(after, &before)), c.want) << c.name;
   }
 }
 
@@ -520,13 +520,13 @@ TEST(Validate, KindsThatAreStored) {
     ASSERT_NE(type, nullptr) << c.name;
     json::object object = Parse(std::string(R"({"metadata":{"name":"x"},"spec":)") + c.spec + "}");
     type->set_defaults(object);
-    EXPECT_EQ(Told(type->validate(object, nullptr)), c.want) << c.name;
+    EXPECT_EQ(ErrorText(type->validate(object, nullptr)), c.want) << c.name;
   }
 }
 
 TEST(Validate, RolesAndTheirBindings) {
   const ResourceType& roles = *FindResource("rbac.authorization.k8s.io", "v1", "roles");
-  EXPECT_EQ(Told(roles.validate(Parse(R"({"kind":"Role","rules":[{"resources":["pods"]}]})"), nullptr)),
+  EXPECT_EQ(ErrorText(roles.validate(Parse(R"({"kind":"Role","rules":[{"resources":["pods"]}]})"), nullptr)),
             "rules[0].verbs: Required value: verbs must contain at least one value\n"
             "rules[0].apiGroups: Required value: resource rules must supply at least one api group");
   const ResourceType& bindings = *FindResource("rbac.authorization.k8s.io", "v1", "clusterrolebindings");
@@ -535,26 +535,26 @@ TEST(Validate, RolesAndTheirBindings) {
   bindings.set_defaults(binding);
   EXPECT_EQ(binding.at("roleRef").at("apiGroup"), "rbac.authorization.k8s.io");
   EXPECT_EQ(binding.at("subjects").at(0).at("apiGroup"), "rbac.authorization.k8s.io");
-  EXPECT_EQ(Told(bindings.validate(binding, nullptr)),
+  EXPECT_EQ(ErrorText(bindings.validate(binding, nullptr)),
             "roleRef.kind: Unsupported value: \"Role\": supported values: \"ClusterRole\"\n"
             "subjects[1].namespace: Required value");
   json::object other = binding;
   other["roleRef"].as_object()["name"] = "s";
-  EXPECT_NE(Told(bindings.validate(other, &binding)).find("cannot change roleRef"), std::string::npos);
+  EXPECT_NE(ErrorText(bindings.validate(other, &binding)).find("cannot change roleRef"), std::string::npos);
 }
 
 TEST(Validate, AnAutoscalerAndACustomResourceDefinition) {
   const ResourceType& autoscalers = *FindResource("autoscaling", "v2", "horizontalpodautoscalers");
   EXPECT_EQ(
-      Told(autoscalers.validate(
+      ErrorText(autoscalers.validate(
           Parse(R"({"spec":{"minReplicas":3,"maxReplicas":2,"scaleTargetRef":{"kind":"Deployment"}}})"), nullptr)),
       "spec.maxReplicas: Invalid value: 2: must be greater than or equal to `minReplicas`\n"
       "spec.scaleTargetRef.name: Required value");
   const ResourceType& definitions = *FindResource("apiextensions.k8s.io", "v1", "customresourcedefinitions");
   EXPECT_EQ(
-      Told(definitions.validate(Parse(R"({"metadata":{"name":"boats"},"spec":{"group":"x.org","scope":"Galaxy",
+      ErrorText(definitions.validate(Parse(R"({"metadata":{"name":"boats"},"spec":{"group":"x.org","scope":"Galaxy",
                 "names":{"plural":"boats","kind":"Boat"},"versions":[{"name":"v1"}]}})"),
-                                nullptr)),
+                                     nullptr)),
       "metadata.name: Invalid value: \"boats\": must be spec.names.plural+\".\"+spec.group\n"
       "spec.scope: Unsupported value: \"Galaxy\": supported values: \"Cluster\", \"Namespaced\"\n"
       "spec.versions: Invalid value: [{\"name\":\"v1\"}]: must have exactly one version marked as storage version\n"

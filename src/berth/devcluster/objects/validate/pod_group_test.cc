@@ -26,7 +26,7 @@ const ResourceType& Type(std::string_view plural) {
 }
 
 // What is wrong with an object of this spec, or with the change of its spec; a line each.
-std::string Told(std::string_view plural, const std::string& spec, const std::optional<std::string>& before = {}) {
+std::string ErrorText(std::string_view plural, const std::string& spec, const std::optional<std::string>& before = {}) {
   const ResourceType& type = Type(plural);
   const auto make = [&](const std::string& text) {
     json::object object = Parse("{'metadata': {'name': 'g', 'namespace': 'default'}, 'spec': " + text + "}");
@@ -76,23 +76,25 @@ TEST(PodGroup, Creation) {
       {"{'schedulingPolicy': {'basic': {}}, 'resourceClaims': [{}, {}, {}, {}, {}]}",
        "spec.resourceClaims: Too many: 5: must have at most 4 items"},
   };
-  for (const auto& [spec, want] : cases) EXPECT_EQ(Told("podgroups", spec), want) << spec;
+  for (const auto& [spec, want] : cases) EXPECT_EQ(ErrorText("podgroups", spec), want) << spec;
 }
 
 TEST(PodGroup, OnlyTheMinimumChanges) {
   const std::string gang = "{'schedulingPolicy': {'gang': {'minCount': 3}}, 'priority': 0}";
-  EXPECT_EQ(Told("podgroups", "{'schedulingPolicy': {'gang': {'minCount': 2}}, 'priority': 0}", gang), "");
-  EXPECT_EQ(Told("podgroups", "{'schedulingPolicy': {'basic': {}}, 'priority': 0}", gang),
+  EXPECT_EQ(ErrorText("podgroups", "{'schedulingPolicy': {'gang': {'minCount': 2}}, 'priority': 0}", gang), "");
+  EXPECT_EQ(ErrorText("podgroups", "{'schedulingPolicy': {'basic': {}}, 'priority': 0}", gang),
             "spec.schedulingPolicy.basic: Invalid value: null: field is immutable\n"
             "spec.schedulingPolicy.gang: Invalid value: null: field cannot be cleared once set");
-  EXPECT_EQ(Told("podgroups", "{'schedulingPolicy': {'gang': {'minCount': 3}}, 'priority': 1}", gang),
+  EXPECT_EQ(ErrorText("podgroups", "{'schedulingPolicy': {'gang': {'minCount': 3}}, 'priority': 1}", gang),
             "spec.priority: Invalid value: null: field is immutable");
-  EXPECT_EQ(Told("podgroups",
-                 "{'schedulingPolicy': {'gang': {'minCount': 3}}, 'priority': 0, 'disruptionMode': {'all': {}}}", gang),
-            "spec.disruptionMode: Invalid value: null: field is immutable");
-  EXPECT_EQ(Told("podgroups",
-                 "{'schedulingPolicy': {'gang': {'minCount': 3}}, 'priority': 0, 'schedulingConstraints': {}}", gang),
-            "spec.schedulingConstraints: Invalid value: null: field is immutable");
+  EXPECT_EQ(
+      ErrorText("podgroups",
+                "{'schedulingPolicy': {'gang': {'minCount': 3}}, 'priority': 0, 'disruptionMode': {'all': {}}}", gang),
+      "spec.disruptionMode: Invalid value: null: field is immutable");
+  EXPECT_EQ(
+      ErrorText("podgroups",
+                "{'schedulingPolicy': {'gang': {'minCount': 3}}, 'priority': 0, 'schedulingConstraints': {}}", gang),
+      "spec.schedulingConstraints: Invalid value: null: field is immutable");
 }
 
 TEST(PodGroup, Defaults) {
@@ -103,11 +105,11 @@ TEST(PodGroup, Defaults) {
 }
 
 TEST(CompositePodGroup, NeedsItsWorkload) {
-  EXPECT_EQ(Told("compositepodgroups",
-                 "{'schedulingPolicy': {'gang': {'minGroupCount': 1}}, 'workloadRef': "
-                 "{'workloadName': 'w', 'templateName': 't'}}"),
+  EXPECT_EQ(ErrorText("compositepodgroups",
+                      "{'schedulingPolicy': {'gang': {'minGroupCount': 1}}, 'workloadRef': "
+                      "{'workloadName': 'w', 'templateName': 't'}}"),
             "");
-  EXPECT_EQ(Told("compositepodgroups", "{'schedulingPolicy': {'gang': {'minCount': 1}}}"),
+  EXPECT_EQ(ErrorText("compositepodgroups", "{'schedulingPolicy': {'gang': {'minCount': 1}}}"),
             "spec.workloadRef: Required value\nspec.schedulingPolicy.gang.minGroupCount: Required value");
 }
 
@@ -149,18 +151,18 @@ TEST(Workload, Templates) {
        "spec.controllerRef.kind: Invalid value: \"a/b\": may not contain '/'\n"
        "spec.controllerRef.name: Invalid value: \"..\": may not be '..'"},
   };
-  for (const auto& [spec, want] : cases) EXPECT_EQ(Told("workloads", "{" + spec + "}"), want) << spec;
-  const std::string told = Told("workloads", "{" + four + "}");
-  EXPECT_TRUE(told.ends_with(": maximum template hierarchy depth is 4")) << told;
-  EXPECT_EQ(told.find('\n'), std::string::npos);
+  for (const auto& [spec, want] : cases) EXPECT_EQ(ErrorText("workloads", "{" + spec + "}"), want) << spec;
+  const std::string text = ErrorText("workloads", "{" + four + "}");
+  EXPECT_TRUE(text.ends_with(": maximum template hierarchy depth is 4")) << text;
+  EXPECT_EQ(text.find('\n'), std::string::npos);
 }
 
 TEST(Workload, KeepsItsTemplates) {
   const std::string before = "{" + Templates(Template("t", "'priority': 1")) + "}";
-  EXPECT_EQ(Told("workloads", before, before), "");
-  EXPECT_EQ(Told("workloads", "{" + Templates(Template("t", "'priority': 2")) + "}", before),
+  EXPECT_EQ(ErrorText("workloads", before, before), "");
+  EXPECT_EQ(ErrorText("workloads", "{" + Templates(Template("t", "'priority': 2")) + "}", before),
             "spec.podGroupTemplates[0].priority: Invalid value: null: field is immutable");
-  EXPECT_EQ(Told("workloads", "{" + Templates(Template("u", "'priority': 1")) + "}", before),
+  EXPECT_EQ(ErrorText("workloads", "{" + Templates(Template("u", "'priority': 1")) + "}", before),
             "spec.podGroupTemplates[0]: Forbidden: item may not be added\n"
             "spec.podGroupTemplates: Forbidden: item may not be removed");
 }
@@ -203,11 +205,11 @@ TEST(PodGroup, PriorityFollowsTheClass) {
 }
 
 TEST(DeviceTaintRule, Creation) {
-  EXPECT_EQ(Told("devicetaintrules",
-                 "{'deviceSelector': {'driver': 'd.example', 'pool': 'p', 'device': 'gpu-0'}, "
-                 "'taint': {'key': 'k', 'effect': 'NoExecute'}}"),
+  EXPECT_EQ(ErrorText("devicetaintrules",
+                      "{'deviceSelector': {'driver': 'd.example', 'pool': 'p', 'device': 'gpu-0'}, "
+                      "'taint': {'key': 'k', 'effect': 'NoExecute'}}"),
             "");
-  EXPECT_EQ(Told("devicetaintrules", "{'deviceSelector': {}, 'taint': {'key': 'k', 'effect': 'Sometimes'}}"),
+  EXPECT_EQ(ErrorText("devicetaintrules", "{'deviceSelector': {}, 'taint': {'key': 'k', 'effect': 'Sometimes'}}"),
             "spec.taint.effect: Unsupported value: \"Sometimes\": supported values: \"NoExecute\", \"NoSchedule\", "
             "\"None\"");
 }

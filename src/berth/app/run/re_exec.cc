@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "berth/app/run/begin_anew.h"
+#include "berth/app/run/re_exec.h"
 
 #include <cerrno>
 #include <csignal>
@@ -87,9 +87,9 @@ void OnAbort(int) {
 
 std::set<std::string, std::less<>> ReadSubjects(NextProgram& program) {
   std::set<std::string, std::less<>> subjects;
-  const char* const told = std::getenv(kVariable);
-  if (told == nullptr) return subjects;
-  std::istringstream words(told);
+  const char* const value = std::getenv(kVariable);
+  if (value == nullptr) return subjects;
+  std::istringstream words(value);
   if (!(words >> program.failed_at)) program.failed_at = -1;
   for (std::string subject; subjects.size() < kSubjectsMax && words >> subject;) {
     if (subjects.insert(subject).second) program.subjects += " " + subject;
@@ -101,7 +101,7 @@ std::set<std::string, std::less<>> ReadSubjects(NextProgram& program) {
 
 }  // namespace
 
-std::set<std::string, std::less<>> BeginAnewOnFailure() {
+std::set<std::string, std::less<>> ReExecOnFailure() {
   static NextProgram program;
   std::set<std::string, std::less<>> subjects = ReadSubjects(program);
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
@@ -122,7 +122,7 @@ std::set<std::string, std::less<>> BeginAnewOnFailure() {
   return subjects;
 }
 
-Error BeginAgain() {
+Error ReExec() {
   if (next == nullptr) return {ErrorCode::kInternal, "/proc/self/cmdline cannot be read"};
   next->variable.Add((std::string(kVariable) + "=" + std::to_string(next->failed_at) + next->subjects).c_str());
   log::Flush(log::AsyncWriter::kEndMax);

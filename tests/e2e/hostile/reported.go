@@ -12,19 +12,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// untilTold waits until all of a namespace's pods that have a name of these are told why they wait, by a condition with a
+// untilReported waits until all of a namespace's pods that have a name of these are told why they wait, by a condition with a
 // message or by a FailedScheduling event (both when strict), and counts them.
-func (r *run) untilTold(namespace string, names []string, strict bool, limit time.Duration) *told {
-	count := &told{Of: len(names)}
+func (r *run) untilReported(namespace string, names []string, strict bool, limit time.Duration) *reported {
+	count := &reported{Of: len(names)}
 	for began := time.Now(); ; time.Sleep(500 * time.Millisecond) {
 		conditions, events := r.conditions(namespace), r.events(namespace, "FailedScheduling")
-		count.Told = 0
+		count.Reported = 0
 		for _, name := range names {
 			if strict && conditions[name] && events[name] || !strict && (conditions[name] || events[name]) {
-				count.Told++
+				count.Reported++
 			}
 		}
-		if count.Told == count.Of || time.Since(began) > limit {
+		if count.Reported == count.Of || time.Since(began) > limit {
 			return count
 		}
 	}
@@ -65,8 +65,8 @@ func (r *run) events(namespace, reason string) map[string]bool {
 }
 
 // untilScheduledEvents waits until each bound ordinary pod of a time has its Scheduled event, and counts them.
-func (r *run) untilScheduledEvents(from, to time.Time, limit time.Duration) *told {
-	count := &told{}
+func (r *run) untilScheduledEvents(from, to time.Time, limit time.Duration) *reported {
+	count := &reported{}
 	for began := time.Now(); ; time.Sleep(time.Second) {
 		events := map[string]bool{}
 		for _, namespace := range ordinaryNamespaces {
@@ -74,17 +74,17 @@ func (r *run) untilScheduledEvents(from, to time.Time, limit time.Duration) *tol
 				events[name] = true
 			}
 		}
-		*count = told{}
+		*count = reported{}
 		for name, pod := range r.stream.created(from, to) {
 			if pod.bound.IsZero() {
 				continue
 			}
 			count.Of++
 			if events[name] {
-				count.Told++
+				count.Reported++
 			}
 		}
-		if count.Told == count.Of || time.Since(began) > limit {
+		if count.Reported == count.Of || time.Since(began) > limit {
 			return count
 		}
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MakeAnew: resets a value to its default-constructed state without a temporary that is moved from.
+// ResetToDefault: resets a value to its default-constructed state without a temporary that is moved from.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@ namespace berth {
 // For values whose default constructor does not allocate: an exception would leave no value, and ends the program.
 // (std::chrono's constructors are not noexcept, so that the compiler cannot check this.)
 template <typename Value>
-void MakeAnew(Value& value) noexcept {
+void ResetToDefault(Value& value) noexcept {
   std::destroy_at(&value);
   std::construct_at(&value);
 }

@@ -14,10 +14,10 @@ namespace berth::app {
 
 // Installs the handlers. Call it once, before any thread is started. Returns the uids of the pods that were being
 // decided at earlier failures: the latest 64 at most.
-std::set<std::string, std::less<>> BeginAnewOnFailure();
+std::set<std::string, std::less<>> ReExecOnFailure();
 
 // Replaces the program by itself with the same arguments, for what only a start can decide; what is set aside stays so.
-// Call it after BeginAnewOnFailure(). Returns only when that is not possible.
-Error BeginAgain();
+// Call it after ReExecOnFailure(). Returns only when that is not possible.
+Error ReExec();
 
 }  // namespace berth::app
