@@ -24,7 +24,7 @@ const (
 )
 
 // observer watches pods, and is the kubelets: it makes bound pods ready after a while, and finishes their deletion. From
-// the moment at which it is told to it measures.
+// the moment at which it learns of it measures.
 type observer struct {
 	client kubernetes.Interface
 	made   *shape

@@ -49,7 +49,7 @@ func TestWebhooksOfATenant(t *testing.T) {
 		url      string
 		rule     admissionv1.RuleWithOperations
 		cpu      string // of the tenant's pods
-		reported string // part of what a pod's condition says; empty: it cannot be told
+		reported string // part of what a pod's condition says; empty: it is not known
 		within   time.Duration
 	}{
 		{"bindings-dead", fmt.Sprintf("https://127.0.0.1:%d/", harness.FreePort(t)), rule(admissionv1.Create, "pods/binding", ""), "10m",

@@ -13,7 +13,7 @@
 
 namespace berth::answers {
 
-// Columns of an answer that is not told how wide the terminal is.
+// Columns of an answer that does not know how wide the terminal is.
 inline constexpr std::size_t kAnswerColumns = 100;
 
 // Makes the text printable and breaks it between words: its first line has at most `first` columns, the others `rest`.

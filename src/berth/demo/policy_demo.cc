@@ -125,7 +125,7 @@ class PolicyDemo {
   }
 
  private:
-  // Everything up to the moment before the scheduler starts: nodes, what they are told apart by, pods that wait.
+  // Everything up to the moment before the scheduler starts: nodes, what distinguishes them, pods that wait.
   Expected<void> Prepare() {
     BERTH_ASSIGN_OR_RETURN(auto configuration, Configuration());
     embedded_cluster::EmbeddedClusterOptions cluster{.listen = options_.serve ? options_.listen : "",

@@ -36,7 +36,7 @@ struct ControllerOptions {
   HealthLimits health;
 };
 
-// The cluster, and those who are told.
+// The cluster, and the observers of what the controller does.
 class ControllerOutside {
  public:
   virtual ~ControllerOutside() = default;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Another scheduler's decisions, good and bad, told one by one to a Shadow: what it makes of them.
+// Another scheduler's decisions, good and bad, passed one by one to a Shadow: what it makes of them.
 #include "berth/shadow/shadow.h"
 
 #include <string>

@@ -309,7 +309,7 @@ enum class Rule : std::uint8_t {
   kApiWord,     // stays if it is Kubernetes' own
   kApiVersion,  // stays if the group is Kubernetes' own
   kBlank,       // a message for people
-  kOpaque,      // what a driver is told
+  kOpaque,      // what a driver gets
 };
 
 struct PathRule {

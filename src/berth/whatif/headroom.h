@@ -44,7 +44,7 @@ struct WorkloadHeadroom {
   std::vector<std::string> lost_nodes;
   std::size_t homeless_count = 0;
   std::optional<PlacementRefusal> refusal;  // of the first of them
-  // Why its pods' places cannot be told; `survives` says nothing then.
+  // Why its pods' places are not known; `survives` says nothing then.
   std::string why_unknown;
 };
 

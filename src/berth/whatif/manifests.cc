@@ -137,7 +137,7 @@ struct Place {
 
   // "web.yaml:14", "web.yaml:14: items[2]".
   std::string Text() const { return At(line); }
-  // The same with the line of what the error is about, where it can be told.
+  // The same with the line of what the error is about, where it is known.
   std::string TextFor(const Error& error) const {
     const std::string field(codec::FieldPathOf(error.message));
     const std::string path = item.empty() || field.empty() ? field : item + '.' + field;

@@ -38,7 +38,7 @@ inline constexpr std::size_t kManifestFileBytesMax = std::size_t{16} << 20;
 inline constexpr std::size_t kManifestsMax = 10'000;
 
 // Documents without a namespace get `default_namespace`. An error is one line with the file, the line of the
-// first wrong field or, where it cannot be told, of the document, and all field paths of that document.
+// first wrong field or, where it is not known, of the document, and all field paths of that document.
 Expected<Manifests> ReadManifests(const std::vector<ManifestFile>& files, const std::string& default_namespace);
 
 // Upstream's message of each error that a create of `pod` would meet, with "spec.template." or the like in front of its

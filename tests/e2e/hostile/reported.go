@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// untilReported waits until all of a namespace's pods that have a name of these are told why they wait, by a condition with a
+// untilReported waits until all of a namespace's pods that have a name of these report why they wait, by a condition with a
 // message or by a FailedScheduling event (both when strict), and counts them.
 func (r *run) untilReported(namespace string, names []string, strict bool, limit time.Duration) *reported {
 	count := &reported{Of: len(names)}

@@ -40,8 +40,8 @@ type result struct {
 	WatchP99   float64 `json:"watch_p99_s"`  // and until a watch of the suite's own brought it, before any scheduler's part
 	OwnP99     float64 `json:"own_p99_s"`    // from then on, until it was seen with a node
 
-	Tenant *reported `json:"told_tenant,omitempty"` // of the attacker's pods, how many are told why they wait
-	Others *reported `json:"told_others,omitempty"` // of other pods, how many are told what became of them
+	Tenant *reported `json:"told_tenant,omitempty"` // of the attacker's pods, how many have a condition that says why they wait
+	Others *reported `json:"told_others,omitempty"` // of other pods, how many have a condition or event that says what became of them
 
 	BeforeMiB float64  `json:"before_mib"`
 	PeakMiB   float64  `json:"peak_mib"`

@@ -54,7 +54,7 @@ Expected<config::KubeSchedulerConfiguration> Load(const std::string& path, const
   return path.empty() ? config::DefaultConfiguration(gates) : LoadConfigurationFile(path, gates);
 }
 
-// What is wrong for the cluster's release alone is told so.
+// What is wrong for the cluster's release alone is reported as such.
 std::string OtherReleaseHint(const std::string& path, const QuestionRelease& release, int minor) {
   if (!release.version.IsAuto()) return "";
   for (const int other : ReleasesOf({}, {})) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// AnswerWait: how a thread waits for answers of servers while the program may be told to end. All its waits together
-// are over kEndingMax after one of them first sees that. One thread.
+// AnswerWait: how a thread waits for answers of servers while the program may get a signal to end. All its waits
+// together are over kEndingMax after one of them first sees that. One thread.
 #pragma once
 
 #include <chrono>

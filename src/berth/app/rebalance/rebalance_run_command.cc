@@ -111,7 +111,7 @@ Expected<void> RebalanceRun::Prepare() {
     core.seed = seed_;
     return core;
   };
-  // It may start before the API server: what is wrong with the file is told before.
+  // It may start before the API server: what is wrong with the file is reported before.
   BERTH_ASSIGN_OR_RETURN(cluster.core, core_for({}));
   cluster.core_for = core_for;
   cluster.namespace_name = options_.election.resource_namespace;

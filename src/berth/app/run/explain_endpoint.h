@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ExplainEndpoint: /explain of the secure port. The running core answers, between two turns, on a thread that waits for
 // them so that the port's own never does. Questions cannot hold the scheduler up: one at a time, each ends after
-// kTurnTimeMax, and they get at most a tenth of the core's time. What comes meanwhile is told to come again (429).
+// kTurnTimeMax, and they get at most a tenth of the core's time. What comes meanwhile is answered with 429.
 #pragma once
 
 #include <atomic>

@@ -224,7 +224,7 @@ class ClusterRun {
   Expected<void> ServeMetrics();
   Expected<void> ServeSecurely();
   // Until the release to follow is known: an API server that did not answer is asked again. If it is not the release
-  // for which all is prepared, the program begins again. False: the end came first.
+  // for which all is prepared, the program re-executes itself. False: the end came first.
   bool AwaitRelease();
   void Start();
   // The exit status.

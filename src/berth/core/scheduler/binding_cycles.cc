@@ -41,7 +41,7 @@ constexpr int kRefusalsMax = 5;
 constexpr std::size_t kInDoubtMin = 16;
 constexpr std::size_t kInDoubtMax = 256;
 constexpr std::size_t kBoundForOneMore = 4;
-constexpr std::size_t kLetGoAtOnce = 2;
+constexpr std::size_t kActivatedAtOnceMax = 2;
 // After how long a waiting pod's condition says that it is throttled. It is longer if bindings take effect in the
 // meantime: then the API server is slow, and should be spared writes.
 constexpr Duration kReportedAfter = std::chrono::seconds(3);
@@ -412,13 +412,14 @@ std::size_t BindingCycles::RoomForInDoubt(std::string_view namespace_name) const
   return in_doubt.cycles < most ? most - in_doubt.cycles : 0;
 }
 
-// A binding of the namespace has ended: activates throttled pods if there is room for them. At most kLetGoAtOnce, so
-// that pods of a slow namespace do not take the turn of others; each of these activates more when it ends.
-void BindingCycles::LetGo(const std::string& namespace_name) {
+// A binding of the namespace has ended: activates throttled pods if there is room for them. At most
+// kActivatedAtOnceMax, so that pods of a slow namespace do not take the turn of others; each of these activates more
+// when it ends.
+void BindingCycles::ActivateThrottled(const std::string& namespace_name) {
   if (throttled_.empty()) return;
   const auto held = throttled_.find(namespace_name);
   if (held == throttled_.end()) return;
-  const std::size_t room = std::min(kLetGoAtOnce, RoomForInDoubt(namespace_name));
+  const std::size_t room = std::min(kActivatedAtOnceMax, RoomForInDoubt(namespace_name));
   std::vector<std::string> uids;
   while (uids.size() < room && !held->second.empty())
     uids.push_back(std::move(held->second.extract(held->second.begin()).value()));
@@ -572,7 +573,7 @@ void BindingCycles::Finish(BindingCycle& cycle) {
                  {{"pod", pod->Key()}, {"node", pod->node_name}});
   }
   table_.Recycle(table_.Take(cycle));
-  LetGo(pod->namespace_name());
+  ActivateThrottled(pod->namespace_name());
   PointTiming timing(state_, profile);
   for (framework::PostBindPlugin* plugin : profile.plugins->post_bind) {
     // PostBind is informational: nothing waits for it, and a failure changes nothing.
@@ -609,7 +610,7 @@ void BindingCycles::Fail(BindingCycle& cycle, const Status& status, std::string_
   if (!failure.is_refusal) state_.queue.Move(kAssignedPodDeleted, source, state_.now);
   const bool is_refusal = failure.is_refusal;
   HandleSchedulingFailure(state_, profile, std::move(cycle.queued), std::move(failure));
-  LetGo(assumed->namespace_name());
+  ActivateThrottled(assumed->namespace_name());
   if (is_refusal) state_.queue.Move(kAssignedPodDeleted, source, state_.now, {std::nullopt, assumed->uid});
 }
 
@@ -626,7 +627,7 @@ void BindingCycles::Drop(BindingCycle& cycle) {
   table_.Recycle(table_.Take(cycle));
   Unreserve(state_, profile, *pod);
   state_.queue.Move(kAssignedPodDeleted, {.old_pod = pod}, state_.now);
-  LetGo(pod->namespace_name());
+  ActivateThrottled(pod->namespace_name());
 }
 
 // Whether the chosen node still exists. It usually still has its row.

@@ -92,7 +92,7 @@ class BindingCycles final : public BindingStarter, public BindingCycleInputs {
   void Drop(BindingCycle& cycle);
   bool HasItsNode(const BindingCycle& cycle) const;
   std::size_t RoomForInDoubt(std::string_view namespace_name) const;
-  void LetGo(const std::string& namespace_name);
+  void ActivateThrottled(const std::string& namespace_name);
 
   CoreState& state_;
   BackgroundOperations& background_;

@@ -170,7 +170,7 @@ TEST(ExtenderPreemptionTest, TheClusterChangesMeanwhile) {
       {"the node goes", [](World& world) { world.RemoveNode("a"); },
        "status p Unschedulable: 0/2 nodes are available: 2 Insufficient cpu." + kNoCandidate},
       {"the victim goes", [](World& world) { world.Remove(World::Large("a")); }, "bind p to a"},
-      // A deleted pod cannot be told from one that never existed.
+      // A deleted pod cannot be distinguished from one that never existed.
       {"a victim of the extender's own goes", [](World& world) { world.Remove(MakePod("small-a").Node("a")); },
        "status p Unschedulable: " + std::string(kRefused) +
            " preemption: extender: x claims to preempt pod (UID: uid-default-small-a) on node: a, but the pod is not "

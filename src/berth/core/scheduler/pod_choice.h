@@ -16,7 +16,7 @@ inline constexpr std::string_view kSchedulerNameAnnotation = "scheduler.alpha.ku
 
 struct PodChoice {
   // Whether a pod whose spec names no scheduler, or the default one, belongs to the scheduler named by its annotation.
-  // The two cannot be told apart, because the API server fills in the default name.
+  // The two cannot be distinguished, because the API server fills in the default name.
   bool by_annotation = false;
   // Pending pods of other namespaces are ignored; empty: all namespaces are served. Pods on nodes count whatever their
   // namespace.

@@ -27,12 +27,12 @@ class FakeBindings final : public BindingStarter {
     started.push_back(std::move(line));
   }
   std::optional<Throttled> Throttle(const PodInfo& pod) override {
-    if (held_namespace != pod.namespace_name()) return std::nullopt;
+    if (throttled_namespace != pod.namespace_name()) return std::nullopt;
     return Throttled{"held back", std::chrono::seconds(1)};
   }
   void AllowPermitted(const std::string&, const std::string&) override {}
   Lines started;
-  std::string held_namespace;
+  std::string throttled_namespace;
 };
 
 class SchedulingCycleTest : public CoreStateTest {
@@ -78,7 +78,7 @@ class SchedulingCycleTest : public CoreStateTest {
 
 TEST_F(SchedulingCycleTest, APodThatIsThrottledIsReportedAndTriedAgain) {
   SetNode("a");
-  bindings_.held_namespace = "default";
+  bindings_.throttled_namespace = "default";
   Add(MakePod("p"));
   EXPECT_TRUE(cycle().ScheduleOne());
   EXPECT_TRUE(Take().empty()) << "not at once: the API server may be slow";
@@ -93,7 +93,7 @@ TEST_F(SchedulingCycleTest, APodThatIsThrottledIsReportedAndTriedAgain) {
   EXPECT_FALSE(state().cache.IsAssumed("uid-default-p"));
   EXPECT_EQ(PlaceOf("p"), queue::Place::kErrorBackoff);
   EXPECT_EQ(state().counts.errors, 0U) << "nothing was tried";
-  bindings_.held_namespace.clear();
+  bindings_.throttled_namespace.clear();
   state().now += std::chrono::seconds(10);
   state().queue.Tick(state().now);
   EXPECT_TRUE(cycle().ScheduleOne());

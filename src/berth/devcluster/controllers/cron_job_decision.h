@@ -25,8 +25,8 @@ struct CronJobDecision {
   std::optional<Duration> again_after;
 };
 
-// `jobs` are those that it controls. As upstream, in UTC: a spec.timeZone of another place is told as a warning, and
-// nothing is made.
+// `jobs` are those that it controls. As upstream, in UTC: a spec.timeZone of another place is reported as a warning,
+// and nothing is made.
 CronJobDecision DecideCronJob(const WorkloadView& cron_job,
                               const std::vector<std::shared_ptr<const WorkloadView>>& jobs, Time now);
 

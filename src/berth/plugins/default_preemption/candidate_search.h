@@ -73,7 +73,7 @@ class CandidateSearch {
  private:
   CandidateChoice ChooseFromScratch(const framework::Cycle& cycle, const framework::NodeStatuses& statuses,
                                     DryRun& dry_run) const;
-  // nullopt: something has failed that is to be told as the other way tells it.
+  // nullopt: something has failed that is to be reported as the other way reports it.
   std::optional<CandidateChoice> ChooseFromKept(const framework::Cycle& cycle, KeptCandidates& kept,
                                                 DryRun& dry_run) const;
   std::size_t Wanted(std::size_t potential_count) const;

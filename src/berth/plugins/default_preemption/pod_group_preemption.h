@@ -26,7 +26,7 @@ struct PodGroupVictims {
 PodGroupVictims SelectPodGroupVictims(const framework::PodGroups& groups, std::int32_t priority,
                                       DisruptionBudgets& budgets, framework::PodGroupDryRun& dry_run);
 
-// Whether a node that a member is nominated for still has a pod that preemption has told to go.
+// Whether a node that a member is nominated for still has a pod that preemption is evicting.
 bool IsPreemptionOngoing(const framework::PodGroups& groups, std::int32_t priority,
                          std::span<const framework::PodGroupMember> members, const framework::PodGroupDryRun& dry_run,
                          const PreemptionExecutor& executor);

@@ -298,7 +298,7 @@ TEST_F(ClaimWritesTest, DeallocatedMeanwhile) {
 
 TEST_F(ClaimWritesTest, LostAnswersAreSettledByReading) {
   const auto pod = ReserveX();
-  // The finalizer's patch is lost; the status patch takes effect, and nobody is told.
+  // The finalizer's patch is lost; the status patch takes effect, and no answer arrives.
   server_.outcomes = {Outcome::kLost, Outcome::kWorks, Outcome::kWorks, Outcome::kWorksUnanswered};
   EXPECT_EQ(PreBind(*pod), "ok");
   EXPECT_EQ(server_.log, (Log{"lost", "GET x", "PATCH x", "PATCH x/status (unanswered)", "GET x"}));

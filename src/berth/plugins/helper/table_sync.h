@@ -64,9 +64,9 @@ class TableSync {
 
 // Brings up to date what is kept of the pods of one row, a Kept each, in their order: the first `pods_kept` still hold,
 // of the others keeps(kept, pod) tells whether what is kept holds for the pod in its place, make(pod) makes a new one,
-// and count(kept, pods) is told of each that comes (+1) or goes (-1). Position by position: pods are appended, and the
-// last one takes the place of one that goes. A pod that is not looked at costs no miss of the processor's cache.
-// A row without a node object has no pods: upstream's snapshot does not know it, whatever pods name it.
+// and count(kept, pods) is called for each that comes (+1) or goes (-1). Position by position: pods are appended, and
+// the last one takes the place of one that goes. A pod that is not looked at costs no miss of the processor's cache. A
+// row without a node object has no pods: upstream's snapshot does not know it, whatever pods name it.
 template <typename Kept, typename Keeps, typename Make, typename Count>
 void SyncPods(const framework::NodeInfo& info, std::size_t pods_kept, std::vector<Kept>& kept, const Keeps& keeps,
               const Make& make, const Count& count) {

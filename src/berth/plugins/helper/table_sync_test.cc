@@ -84,7 +84,7 @@ TEST(TableSync, DistinguishesAnotherTableFromThatOfLastTime) {
   EXPECT_EQ(Looked(sync, *table), (std::vector<NodeIndex>{0}));
 }
 
-// What SyncPods is told to count, one after the other, as "+name" and "-name".
+// What SyncPods counts, one after the other, as "+name" and "-name".
 class SyncPodsTest : public ::testing::Test {
  protected:
   std::string Sync(bool keeps_equal_names = false, std::size_t pods_kept = 0) {

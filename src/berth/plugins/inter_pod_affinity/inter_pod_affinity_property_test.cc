@@ -310,7 +310,7 @@ void CheckFilter(Cluster& cluster, const TestedPlugin& plugin, const PodInfo& po
     seen.refused += reason.empty() ? 0 : 1;
   }
 
-  // Another cluster, told to a copy of the state pod by pod.
+  // Another cluster, passed to a copy of the state pod by pod.
   if (cluster.table.node_count() == 0) return;
   framework::CycleState copy = state.Clone();
   const framework::Cycle other{cluster.table, copy, 1, Time{}};

@@ -74,7 +74,7 @@ class PodKinds {
   // Appends kinds among which are all whose running pods bear on incoming pods of `kind`. Some may be there twice.
   void CollectBearing(KindId kind, std::vector<KindId>& kinds);
 
-  // True when namespaces have changed so that terms match other pods: all that was told before is void then.
+  // True when namespaces have changed so that terms match other pods: all that was returned before is void then.
   bool HaveNamespacesChanged();
 
  private:

@@ -152,7 +152,7 @@ class SpotFirst final : public PreFilterPlugin,
     return {
         OfClass(OnPod(kAdd | kDelete | kUpdate,
                       [this](const PodInfo& pod, const EventObjects& event) { return AfterPodChange(pod, event); })),
-        // Taints make no spot node, but who does not name them is told of every change of theirs.
+        // Taints make no spot node, but who does not name them gets every change of theirs.
         OfClass(OnNode(kAdd | kDelete | kUpdateNodeLabel | kUpdateNodeTaint,
                        [this](const PodInfo& pod, const EventObjects& event) { return AfterNodeChange(pod, event); }))};
   }

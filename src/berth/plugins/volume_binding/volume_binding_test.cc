@@ -121,7 +121,7 @@ TEST(VolumeBinding, BoundClaims) {
   EXPECT_EQ(cluster.Try(*local, "n1"), "ok");
   EXPECT_EQ(cluster.Try(*local, "n2"), kConflict);
   EXPECT_EQ(cluster.Try(*MakePod("pod").Claim("lost").Info(), "n1"), kMissing);
-  // The first bound claim in trouble is told, and unbound ones beside it.
+  // The first bound claim in trouble is reported, and unbound ones beside it.
   EXPECT_EQ(cluster.Try(*MakePod("pod").Claim("lost").Claim("local").Info(), "n2"), kMissing);
   EXPECT_EQ(cluster.Try(*MakePod("pod").Claim("local").Claim("lost").Info(), "n2"), kConflict);
   EXPECT_EQ(cluster.Try(*MakePod("pod").Claim("local").Claim("pending").Info(), "n2"),

@@ -237,7 +237,7 @@ TEST(Runner, APlantedDifferenceInACycleIsFound) {
   for (const auto& test : cases) {
     SCOPED_TRACE(test.name);
     bool is_reported = false;
-    // Where kube-scheduler's choice is one of several, another seed's differences may be told.
+    // Where kube-scheduler's choice is one of several, another seed's differences may be reported.
     for (const Case& golden : GoldenCases()) {
       Case changed = golden;
       if (!std::any_of(changed.cycles.begin(), changed.cycles.end(), test.change)) continue;

@@ -62,7 +62,7 @@ enum class ItemKind : std::uint8_t {
   // Only in plans with an election.
   kBindingHeld,  // by the network, for up to 25 s; others overtake it
   // What happens to one of the two processes, mostly to the leader.
-  kReplicaEnds,  // it is told to
+  kReplicaEnds,  // it gets a signal to end
   kReplicaDies,
   kReplicaStops,   // as by SIGSTOP, and goes on later with its old view
   kReplicaCutOff,  // from the API server: refused, silent, or only answers do not arrive

@@ -80,7 +80,7 @@ TEST_P(WakeUps, WhoFitsAfterAChangeIsTried) {
 }
 
 // Bugs that were found, beyond the seeds of each day: a gang whose minCount grows while room is kept for it gave the
-// room up, and no pod was told.
+// room up, and no pod was woken.
 TEST(KeptWakeUps, StayMended) {
   log::SetLevel(log::Level::kError);
   const struct {

@@ -142,7 +142,7 @@ TEST_F(InformerWireTest, ReportsTheDifferencesWhenAStreamedListBreaksOff) {
     loop.Advance(seconds(2));
     EXPECT_THAT(LastTarget(), HasSubstr("sendInitialEvents=true"));
     Stream().Open(form.WatchType());
-    // Changes may be told before the list is whole.
+    // Changes may be reported before the list is whole.
     Bytes(form.Event("ADDED", {"b", "16", "y"}) + form.Event("ADDED", {"d", "17"}) +
           form.Event("DELETED", {"b", "18", "y"}) + form.Bookmark("19", true));
     EXPECT_THAT(Take(), ElementsAre("add d x", "delete b y", "delete a x", "delete c x"));

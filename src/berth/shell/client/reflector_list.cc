@@ -142,7 +142,7 @@ void ReflectorList::OnPage(Expected<net::Response> page) {
   if (!page.ok()) {
     if (page.error().code == ErrorCode::kGone && in_pages_ && !continue_.empty()) {
       // The token has outlived the server's history. Pages would meet the same end again, so ask for all at once, as
-      // client-go does. What the pages have told already is in the store, and the new list corrects it.
+      // client-go does. What the pages have brought already is in the store, and the new list corrects it.
       log::Info("client", "Listing again in one piece: the list's pages expired", {{"resource", shared_.options.name}});
       ++shared_.stats.failures;
       return StartPages(false);

@@ -28,7 +28,7 @@ class ServerPace : public std::enable_shared_from_this<ServerPace> {
 
   using SetP99 = std::function<void(Duration)>;
 
-  // Always in a shared_ptr. `loop` must outlive it. `set_p99` is told the percentile, zero after a minute without an
+  // Always in a shared_ptr. `loop` must outlive it. `set_p99` gets the percentile, zero after a minute without an
   // answer; it may be empty.
   explicit ServerPace(EventLoop& loop, SetP99 set_p99 = {});
   ~ServerPace();

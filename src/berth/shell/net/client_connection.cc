@@ -122,7 +122,7 @@ void ClientConnection::ReadSome() {
       case Channel::Outcome::kDone: {
         buffer_.Filled(step.bytes, size);
         if (!is_busy()) {
-          Discard();  // nobody asked for it, and later answers could not be told from it
+          Discard();  // nobody asked for it, and later answers could not be distinguished from it
           return;
         }
         has_answer_begun_ = true;

@@ -200,7 +200,7 @@ TEST_F(StatusWriterTest, TriesAgainLaterAndLater) {
   transport.Next()->Answer(200, "{}");
   loop.Run();
   EXPECT_EQ(writer->pending(), 0u);
-  loop.Advance(std::chrono::minutes(2));  // the last minute's latency has been told
+  loop.Advance(std::chrono::minutes(2));  // the last minute's latency has been reported
   EXPECT_EQ(loop.TimerCount(), 0u);
   // Success starts the waits over.
   writer->Write(Unschedulable("web", "again"));

@@ -29,7 +29,7 @@ using ::testing::StartsWith;
 // No wait in a test that goes well comes near it.
 constexpr std::chrono::seconds kPatience(20);
 
-// The API server: knows two tokens and one ConfigMap, and lets "reader" see everything. It can be told to hang.
+// The API server: knows two tokens and one ConfigMap, and lets "reader" see everything. It hangs on request.
 class ReviewServer {
  public:
   explicit ReviewServer(std::string client_ca) : client_ca_(std::move(client_ca)) {

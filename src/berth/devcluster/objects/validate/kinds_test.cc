@@ -345,7 +345,7 @@ TEST(Validation, OfPodUpdates) {
     const char* old_spec;
     const char* pointer;  // what is replaced in the new spec
     const char* value;
-    std::string want;  // the beginning of what is told
+    std::string want;  // the beginning of the error text
   };
   constexpr const char* kPlain =
       R"({"containers":[{"name":"c","image":"i"}],"tolerations":[{"key":"a","operator":"Exists","effect":"NoExecute"}]})";
