@@ -57,15 +57,18 @@ function(berth_add_sources_now target sources)
   endforeach()
   list(LENGTH together count)
   if(count GREATER 1)
-    # Of what ships, names stay what they are, for stack traces and debuggers.
+    # Of what ships, nearly all names stay what they are, for stack traces and debuggers.
     get_target_property(is_test ${target} BERTH_TEST)
-    set(rename "")
+    set(rename --rename-rest)
+    set(size ${BERTH_UNITY_SIZE})
     if(is_test)
       set(rename --rename)
+    elseif(BERTH_LARGE_GROUPS AND size LESS 36)
+      set(size 36)
     endif()
     execute_process(
       COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_SOURCE_DIR}/cmake/group_sources.py --root ${CMAKE_SOURCE_DIR}/src
-        --out ${CMAKE_CURRENT_BINARY_DIR}/groups --name ${target} --size ${BERTH_UNITY_SIZE} ${rename} ${together}
+        --out ${CMAKE_CURRENT_BINARY_DIR}/groups --name ${target} --size ${size} ${rename} ${together}
       OUTPUT_VARIABLE together COMMAND_ERROR_IS_FATAL ANY)
     string(REGEX REPLACE "\n$" "" together "${together}")
     string(REPLACE "\n" ";" together "${together}")
