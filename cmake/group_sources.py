@@ -55,7 +55,7 @@ def declared(statement, everything):
         return {f"alias {alias[1]} = {alias[2].removeprefix('::').removeprefix('berth::')}" if whole else alias[1]}
     if taken := USING.match(statement):
         return {"using " + taken[1].removeprefix("::").removeprefix("berth::")}
-    if statement.startswith(("using", "friend", "extern")):
+    if statement.startswith(("using", "friend", "extern", "static_assert")):
         return set()
     if not everything and not re.match(r"(?:static|constexpr|constinit|const|inline)\b", statement):
         return set()

@@ -30,6 +30,7 @@ class GroupSources(unittest.TestCase):
             ("namespace {\nusing Map = std::map<int, int>;\nnamespace json = boost::json;\nusing std::string;\nusing namespace b;\n}", {"Map", "json", "string"}),
             ("namespace a::b {\nstatic int Once() { return 1; }\nconst int kTwo = 2;\nint Known() { return 3; }\n}", {"Once", "kTwo"}),
             ("namespace a {\nint Class::Method(int Once) { int kTwo = 2; return kTwo; }\n}", set()),
+            ('namespace {\nconstexpr int kTwo = 2;\nstatic_assert(kTwo == 2, "or else");\n}', {"kTwo"}),
             ("#define CHECK_IT(x) \\\n  (x)\n", {"CHECK_IT"}),
             ("namespace {\nTEST(Suite, Case) { EXPECT_EQ(1, 1); }\n}", {"Suite_Case_Test"}),
             ('namespace {\nconst char* text = "namespace { int Hidden(); }";  // int Hidden();\n}', {"text"}),
