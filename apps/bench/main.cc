@@ -15,13 +15,16 @@
 #include <vector>
 
 #include "berth/base/tick_clock.h"
+#include "berth/core/cache/pod_classes.h"
 #include "berth/core/config/default.h"
 #include "berth/core/config/feature_gates.h"
 #include "berth/core/config/load.h"
 #include "berth/core/config/validate.h"
 #include "berth/core/instruments/scheduler_metrics.h"
 #include "berth/core/runtime/profile_factory.h"
+#include "berth/core/scheduler/core_handle.h"
 #include "berth/core/scheduler/scheduler.h"
+#include "berth/core/scheduler/scheduler_options.h"
 #include "berth/plugins/registry.h"
 #include "driver.h"
 #include "plugin_cost.h"

@@ -13,6 +13,7 @@
 #include "berth/codec/json.h"
 #include "berth/core/config/default.h"
 #include "berth/core/runtime/profile_factory.h"
+#include "berth/core/scheduler/core_handle.h"
 #include "berth/core/scheduler/scheduler.h"
 #include "berth/plugins/own_plugins.h"
 #include "driver.h"

@@ -21,6 +21,8 @@
 #include "berth/codec/json.h"
 #include "berth/core/config/load.h"
 #include "berth/core/config/validate.h"
+#include "berth/core/scheduler/decision_log.h"
+#include "berth/core/scheduler/scheduler.h"
 #include "berth/demo/demo_pods.h"
 #include "berth/demo/nagios_stand_in.h"
 #include "berth/demo/policy_configurations.h"

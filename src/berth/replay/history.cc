@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "berth/framework/node_table.h"
 #include "berth/framework/object_kinds.h"
 
 namespace berth::replay {

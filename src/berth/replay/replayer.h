@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "berth/core/config/known_plugins.h"
+#include "berth/core/scheduler/core_handle.h"
 #include "berth/core/scheduler/scheduler.h"
 #include "berth/shell/recording/recording_reader.h"
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "berth/core/runtime/evaluator.h"
 #include "berth/framework/preemption_review.h"
 
 namespace berth::shadow {

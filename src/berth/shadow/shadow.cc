@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "berth/core/runtime/profile_factory.h"
+#include "berth/core/scheduler/scheduler_options.h"
 #include "berth/plugins/volume_binding/pod_volumes.h"
 
 namespace berth::shadow {

@@ -17,6 +17,8 @@
 #include "berth/base/time.h"
 #include "berth/core/config/known_plugins.h"
 #include "berth/core/config/types.h"
+#include "berth/core/scheduler/core_handle.h"
+#include "berth/core/scheduler/overlay.h"
 #include "berth/core/scheduler/scheduler.h"
 #include "berth/framework/metrics.h"
 #include "berth/shadow/held_inputs.h"

@@ -8,6 +8,7 @@
 #include "berth/authoring/case_verdicts.h"
 #include "berth/base/check.h"
 #include "berth/codec/yaml.h"
+#include "berth/framework/node_table.h"
 #include "berth/plugins/own_plugins.h"
 
 namespace berth::testing {

@@ -7,6 +7,10 @@
 #include <memory>
 #include <variant>
 
+#include "berth/core/cache/cache.h"
+#include "berth/core/queue/scheduling_queue.h"
+#include "berth/core/runtime/evaluator.h"
+#include "berth/core/scheduler/scheduler.h"
 #include "berth/framework/pod_info.h"
 #include "berth/whatif/daemon_pods.h"
 #include "berth/whatif/in_memory_api.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/whatif/capacity.h"
+#include "berth/core/cache/cache.h"
 
 #include <cstdlib>
 #include <ctime>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/whatif/drain.h"
+#include "berth/core/cache/cache.h"
 
 #include <string>
 #include <vector>

@@ -8,6 +8,8 @@
 #include <set>
 
 #include "berth/base/edit_distance.h"
+#include "berth/core/runtime/evaluator.h"
+#include "berth/core/scheduler/scheduler.h"
 #include "berth/framework/preemption_report.h"
 #include "berth/framework/preemption_review.h"
 #include "berth/plugins/names.h"

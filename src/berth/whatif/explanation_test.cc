@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `berth explain` says of small clusters, read as people read it.
 #include "berth/whatif/explanation.h"
+#include "berth/core/cache/cache.h"
 
 #include <set>
 #include <string>

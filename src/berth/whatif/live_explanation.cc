@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "berth/core/cache/cache.h"
+#include "berth/core/scheduler/scheduler.h"
 #include "berth/framework/make_pod_info.h"
 #include "berth/whatif/pod_names.h"
 #include "berth/whatif/waking_events.h"

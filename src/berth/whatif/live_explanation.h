@@ -7,8 +7,11 @@
 
 #include "berth/base/expected.h"
 #include "berth/base/time.h"
-#include "berth/core/scheduler/scheduler.h"
 #include "berth/whatif/explanation.h"
+
+namespace berth::scheduler {
+class Scheduler;
+}
 
 namespace berth::whatif {
 

@@ -5,8 +5,10 @@
 #include <utility>
 #include <variant>
 
+#include "berth/core/queue/scheduling_queue.h"
 #include "berth/core/runtime/profile_factory.h"
 #include "berth/core/scheduler/configured_options.h"
+#include "berth/core/scheduler/scheduler.h"
 #include "berth/framework/guarded.h"
 #include "berth/whatif/replacement.h"
 
@@ -26,6 +28,17 @@ constexpr std::string_view kOnNode = " on node ";
 constexpr Duration kBackoffWindow = std::chrono::seconds(1);
 
 }  // namespace
+
+OfflineCluster::~OfflineCluster() = default;
+
+void OfflineCluster::RemoveObject(framework::ObjectKind kind, const std::string& key) {
+  RecordChange();
+  core_->Handle(scheduler::ObjectGone{kind, key}, now_);
+}
+
+std::unique_ptr<scheduler::Overlay> OfflineCluster::MakeOverlay() { return core_->MakeOverlay(now_); }
+
+const framework::NodeTable& OfflineCluster::nodes() const { return core_->cache().nodes(); }
 
 OfflineCluster::OfflineCluster(OfflineOptions options)
     : options_(std::move(options)),

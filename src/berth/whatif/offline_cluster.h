@@ -16,12 +16,21 @@
 
 #include "berth/core/config/known_plugins.h"
 #include "berth/core/config/types.h"
-#include "berth/core/runtime/profile_plugins.h"
+#include "berth/core/scheduler/core_handle.h"
+#include "berth/core/scheduler/io.h"
 #include "berth/core/scheduler/pod_choice.h"
-#include "berth/core/scheduler/scheduler.h"
 #include "berth/framework/pod_groups.h"
 #include "berth/whatif/cluster_state.h"
 #include "berth/whatif/in_memory_api.h"
+
+namespace berth::runtime {
+struct ProfilePlugins;
+}  // namespace berth::runtime
+
+namespace berth::scheduler {
+class Overlay;
+class Scheduler;
+}  // namespace berth::scheduler
 
 namespace berth::whatif {
 
@@ -48,6 +57,7 @@ class OfflineCluster {
 
   // An empty cluster. Fails when a plugin cannot be made.
   static Expected<std::unique_ptr<OfflineCluster>> Make(OfflineOptions options);
+  ~OfflineCluster();
   OfflineCluster(const OfflineCluster&) = delete;
   OfflineCluster& operator=(const OfflineCluster&) = delete;
 
@@ -60,10 +70,7 @@ class OfflineCluster {
   void SetObject(framework::AnyObject object);
   void RemoveNode(const std::string& name);
   void RemovePod(const std::string& uid);
-  void RemoveObject(framework::ObjectKind kind, const std::string& key) {
-    RecordChange();
-    core_->Handle(scheduler::ObjectGone{kind, key}, now_);
-  }
+  void RemoveObject(framework::ObjectKind kind, const std::string& key);
   // Adds new objects; claims that wait for no pod are bound, as the volume controller and provisioners would do it.
   void Add(const std::vector<framework::AnyObject>& objects);
 
@@ -76,14 +83,14 @@ class OfflineCluster {
     now_ = end;
   }
   // An overlay for questions that change nothing.
-  std::unique_ptr<scheduler::Overlay> MakeOverlay() { return core_->MakeOverlay(now_); }
+  std::unique_ptr<scheduler::Overlay> MakeOverlay();
 
   const OfflineOptions& options() const { return options_; }
   const scheduler::Scheduler& core() const { return *core_; }
   const framework::Objects& objects() const { return handle_.objects(); }
   // Null: pods are scheduled one by one.
   const framework::PodGroups* pod_groups() const { return handle_.pod_groups(); }
-  const framework::NodeTable& nodes() const { return core_->cache().nodes(); }
+  const framework::NodeTable& nodes() const;
   Time now() const { return now_; }
   // The plugins of the pod's profile, which live as long as the cluster; null: nobody schedules it.
   const runtime::ProfilePlugins* ProfileOf(const api::Pod& pod) const;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/whatif/pending_pods.h"
+#include "berth/core/cache/cache.h"
 
 #include <chrono>
 #include <string>

@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "berth/core/runtime/evaluator.h"
 #include "berth/framework/preemption_review.h"
 
 namespace berth::whatif {

@@ -23,6 +23,7 @@
 #include "berth/app/process.h"
 #include "berth/base/log.h"
 #include "berth/core/config/known_plugins.h"
+#include "berth/core/scheduler/scheduler.h"
 #include "berth/demo/demo_pods.h"
 #include "berth/demo/policy_demo.h"
 #include "berth/demo/served_cluster.h"

@@ -21,6 +21,7 @@
 #include "berth/app/connection.h"
 #include "berth/app/process.h"
 #include "berth/app/questions/question_flags.h"
+#include "berth/core/runtime/outcome.h"
 #include "berth/plugins/best_price/best_price_args.h"
 #include "berth/plugins/best_price/price.h"
 #include "berth/prices/node_prices.h"

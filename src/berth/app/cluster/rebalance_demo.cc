@@ -20,6 +20,7 @@
 #include "berth/base/log.h"
 #include "berth/codec/json.h"
 #include "berth/core/config/default.h"
+#include "berth/core/scheduler/scheduler.h"
 #include "berth/demo/demo_pods.h"
 #include "berth/devcluster/embedded_cluster/embedded_cluster.h"
 #include "berth/plugins/registry.h"

@@ -26,6 +26,7 @@
 #include "berth/base/log.h"
 #include "berth/base/text.h"
 #include "berth/codec/json.h"
+#include "berth/core/scheduler/scheduler.h"
 #include "berth/shell/cli/command.h"
 #include "berth/shell/cli/exit_codes.h"
 #include "berth/shell/cli/flag_set.h"

@@ -23,6 +23,7 @@
 #include "berth/app/questions/question_configuration.h"
 #include "berth/app/questions/question_output.h"
 #include "berth/base/log.h"
+#include "berth/core/cache/cache.h"
 #include "berth/core/config/known_plugins.h"
 #include "berth/replay/history.h"
 #include "berth/replay/replayer.h"

@@ -9,6 +9,7 @@
 #include "berth/base/log.h"
 #include "berth/codec/json.h"
 #include "berth/codec/json_reader.h"
+#include "berth/core/scheduler/scheduler.h"
 #include "berth/whatif/cluster_reader.h"
 
 namespace berth::app {

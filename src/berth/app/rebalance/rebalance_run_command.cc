@@ -23,6 +23,7 @@
 #include "berth/base/text.h"
 #include "berth/core/config/known_plugins.h"
 #include "berth/core/config/types.h"
+#include "berth/core/scheduler/scheduler.h"
 #include "berth/rebalance/controller.h"
 #include "berth/rebalance/move_allowance.h"
 #include "berth/rebalance/move_ledger.h"

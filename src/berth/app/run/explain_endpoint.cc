@@ -12,6 +12,7 @@
 #include "berth/base/go_text.h"
 #include "berth/base/utf8.h"
 #include "berth/codec/json.h"
+#include "berth/core/scheduler/scheduler.h"
 #include "berth/shell/serving/answers.h"
 #include "berth/shell/serving/client_certificate.h"
 #include "berth/whatif/live_explanation.h"

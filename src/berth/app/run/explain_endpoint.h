@@ -15,7 +15,6 @@
 
 #include "berth/base/time.h"
 #include "berth/base/worker_pool.h"
-#include "berth/core/scheduler/scheduler.h"
 #include "berth/shell/net/transport.h"
 #include "berth/shell/net/url.h"
 #include "berth/shell/runner/scheduler_shell.h"

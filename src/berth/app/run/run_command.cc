@@ -46,6 +46,7 @@
 #include "berth/core/config/write.h"
 #include "berth/core/instruments/scheduler_metrics.h"
 #include "berth/core/scheduler/attempt_log.h"
+#include "berth/core/scheduler/scheduler.h"
 #include "berth/demo/policy_configurations.h"
 #include "berth/shell/cli/exit_codes.h"
 #include "berth/shell/cli/signals.h"

@@ -6,10 +6,8 @@
 // Within turns only.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <set>
@@ -21,6 +19,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "berth/base/time.h"
 #include "berth/core/queue/nominator.h"
+#include "berth/core/queue/pod_range.h"
+#include "berth/core/queue/queue_options.h"
 #include "berth/core/queue/registrations.h"
 #include "berth/framework/cluster_event.h"
 #include "berth/framework/plugin.h"
@@ -131,25 +131,9 @@ struct PodStanding {
   bool lacks_pod_group = false;                    // in kGated: its PodGroup, or a group above it, does not exist
 };
 
-// A page of all pods sorted by namespace and name: those behind this name, which need not exist.
-struct PodRange {
-  std::string after_namespace;
-  std::string after_name;
-  std::size_t count_max = std::numeric_limits<std::size_t>::max();
-};
-
 class SchedulingQueue {
  public:
-  struct Options {
-    Duration initial_backoff = std::chrono::seconds(1);
-    Duration max_backoff = std::chrono::seconds(10);  // 0: no back-off
-    Duration unschedulable_max = std::chrono::minutes(5);
-    // See framework::Release.
-    bool nominates_gated_pods = false;
-    bool wildcards_reach_gated_pods = false;
-    // Whether moves of pods are logged with --v=5 and --vmodule, as upstream logs them.
-    bool logs_moves = false;
-  };
+  using Options = QueueOptions;
 
   // Limit on events kept for pods in flight. When it is reached, all are dropped, and every pod that was in flight is
   // tried again after its back-off if its attempt fails.

@@ -14,6 +14,8 @@
 #include <gtest/gtest.h>
 
 #include "berth/base/random.h"
+#include "berth/core/runtime/evaluator.h"
+#include "berth/core/scheduler/overlay.h"
 #include "berth/core/scheduler/scheduler_testing.h"
 #include "berth/framework/preemption_review.h"
 

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <map>
 
+#include "berth/core/runtime/evaluator.h"
 #include "berth/core/scheduler/extension_points_testing.h"
+#include "berth/core/scheduler/overlay.h"
 #include "berth/framework/preemption_report.h"
 #include "berth/framework/preemption_review.h"
 

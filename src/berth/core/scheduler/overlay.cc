@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "berth/base/check.h"
+#include "berth/core/runtime/evaluator.h"
 #include "berth/core/runtime/guarded.h"
+#include "berth/core/scheduler/core_state.h"
 #include "berth/core/scheduler/reserve_and_permit.h"
 #include "berth/core/scheduler/scheduling_failure.h"
 #include "berth/framework/object_kinds.h"
@@ -24,6 +26,20 @@ bool IsGroup(framework::ObjectKind kind) {
 }
 
 }  // namespace
+
+Overlay::Overlay(CoreState& state) : state_(state) {}
+
+Overlay::~Overlay() { UndoTo(0); }
+
+const framework::NodeTable& Overlay::nodes() const { return state_.cache.nodes(); }
+
+const framework::Objects& Overlay::objects() const { return state_.objects; }
+
+const Profile* Overlay::ProfileOf(const PodInfo& pod) const { return state_.profiles.Find(pod); }
+
+const std::string& Overlay::first_profile() const { return state_.profiles.first(); }
+
+PodInfoPtr Overlay::MakePod(const api::Pod& pod) { return state_.MakePodInfo(pod); }
 
 Overlay::Answer Overlay::Evaluate(const PodInfoPtr& pod, Detail detail, std::uint64_t seed) {
   profile_ = state_.profiles.Find(*pod);

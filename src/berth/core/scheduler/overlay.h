@@ -15,10 +15,22 @@
 #include <variant>
 #include <vector>
 
-#include "berth/core/scheduler/core_state.h"
+#include "berth/api/node.h"
+#include "berth/api/pod.h"
+#include "berth/core/runtime/outcome.h"
+#include "berth/framework/node_table.h"
+#include "berth/framework/objects.h"
+#include "berth/framework/pod_info.h"
 #include "berth/framework/status.h"
 
+namespace berth::runtime {
+class Evaluator;
+}  // namespace berth::runtime
+
 namespace berth::scheduler {
+
+struct CoreState;
+struct Profile;
 
 class Overlay {
  public:
@@ -37,19 +49,19 @@ class Overlay {
   using Mark = std::size_t;
 
   // `state` must outlive it.
-  explicit Overlay(CoreState& state) : state_(state) {}
-  ~Overlay() { UndoTo(0); }
+  explicit Overlay(CoreState& state);
+  ~Overlay();
   Overlay(const Overlay&) = delete;
   Overlay& operator=(const Overlay&) = delete;
 
-  const framework::NodeTable& nodes() const { return state_.cache.nodes(); }
-  const framework::Objects& objects() const { return state_.objects; }
+  const framework::NodeTable& nodes() const;
+  const framework::Objects& objects() const;
   // Null: no profile schedules the pod.
-  const Profile* ProfileOf(const framework::PodInfo& pod) const { return state_.profiles.Find(pod); }
+  const Profile* ProfileOf(const framework::PodInfo& pod) const;
   // The name of the configuration's first profile.
-  const std::string& first_profile() const { return state_.profiles.first(); }
+  const std::string& first_profile() const;
   // Makes the core's form of a pod, which need not exist in the cluster.
-  framework::PodInfoPtr MakePod(const api::Pod& pod) { return state_.MakePodInfo(pod); }
+  framework::PodInfoPtr MakePod(const api::Pod& pod);
 
   // Evaluates the pod as the next scheduling cycle would. A profile must schedule it. `seed` breaks ties.
   Answer Evaluate(const framework::PodInfoPtr& pod, Detail detail, std::uint64_t seed = 1);

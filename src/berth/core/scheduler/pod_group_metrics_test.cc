@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "berth/core/instruments/metric_list.h"
+#include "berth/core/instruments/scheduler_metrics.h"
 #include "berth/core/scheduler/pod_group_testing.h"
 
 namespace berth::scheduler {

@@ -11,9 +11,11 @@
 
 #include "berth/core/scheduler/background_operations.h"
 #include "berth/core/scheduler/binding_cycles.h"
+#include "berth/core/scheduler/core_handle.h"
 #include "berth/core/scheduler/core_state.h"
 #include "berth/core/scheduler/idle_sweep.h"
 #include "berth/core/scheduler/input_intake.h"
+#include "berth/core/scheduler/overlay.h"
 #include "berth/core/scheduler/pod_group_conditions.h"
 #include "berth/core/scheduler/pod_group_cycle.h"
 #include "berth/core/scheduler/scheduling_cycle.h"

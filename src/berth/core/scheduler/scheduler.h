@@ -11,19 +11,32 @@
 #include <string_view>
 #include <vector>
 
-#include "berth/core/cache/cache.h"
-#include "berth/core/cache/pod_classes.h"
-#include "berth/core/queue/scheduling_queue.h"
-#include "berth/core/runtime/profile_plugins.h"
-#include "berth/core/scheduler/core_handle.h"
+#include "berth/base/time.h"
+#include "berth/core/queue/pod_range.h"
 #include "berth/core/scheduler/counts.h"
-#include "berth/core/scheduler/decision_log.h"
 #include "berth/core/scheduler/io.h"
 #include "berth/core/scheduler/outside_request.h"
-#include "berth/core/scheduler/overlay.h"
-#include "berth/core/scheduler/scheduler_options.h"
+
+namespace berth::cache {
+class Cache;
+class PodClasses;
+}  // namespace berth::cache
+
+namespace berth::queue {
+class SchedulingQueue;
+}  // namespace berth::queue
+
+namespace berth::runtime {
+struct ProfilePlugins;
+}  // namespace berth::runtime
 
 namespace berth::scheduler {
+
+// Most sources need few of these. Who calls a function that returns one includes its header.
+class CoreHandle;
+class DecisionLog;
+class Overlay;
+struct SchedulerOptions;
 
 // One of our pods that has no node.
 struct UnboundPod {

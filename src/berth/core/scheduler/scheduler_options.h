@@ -9,16 +9,19 @@
 
 #include "berth/base/time.h"
 #include "berth/core/config/extenders.h"
-#include "berth/core/instruments/scheduler_metrics.h"
-#include "berth/core/queue/scheduling_queue.h"
-#include "berth/core/runtime/evaluator.h"
+#include "berth/core/queue/queue_options.h"
+#include "berth/core/runtime/evaluator_options.h"
 #include "berth/core/scheduler/pod_choice.h"
+
+namespace berth::instruments {
+class SchedulerMetrics;
+}  // namespace berth::instruments
 
 namespace berth::scheduler {
 
 struct SchedulerOptions {
   std::uint64_t seed = 0;
-  queue::SchedulingQueue::Options queue;
+  queue::QueueOptions queue;
   runtime::EvaluatorOptions evaluator;
   std::size_t decisions_max = 4096;
   PodChoice pods;

@@ -10,10 +10,15 @@
 #include <utility>
 #include <vector>
 
+#include "berth/core/cache/cache.h"
 #include "berth/core/config/default.h"
+#include "berth/core/queue/scheduling_queue.h"
 #include "berth/core/runtime/profile_factory.h"
+#include "berth/core/scheduler/core_handle.h"
+#include "berth/core/scheduler/decision_log.h"
 #include "berth/core/scheduler/output_lines_testing.h"
 #include "berth/core/scheduler/scheduler.h"
+#include "berth/core/scheduler/scheduler_options.h"
 #include "berth/plugins/registry.h"
 #include "berth/testing/builders.h"
 

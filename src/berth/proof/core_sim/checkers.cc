@@ -6,6 +6,9 @@
 #include <limits>
 #include <utility>
 
+#include "berth/core/cache/cache.h"
+#include "berth/core/queue/scheduling_queue.h"
+
 namespace berth::core_sim {
 namespace {
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "berth/framework/node_table.h"
 #include "berth/proof/program_sim/agenda.h"
 #include "berth/proof/program_sim/ledger.h"
 #include "berth/proof/program_sim/network.h"

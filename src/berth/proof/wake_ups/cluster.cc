@@ -10,6 +10,7 @@
 #include "berth/base/check.h"
 #include "berth/core/config/feature_gates.h"
 #include "berth/core/config/load.h"
+#include "berth/core/queue/scheduling_queue.h"
 #include "berth/framework/object_kinds.h"
 #include "berth/plugins/registry.h"
 

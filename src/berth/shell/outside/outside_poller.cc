@@ -15,6 +15,7 @@
 #include "berth/base/log.h"
 #include "berth/base/random.h"
 #include "berth/base/text.h"
+#include "berth/core/scheduler/scheduler.h"
 #include "berth/shell/client/file.h"
 #include "berth/shell/net/url.h"
 

@@ -12,7 +12,7 @@
 
 #include "berth/base/expected.h"
 #include "berth/base/time.h"
-#include "berth/core/scheduler/scheduler.h"
+#include "berth/core/scheduler/outside_request.h"
 #include "berth/framework/metrics.h"
 #include "berth/framework/outside_data.h"
 #include "berth/shell/client/rest_client.h"
@@ -32,9 +32,10 @@ class OutsidePoller {
 
   // `rest` asks the API server, `make_client` makes a client for any other server, `run_work` runs a parser beside the
   // loop. All must outlive it, and `done` be callable until Stop(). Fails on a URL or a file that cannot be used.
-  static Expected<std::unique_ptr<OutsidePoller>> Make(
-      const std::vector<scheduler::Scheduler::OutsideRequest>& requests, client::RestClient& rest,
-      const MakeClient& make_client, RunWork run_work, framework::Metrics& metrics, std::uint64_t seed, Done done);
+  static Expected<std::unique_ptr<OutsidePoller>> Make(const std::vector<scheduler::OutsideRequest>& requests,
+                                                       client::RestClient& rest, const MakeClient& make_client,
+                                                       RunWork run_work, framework::Metrics& metrics,
+                                                       std::uint64_t seed, Done done);
   ~OutsidePoller();
 
   // On the loop's thread.

@@ -7,6 +7,9 @@
 
 #include "berth/base/go_text.h"
 #include "berth/base/log.h"
+#include "berth/core/cache/cache.h"
+#include "berth/core/queue/scheduling_queue.h"
+#include "berth/core/scheduler/scheduler.h"
 #include "berth/framework/node_info.h"
 
 namespace berth::runner {

@@ -7,7 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "berth/core/scheduler/scheduler.h"
+namespace berth::scheduler {
+class Scheduler;
+}
 
 namespace berth::runner {
 

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "berth/base/time.h"
+#include "berth/core/scheduler/counts.h"
+#include "berth/core/scheduler/decision_log.h"
 #include "berth/core/scheduler/scheduler.h"
 #include "berth/framework/metrics.h"
 #include "berth/shell/runner/turn_runner.h"

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/shell/runner/scheduler_core.h"
+#include "berth/core/scheduler/core_handle.h"
+#include "berth/core/scheduler/scheduler_options.h"
 
 #include <memory>
 #include <string>

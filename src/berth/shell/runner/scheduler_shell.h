@@ -16,7 +16,9 @@
 #include "berth/base/worker_pool.h"
 #include "berth/core/config/types.h"
 #include "berth/core/instruments/scheduler_metrics.h"
-#include "berth/core/scheduler/scheduler.h"
+#include "berth/core/scheduler/core_handle.h"
+#include "berth/core/scheduler/counts.h"
+#include "berth/core/scheduler/pod_choice.h"
 #include "berth/framework/handle.h"
 #include "berth/plugins/registry.h"
 #include "berth/shell/client/rest_client.h"
@@ -32,6 +34,14 @@ class HttpExtenders;
 namespace berth::recording {
 class Recorder;
 }
+namespace berth::runtime {
+struct ProfilePlugins;
+}
+namespace berth::scheduler {
+class Scheduler;
+struct Decision;
+struct UnboundPod;
+}  // namespace berth::scheduler
 
 namespace berth::runner {
 

@@ -50,8 +50,8 @@
 #include <vector>
 
 #include "berth/base/time.h"
+#include "berth/core/scheduler/counts.h"
 #include "berth/core/scheduler/io.h"
-#include "berth/core/scheduler/scheduler.h"
 #include "berth/shell/client/event_loop.h"
 
 namespace berth::runner {
