@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "berth/core/runtime/evaluator.h"
+#include "berth/core/scheduler/profile_set.h"
 #include "berth/framework/preemption_review.h"
 
 namespace berth::shadow {

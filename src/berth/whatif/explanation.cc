@@ -9,6 +9,7 @@
 
 #include "berth/base/edit_distance.h"
 #include "berth/core/runtime/evaluator.h"
+#include "berth/core/scheduler/profile_set.h"
 #include "berth/core/scheduler/scheduler.h"
 #include "berth/framework/preemption_report.h"
 #include "berth/framework/preemption_review.h"

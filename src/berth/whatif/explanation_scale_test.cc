@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "berth/core/cache/cache.h"
+#include "berth/core/scheduler/scheduler.h"
 #include "berth/testing/builders.h"
 #include "berth/whatif/explanation.h"
 #include "berth/whatif/whatif_testing.h"

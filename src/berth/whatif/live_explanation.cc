@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "berth/core/cache/cache.h"
+#include "berth/core/scheduler/profile_set.h"
 #include "berth/core/scheduler/scheduler.h"
 #include "berth/framework/make_pod_info.h"
 #include "berth/whatif/pod_names.h"

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "berth/answers/pending_answer.h"
+#include "berth/core/scheduler/scheduler.h"
 #include "berth/whatif/whatif_testing.h"
 
 namespace berth::whatif {

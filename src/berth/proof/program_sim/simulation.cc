@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "berth/core/scheduler/scheduler.h"
 #include "berth/framework/node_table.h"
 #include "berth/proof/program_sim/agenda.h"
 #include "berth/proof/program_sim/ledger.h"

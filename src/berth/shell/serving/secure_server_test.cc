@@ -239,10 +239,10 @@ TEST_F(SecureServerTest, CertificateFilesAreReadAgainWhenTheyChange) {
     EXPECT_EQ(Brief(Get(*Client(nullptr, authority_.pem()), "/healthz")), "200 ok");
   const std::string log = ::testing::internal::GetCapturedStderr();
   constexpr std::string_view kMessage = "The serving certificate was not read again";
-  const std::size_t first = log.find(kMessage);
-  EXPECT_NE(first, std::string::npos) << log;
+  const std::size_t first_line = log.find(kMessage);
+  EXPECT_NE(first_line, std::string::npos) << log;
   EXPECT_THAT(log, HasSubstr("the private key does not belong to the first certificate"));
-  EXPECT_EQ(log.rfind(kMessage), first) << log;
+  EXPECT_EQ(log.rfind(kMessage), first_line) << log;
   File("tls.key", other.key_pem());
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   std::string got;
