@@ -7,6 +7,7 @@
 #include <deque>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "berth/base/hash_map.h"
 #include "berth/devcluster/kubelet/kubelet_simulator.h"
@@ -42,6 +43,10 @@ struct SimulatedNode {
 
 class SimulatedNodes {
  public:
+  explicit SimulatedNodes(std::vector<NodeShape> shapes) {
+    for (NodeShape& shape : shapes) Add(std::move(shape));
+  }
+
   // Returns its number. A reference to another node stays good.
   int Add(NodeShape shape) {
     numbers_[shape.name] = count() + 1;

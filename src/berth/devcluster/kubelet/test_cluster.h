@@ -21,6 +21,7 @@
 #include "berth/shell/client/client_fakes.h"
 #include "berth/shell/client/rest_client.h"
 #include "berth/shell/net/http_server.h"
+#include "berth/shell/net/one_answer.h"
 
 namespace berth::testing {
 
@@ -216,21 +217,12 @@ class TestCluster {
   // Straight to the server, past the faults.
   TestAnswer Call(std::string method, std::string target, std::string body = {},
                   std::string content_type = "application/json") {
-    class Writer final : public net::ResponseWriter {
-     public:
-      void Send(net::Response response) override { answer = std::move(response); }
-      void StartStream(net::Response) override {}
-      bool Write(std::string_view) override { return false; }
-      void End() override {}
-      void OnClosed(std::function<void()>) override {}
-      net::Response answer;
-    };
     net::Request request;
     request.method = std::move(method);
     request.target = std::move(target);
     request.body = std::move(body);
     if (!request.body.empty()) request.headers.push_back({"Content-Type", std::move(content_type)});
-    const auto writer = std::make_shared<Writer>();
+    const auto writer = std::make_shared<net::OneAnswer>();
     server_.handler()(std::move(request), writer);
     auto body_read = codec::ParseJson(writer->answer.body, {.bytes_max = std::size_t{64} << 20});
     return {writer->answer.status, body_read.ok() ? std::move(*body_read) : json::value()};
