@@ -50,8 +50,9 @@ MAY_INCLUDE = {
     "serving": ["base", "codec", "api", "net", "client"],
     "outside": CORE + ["config", "scheduler", "net", "client"],
     "recording": CORE + ["config", "scheduler"],
-    "runner": CORE + ["config", "instruments", "plugins", "runtime", "scheduler", "net", "client", "outside", "plugin_files",
-                      "recording"],
+    # Dumps show the cache and the queue.
+    "runner": CORE + ["config", "cache", "instruments", "queue", "plugins", "runtime", "scheduler", "net", "client",
+                      "outside", "plugin_files", "recording"],
     "prices": ["base", "codec", "api", "plugins", "client"],
     # Questions about a cluster: the core on a state that the client reads.
     "whatif": CORE + ["config", "cache", "instruments", "queue", "plugins", "runtime", "scheduler", "net", "client",
@@ -68,7 +69,7 @@ MAY_INCLUDE = {
     "replay": CORE + ["config", "cache", "plugins", "runtime", "scheduler", "recording", "whatif"],
     # Explanations of golden cases, compared with the answers of the real kube-scheduler.
     "explain_check": CORE + ["config", "plugins", "runtime", "scheduler", "conformance", "whatif"],
-    "wake_ups": CORE + ["config", "plugins", "runtime", "scheduler", "whatif"],
+    "wake_ups": CORE + ["config", "queue", "plugins", "runtime", "scheduler", "whatif"],
     # What authors of plugins try their work with, on the command line and, through testing, in C++.
     "authoring": CORE + ["config", "plugins", "runtime", "scheduler", "cli", "plugin_files", "whatif"],
     "demo": CORE + ["config", "plugins", "scheduler", "net", "client", "cli", "runner", "embedded_cluster"],
@@ -87,6 +88,16 @@ TEXT_HELPER = re.compile(r"^(?:(?:inline|static|constexpr) )*(?:bool|char|std::[
                          r"(Quoted|Trim|Trimmed|Joined|Split|Lower|LowerCase|IsDigit|IsLetter|IsAlphanumeric|IsAlnum)\(.*[{]")
 # Only tests may include these.
 TESTS_ONLY = {"testing", "core_sim", "program_sim"}
+
+# How many sources may be compiled again when one of these headers changes: it was two to six times as many while headers
+# of the core included what they only return.
+REACHED_MAX = {
+    "src/berth/core/queue/scheduling_queue.h": 125,
+    "src/berth/core/runtime/evaluator.h": 75,
+    "src/berth/core/scheduler/core_state.h": 40,
+    "src/berth/core/scheduler/scheduler.h": 85,
+    "src/berth/framework/fast_path.h": 215,
+}
 
 # Sources that read a clock or a random device where the rule says that nobody may, each with its reason.
 CLOCK_EXCEPTIONS = {
@@ -299,6 +310,26 @@ def check_machine_paths(path: str, lines: list[str]) -> Iterator[Finding]:
             yield Finding(path, number, f"{found.group(0)} is a path of one machine: what is committed must work in any clone")
 
 
+def check_reach(includes: dict[str, set[str]]) -> Iterator[Finding]:
+    """`includes`: the headers of berth that each source and header includes itself."""
+    included_by: dict[str, set[str]] = {}
+    for path, targets in includes.items():
+        for target in targets:
+            included_by.setdefault(f"src/{target}", set()).add(path)
+    for header, reached_max in REACHED_MAX.items():
+        reached, ahead = {header}, [header]
+        while ahead:
+            new = included_by.get(ahead.pop(), set()) - reached
+            reached |= new
+            ahead += new
+        count = sum(path.endswith(".cc") for path in reached)
+        if count > reached_max:
+            headers = {path: len(included_by.get(path, ())) for path in included_by.get(header, ()) if path.endswith(".h")}
+            most = max(headers, key=headers.get, default="no header")
+            yield Finding(header, 1, f"{count} sources include it, {reached_max} may (REACHED_MAX in tools/check_repo.py): a "
+                          f"header that only returns or takes what it declares can name it instead ({most}?)")
+
+
 def check_listed(files: list[str], texts: dict[str, str]) -> Iterator[Finding]:
     """Every C++ source is built by some CMakeLists.txt."""
     listed = set()
@@ -320,6 +351,7 @@ def check(root: Path) -> list[Finding]:
     files = list_files(root)
     findings: list[Finding] = []
     cmake_texts = {}
+    includes: dict[str, set[str]] = {}
     for path in files:
         if (text := read_text(root / path)) is None:
             continue
@@ -328,10 +360,12 @@ def check(root: Path) -> list[Finding]:
             cmake_texts[path] = text
         if path.endswith((".h", ".cc")):
             lines = without_comments(text).split("\n")
+            includes[path] = {found[2] for line in lines if (found := INCLUDE.match(line)) and found[2].startswith("berth/")}
             findings += check_includes(path, lines)
             findings += check_clocks(path, lines)
             findings += check_sleeps(path, lines)
             findings += check_vocabulary(path, lines)
+    findings += check_reach(includes)
     findings += check_listed(files, cmake_texts)
     findings += check_author_headers(root)
     return sorted(findings)

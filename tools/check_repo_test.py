@@ -168,6 +168,15 @@ class Rules(unittest.TestCase):
         self.expect("docs/a.md", shared, [1])
         self.expect("docs/a.md", "net/work/x, $HOME/wo" + "rk/y, a/ro" + "ot/b", [])
 
+    def test_changes_of_some_headers_reach_few_sources(self) -> None:
+        header = "src/berth/core/scheduler/core_state.h"
+        between = {"src/berth/core/scheduler/a.h": include("berth/core/scheduler/core_state.h")}
+        few = check_repo.REACHED_MAX[header]
+        sources = {f"src/berth/core/scheduler/x{i}.cc": include("berth/core/scheduler/a.h") for i in range(few)}
+        self.assertEqual(findings_of({header: "", **between, **sources}), [])
+        sources["src/berth/core/scheduler/y.cc"] = include("berth/core/scheduler/core_state.h")
+        self.assertEqual(findings_of({header: "", **between, **sources}), [f"{header}:1"])
+
     def test_every_source_is_built(self) -> None:
         files = {
             "CMakeLists.txt": "add_subdirectory(src/berth/a)  # src/berth/base/forgotten.cc\n",

@@ -67,6 +67,48 @@ class GroupSources(unittest.TestCase):
         self.assertTrue(first.clashes(reads) and reads.clashes(first))
         self.assertFalse(both.clashes(reads))
 
+    def test_no_number_is_a_name(self) -> None:
+        first = self.source("a.cc", "namespace {\nconstexpr std::size_t kBytesMax = std::size_t{10} << 20;\n}")
+        self.assertEqual(first.names, {"kBytesMax"})
+        self.assertFalse(first.clashes(self.source("b.cc", "int F() { return 20; }")))
+
+    def test_the_same_alias_may_be_shared(self) -> None:
+        (self.root / "json.h").write_text("namespace berth::codec {\nnamespace json = boost::json;\n}")
+        use = "json::value F();\n"
+        first = self.source("a.cc", "namespace json = boost::json;\n" + use)
+        same = self.source("b.cc", "namespace json = ::boost::json;\n" + use)
+        by_header = self.source("c.cc", '#include "json.h"\n' + use)
+        other = self.source("d.cc", "namespace json = berth::codec::json;\n" + use)
+        template = self.source("e.cc", "using json = Json<char>;\n" + use)
+        self.assertFalse(first.clashes(same) or first.clashes(by_header) or by_header.clashes(first))
+        self.assertTrue(first.clashes(other) and first.clashes(template) and template.clashes(other))
+
+    def test_a_local_variable_hides_what_another_takes_by_using(self) -> None:
+        taken = self.source("a.cc", "using boost::json::object;\nobject F();\n")
+        local = self.source("b.cc", "int G() { int object = 1; return object; }")
+        own = self.source("c.cc", "namespace {\nstruct object {};\n}\nobject H();\n")
+        (self.root / "object.h").write_text("namespace berth::objects {\nclass object;\n}")
+        by_header = self.source("d.cc", '#include "object.h"\nobject* I();\n')
+        self.assertFalse(taken.clashes(local))
+        self.assertTrue(taken.clashes(own) and taken.clashes(by_header))
+
+    def test_the_rest_is_renamed_into_groups(self) -> None:
+        def sources() -> list[group_sources.Source]:
+            return [self.source(f"{name}.cc", f"namespace {{\nint {own}() {{ return 1; }}\n}}")
+                    for name, own in zip("abcdef", ["One", "Two", "Three", "Four", "One", "One"])]
+
+        def names(groups: list[list[group_sources.Source]]) -> list[str]:
+            return ["".join(member.path.stem for member in members) for members in groups]
+
+        self.assertEqual(names(group_sources.group(sources(), 8)), ["abcd", "e", "f"])
+        groups = group_sources.group(sources(), 8, rename_rest=True)
+        self.assertEqual(names(groups), ["abcdef"])
+        self.assertEqual([sorted(member.renamed) for member in groups[0]], [["One"], [], [], [], ["One"], ["One"]])
+
+    def test_groups_are_of_about_the_same_size(self) -> None:
+        sources = [self.source(f"x{i}.cc", f"int F{i}();") for i in range(13)]
+        self.assertEqual([len(members) for members in group_sources.group(sources, 12)], [7, 6])
+
     def test_names_that_clash_are_renamed(self) -> None:
         sources = [
             self.source("a.cc", "namespace {\nint Twice(int x) { return x; }\nint Once();\n}"),

@@ -18,6 +18,7 @@
 #include "berth/app/run/run_command.h"
 #include "berth/app/run/run_flags.h"
 #include "berth/base/log_settings.h"
+#include "berth/base/version.h"
 #include "berth/plugin.h"
 #include "berth/plugins/own_plugins.h"
 #include "berth/shell/cli/exit_codes.h"
@@ -117,7 +118,7 @@ int Main(int argc, char** argv, std::vector<PluginRegistration> plugins_of_progr
   }
   if (line->wish != cli::Command::Wish::kRun) {
     const bool is_version = line->wish == cli::Command::Wish::kVersion;
-    std::printf("%s", is_version ? "berth " BERTH_VERSION "\n" : line->command->Help().c_str());
+    std::printf("%s", (is_version ? "berth " + std::string(Version()) + "\n" : line->command->Help()).c_str());
     return cli::kExitOk;
   }
   log::Configure({log::Format::kText, commands.verbosity(), {}});

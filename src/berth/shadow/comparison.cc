@@ -71,7 +71,7 @@ void ComparePlaced(scheduler::Overlay& overlay, const Sighting& theirs, std::uin
   const auto ours = std::find(outcome.feasible.begin(), outcome.feasible.end(), overlay.nodes().Find(said.our_node));
   const auto ours_at = static_cast<std::size_t>(ours == outcome.feasible.end() ? best - outcome.totals.begin()
                                                                                : ours - outcome.feasible.begin());
-  said.plugins = Differences(outcome, *overlay.ProfileOf(*theirs.pod)->plugins, ours_at, theirs_at);
+  said.plugins = Differences(outcome, *overlay.ProfileOf(*theirs.pod), ours_at, theirs_at);
 }
 
 // Whether no criterion of preemption tells their node from ours.

@@ -86,7 +86,7 @@ class PodExplainer {
 
   void Evaluate(Overlay& overlay, const api::Pod& asked) {
     const PodInfoPtr info = overlay.MakePod(asked);
-    const runtime::ProfilePlugins& profile = *overlay.ProfileOf(*info)->plugins;
+    const runtime::ProfilePlugins& profile = *overlay.ProfileOf(*info);
     const auto [evaluator, outcome] = overlay.Evaluate(info, Overlay::Detail::kAll);
     said_.node_count = outcome.node_count;
     said_.feasible_count = outcome.feasible_count;

@@ -78,8 +78,7 @@ Expected<Explanation> ExplainLive(Scheduler& core, const LiveQuestion& question,
   if (record.decision) record.decision->time += question.wall_ahead;
   const auto overlay = core.MakeOverlay(question.now);
   if (const auto standing = core.queue().Find(found->uid)) {
-    const scheduler::Profile* const profile = overlay->ProfileOf(*found);
-    record.queue = Standing(*standing, profile == nullptr ? nullptr : profile->plugins.get(), question.wall_ahead);
+    record.queue = Standing(*standing, overlay->ProfileOf(*found), question.wall_ahead);
   }
   const api::Pod pod = framework::PodOf(*found);
   Explanation said = Explain({*overlay, core.queue(), pod}, limits);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "berth/base/error.h"
+#include "berth/base/version.h"
 #include "berth/shell/cli/exit_codes.h"
 
 namespace berth::app {
@@ -114,7 +115,7 @@ std::map<std::string, std::string> ManPages(const cli::Command& program, const s
 int WriteManPages(const cli::Command& program, const std::string& directory) {
   std::error_code failed;
   std::filesystem::create_directories(directory, failed);
-  for (const auto& [name, page] : ManPages(program, BERTH_VERSION)) {
+  for (const auto& [name, page] : ManPages(program, std::string(Version()))) {
     std::ofstream file(directory + '/' + name, std::ios::binary | std::ios::trunc);
     file << page;
     file.close();

@@ -7,6 +7,7 @@
 
 #include "berth/app/commands.h"
 #include "berth/app/kubernetes_release.h"
+#include "berth/base/version.h"
 #include "berth/codec/json.h"
 #include "berth/framework/release.h"
 #include "berth/shell/cli/command.h"
@@ -25,10 +26,10 @@ int RunVersion(const std::string& output) {
   }
   if (output == "json") {
     const codec::json::object version = {
-        {"version", BERTH_VERSION}, {"kubernetesVersion", versions.front()}, {"kubernetesVersions", versions}};
+        {"version", Version()}, {"kubernetesVersion", versions.front()}, {"kubernetesVersions", versions}};
     std::printf("%s\n", codec::WriteJson(version).c_str());
   } else {
-    std::printf("berth " BERTH_VERSION " (as kube-scheduler %s)\n", listed.c_str());
+    std::printf("berth %s (as kube-scheduler %s)\n", std::string(Version()).c_str(), listed.c_str());
   }
   return cli::kExitOk;
 }

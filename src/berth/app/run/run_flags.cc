@@ -14,6 +14,7 @@
 #include "berth/base/log.h"
 #include "berth/base/log_settings.h"
 #include "berth/base/time.h"
+#include "berth/base/version.h"
 #include "berth/codec/yaml.h"
 #include "berth/demo/policy_demo.h"
 #include "berth/rebalance/move_allowance.h"
@@ -259,7 +260,7 @@ void AddOwnFlags(cli::FlagSet& flags, RunOptions& options, std::optional<std::st
 
 std::string ReportedVersion(const RunOptions& options, int release_minor) {
   if (!options.flags.reported_version.empty()) return options.flags.reported_version;
-  return std::string(KubernetesVersion(release_minor)) + "+berth." BERTH_VERSION;
+  return std::string(KubernetesVersion(release_minor)).append("+berth.").append(Version());
 }
 
 int FailRun(const RunOptions& options, const Error& error, cli::ExitCode status) {

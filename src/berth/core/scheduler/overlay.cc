@@ -35,7 +35,10 @@ const framework::NodeTable& Overlay::nodes() const { return state_.cache.nodes()
 
 const framework::Objects& Overlay::objects() const { return state_.objects; }
 
-const Profile* Overlay::ProfileOf(const PodInfo& pod) const { return state_.profiles.Find(pod); }
+const runtime::ProfilePlugins* Overlay::ProfileOf(const PodInfo& pod) const {
+  const Profile* const profile = state_.profiles.Find(pod);
+  return profile == nullptr ? nullptr : profile->plugins.get();
+}
 
 const std::string& Overlay::first_profile() const { return state_.profiles.first(); }
 

@@ -25,6 +25,7 @@
 
 namespace berth::runtime {
 class Evaluator;
+struct ProfilePlugins;
 }  // namespace berth::runtime
 
 namespace berth::scheduler {
@@ -56,8 +57,8 @@ class Overlay {
 
   const framework::NodeTable& nodes() const;
   const framework::Objects& objects() const;
-  // Null: no profile schedules the pod.
-  const Profile* ProfileOf(const framework::PodInfo& pod) const;
+  // The plugins of the pod's profile; null: no profile schedules it.
+  const runtime::ProfilePlugins* ProfileOf(const framework::PodInfo& pod) const;
   // The name of the configuration's first profile.
   const std::string& first_profile() const;
   // Makes the core's form of a pod, which need not exist in the cluster.

@@ -12,6 +12,7 @@
 #include "berth/base/backoff.h"
 #include "berth/base/log.h"
 #include "berth/base/random.h"
+#include "berth/base/version.h"
 #include "berth/codec/json.h"
 #include "berth/shell/net/url.h"
 #include "berth/shell/net/write_fence.h"
@@ -131,7 +132,7 @@ bool IsAboutCertificate(const net::Response& answer) {
 
 }  // namespace
 
-std::string DefaultUserAgent() { return "berth/" BERTH_VERSION; }
+std::string DefaultUserAgent() { return std::string("berth/").append(Version()); }
 
 std::shared_ptr<Reminder> MakeRefusals() { return std::make_shared<Reminder>(kRefusalReminder, kRefusalReminderMax); }
 
