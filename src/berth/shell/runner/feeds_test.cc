@@ -174,10 +174,10 @@ class FeedsOfAnswersTest : public ::testing::Test {
     auto poller = outside::OutsidePoller::Make({}, rest, no_client, run, metrics, 1,
                                                [](std::size_t, const outside::OutsidePoller::Data&) {})
                       .value();
-    feeds =
-        std::make_unique<Feeds>(rest, *extenders, std::move(poller), Feeds::Options{1, std::move(kinds)},
-                                Feeds::Callbacks{[this](const scheduler::Input& input) { seen.push_back(Told(input)); },
-                                                 [this] { seen.emplace_back("synced"); }});
+    feeds = std::make_unique<Feeds>(
+        rest, *extenders, std::move(poller), Feeds::Options{1, std::move(kinds)},
+        Feeds::Callbacks{[this](const scheduler::Input& input) { seen.push_back(Describe(input)); },
+                         [this] { seen.emplace_back("synced"); }});
     feeds->Start();
     loop.Run();
   }
