@@ -14,6 +14,7 @@
 #include "berth/framework/plugin_registration.h"
 #include "berth/framework/preemption_report.h"
 #include "berth/framework/profile_aware.h"
+#include "berth/framework/work_budget.h"
 
 namespace berth {
 
@@ -40,6 +41,7 @@ using framework::ReservePlugin;
 using framework::ScorePlugin;
 
 // The arguments and results of their functions.
+using framework::ChargeWork;
 using framework::ClusterEvent;
 using framework::ClusterEventWithHint;
 using framework::Code;

@@ -23,7 +23,6 @@ func TestDeviceTaintRules(t *testing.T) {
 	ctx := context.Background()
 	c := harness.StartCluster(t, harness.Options{})
 	c.CreateNodes(t, harness.Node("node-000"))
-	harness.StartScheduler(t, harness.Scheduler{Kubeconfig: c.Kubeconfig(t, harness.SchedulerUser), Dir: c.Dir})
 	api := c.Admin.ResourceV1()
 	create1(t, api.DeviceClasses().Create, &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: "any"}})
 	node := "node-000"
@@ -41,7 +40,8 @@ func TestDeviceTaintRules(t *testing.T) {
 	if err := rules("POST"); err != nil {
 		t.Fatalf("creating the rule: %v", err)
 	}
-	time.Sleep(500 * time.Millisecond) // informers of different kinds do not wait for each other
+	// Only now, since informers of different kinds do not wait for each other once they have listed.
+	harness.StartScheduler(t, harness.Scheduler{Kubeconfig: c.Kubeconfig(t, harness.SchedulerUser), Dir: c.Dir})
 	create1(t, api.ResourceClaims("default").Create, &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Name: "one"},
 		Spec: resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{Requests: []resourcev1.DeviceRequest{{Name: "r", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "any"}}}}}})
 	pod, claim := harness.Pod("pod", "", "100m", ""), "one"

@@ -287,7 +287,7 @@ func (s *stage) budget(class string, pods int) {
 		b, err := budgets.Get(s.ctx, "guard"+class, metav1.GetOptions{})
 		return err == nil && b.Status.ObservedGeneration == b.Generation && int(b.Status.CurrentHealthy) == pods && b.Status.DisruptionsAllowed == 0, fmt.Sprintf("%v %+v", err, b.Status)
 	})
-	time.Sleep(200 * time.Millisecond) // the scheduler hears of it on another stream than of pods
+	time.Sleep(time.Second) // the scheduler hears of it on another stream than of pods
 	s.readBack()
 }
 

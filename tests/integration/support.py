@@ -4,8 +4,10 @@
 The program is $BERTH_BINARY. Nothing here sleeps for a fixed time: what takes time is polled until a deadline.
 """
 
+import fcntl
 import json
 import os
+import random
 import re
 import signal
 import socket
@@ -39,11 +41,28 @@ def clean_environment() -> dict:
     return {key: value for key, value in os.environ.items() if key not in drop}
 
 
+# Below the ports that the system gives to connections, so that none of them takes a port before its server listens.
+PORTS = range(20000, 30000)
+_port_locks = []  # held by this process until it ends, so that tests beside it get other ports
+
+
 def free_port() -> int:
-    """A port of 127.0.0.1 on which nobody listens at present."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port of 127.0.0.1 on which nobody listens, and which no other test gets."""
+    folder = Path(tempfile.gettempdir()) / f"berth-test-ports-{os.getuid()}"
+    folder.mkdir(exist_ok=True)
+    for port in random.sample(PORTS, len(PORTS)):
+        lock = open(folder / str(port), "w")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with socket.socket() as probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                probe.bind(("127.0.0.1", port))
+        except OSError:
+            lock.close()
+            continue
+        _port_locks.append(lock)
+        return port
+    raise AssertionError(f"no port of {PORTS} is free")
 
 
 def wait_until(what: str, condition, timeout: float = DEADLINE_S):

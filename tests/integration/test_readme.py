@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every command in README.md, CONTRIBUTING.md and pages of docs exists, with its flags. Nothing expensive is run."""
+"""Every command in README.md, CONTRIBUTING.md and the pages of docs exists, with its flags. Nothing expensive is run."""
 
 import re
 import shlex
@@ -10,6 +10,9 @@ from support import ROOT, BerthTest, berth_binary, clean_environment
 
 DOCUMENTS = ("README.md", "CONTRIBUTING.md", "docs/run.md", "docs/capacity.md", "docs/explain.md", "docs/simulate.md", *sorted(f"docs/policies/{page.name}" for page in (ROOT / "docs/policies").glob("*.md")),
              *(f"docs/plugins/{name}.md" for name in ("testing", "write-a-plugin")))
+# The other pages; decision records may tell of what there was.
+MORE = tuple(page for page in sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))
+             if page not in DOCUMENTS and not page.startswith("docs/adr/"))
 FENCE = re.compile(r"^ *```([^\n`]*)\n(.*?)^ *```", re.S | re.M)
 BERTH = ("berth", "build/release/bin/berth")
 
@@ -27,7 +30,8 @@ def command_lines(text: str) -> list[list[str]]:
         for line in typed:
             lines += re.split(r"&&|;|\|", line.strip().removeprefix("$ ").split(" #")[0])
     outside = FENCE.sub("", text)
-    lines += [code.replace("\\|", "|") for code in re.findall(r"`([^`\n]+)`", outside)]
+    for code in re.findall(r"`([^`\n]+)`", outside):
+        lines += code.replace("\\|", "|").split(" | ")
     commands = []
     for line in lines:
         if not line.strip().startswith(("./dev", *BERTH)):
@@ -70,7 +74,7 @@ class Documents(BerthTest):
             if words[1] == "demo":
                 self.check_flags(words[2:], "demo")
             return
-        if len(words) == 1:
+        if len(words) == 1 or words[1].startswith("__"):  # what completion scripts call
             return
         if words[1].startswith("-"):
             self.check_flags(words[1:])
@@ -84,9 +88,10 @@ class Documents(BerthTest):
             self.check_flags(words[2:], words[1])
 
     def test_every_command_exists(self):
-        for document in DOCUMENTS:
+        for document in (*DOCUMENTS, *MORE):
             commands = command_lines((ROOT / document).read_text())
-            self.assertTrue(commands, f"{document} has no command at all: is it read rightly?")
+            if document in DOCUMENTS:
+                self.assertTrue(commands, f"{document} has no command at all: is it read rightly?")
             for words in commands:
                 with self.subTest(f"{document}: {' '.join(words)}"):
                     self.check(words)

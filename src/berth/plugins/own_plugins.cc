@@ -63,7 +63,9 @@ config::KnownPlugin KnownPluginOf(framework::PluginRegistration own) {
             Created created = CreateChecked(plugin, args, handle);
             if (!created.ok()) return created.error().Wrap(Called(plugin.name));
             return created;
-          }};
+          },
+          {},
+          /*is_own=*/true};
 }
 
 Expected<std::vector<config::KnownPlugin>> AllPlugins(std::span<const OwnPlugin> own) {

@@ -66,7 +66,7 @@ class SimulationRun {
     for (const PodPtr& pod : input_.state.pods) {
       if (pod->metadata.deletion_time) {
         // It would only be in the way until it has ended.
-        cluster_.RemovePod(pod->metadata.uid);
+        Lose(*pod);
         ++ending;
       }
       if (!pod->spec.node_name.empty() || pod->metadata.deletion_time) continue;
@@ -106,7 +106,7 @@ class SimulationRun {
         const auto asked = FindAsked(uid);
         if (asked != asked_.end() && !IsBoundToNode(pod->metadata.controller)) {
           // Begin() had found this place for it: in the cluster it has no node to lose.
-          ReleaseClaims(*pod, *asked->pod);
+          ReleaseClaims(*pod, asked->pod.get());
           pending_again_.push_back(asked->pod);
           continue;
         }
@@ -114,6 +114,7 @@ class SimulationRun {
         if (std::string why = WhyLost(*pod, true); why.empty()) {
           recreated_.push_back({PodOrigin::kDisplaced, Recreated(*pod), name});
         } else {
+          ReleaseClaims(*pod, nullptr);
           out_.lost.push_back({WorkloadOf(*pod), pod->metadata.name, name, std::move(why)});
         }
       }
@@ -130,12 +131,20 @@ class SimulationRun {
     anew->status = {};
     anew->status.phase = api::PodPhase::kPending;
     anew->status.resource_claim_statuses = pod.status.resource_claim_statuses;
-    ReleaseClaims(pod, *anew);
+    ReleaseClaims(pod, anew.get());
     return anew;
   }
 
-  // Releases claims that were reserved for the pod alone, so that they are allocated again.
-  void ReleaseClaims(const api::Pod& pod, const api::Pod& anew) {
+  // A pod is gone, and does not come back.
+  void Lose(const api::Pod& pod) {
+    cluster_.RemovePod(pod.metadata.uid);
+    ReleaseClaims(pod, nullptr);
+  }
+
+  // What the resource claim controller does once the pod is gone: claims that nobody else holds lose their devices and
+  // may be allocated again. Claims that were made for the pod go to the pod that is created in its place; `anew` null:
+  // there is none, and they go.
+  void ReleaseClaims(const api::Pod& pod, const api::Pod* anew) {
     if (pod.spec.resource_claims.empty()) return;
     std::vector<std::shared_ptr<const api::ResourceClaim>> claims;
     for (const auto& [key, claim] : cluster_.objects().Of<api::ResourceClaim>()) claims.push_back(claim);
@@ -143,6 +152,10 @@ class SimulationRun {
       const auto is_its = [&](const api::ClaimConsumer& consumer) { return consumer.uid == pod.metadata.uid; };
       const bool is_owned = claim->metadata.controller && claim->metadata.controller->uid == pod.metadata.uid;
       if (!is_owned && std::none_of(claim->reserved_for.begin(), claim->reserved_for.end(), is_its)) continue;
+      if (is_owned && anew == nullptr) {
+        cluster_.RemoveObject(framework::ObjectKind::kResourceClaim, framework::KeyOf(framework::AnyObject(claim)));
+        continue;
+      }
       auto released = std::make_shared<api::ResourceClaim>(*claim);
       std::erase_if(released->reserved_for, is_its);
       if (released->reserved_for.empty()) {
@@ -150,9 +163,9 @@ class SimulationRun {
         released->devices.clear();
       }
       if (is_owned) {
-        released->metadata.controller->uid = anew.metadata.uid;
+        released->metadata.controller->uid = anew->metadata.uid;
         for (api::OwnerReference& owner : released->owners) {
-          if (owner.uid == pod.metadata.uid) owner.uid = anew.metadata.uid;
+          if (owner.uid == pod.metadata.uid) owner.uid = anew->metadata.uid;
         }
       }
       cluster_.SetObject(std::shared_ptr<const api::ResourceClaim>(std::move(released)));
@@ -193,6 +206,7 @@ class SimulationRun {
           if (before != asked_.end()) asked_.erase(before);
           Ask({origin, Recreated(pod), pod.spec.node_name});
         } else {
+          ReleaseClaims(pod, nullptr);
           out_.lost.push_back({WorkloadOf(pod), pod.metadata.name, pod.spec.node_name, std::move(why)});
         }
       }

@@ -9,6 +9,9 @@
 #include <gtest/gtest.h>
 
 #include "berth/answers/simulation_answer.h"
+#include "berth/api/decode.h"
+#include "berth/base/check.h"
+#include "berth/framework/object_kinds.h"
 #include "berth/testing/builders.h"
 #include "berth/whatif/whatif_testing.h"
 
@@ -90,6 +93,59 @@ TEST(SimulationTest, PodsOfARemovedNodeComeBackOrAreLost) {
   EXPECT_EQ(answer.notes,
             std::vector<std::string>{"pods of the cluster that are being deleted, and are taken for gone: 1"});
   EXPECT_EQ(answer.nodes_after.size(), 1U);
+}
+
+std::shared_ptr<const api::Pod> WithClaim(PodBuilder pod, const std::string& claim) {
+  return Share(pod.ResourceClaim({.name = "devices", .claim_name = claim, .template_name = {}}));
+}
+
+framework::AnyObject Decoded(framework::ObjectKind kind, std::string_view name, const std::string& text) {
+  const auto element = api::ParseObject(name, text);
+  BERTH_CHECK(element.ok(), text);
+  return framework::DecodeObject(kind, *element).value();
+}
+
+// Two nodes with one device each, that of n1 allocated to the claim "shared", which holder-0 has.
+ClusterState StateWithDevices() {
+  ClusterState state;
+  state.objects.push_back(Decoded(framework::ObjectKind::kDeviceClass, "DeviceClass",
+                                  R"({"metadata":{"name":"gpu","uid":"c"},"spec":{}})"));
+  for (const std::string node : {"n1", "n2"}) {
+    state.nodes.push_back(SmallNode(node, node).Allocatable("cpu", node == "n1" ? "2" : "4").Build());
+    state.objects.push_back(Decoded(framework::ObjectKind::kResourceSlice, "ResourceSlice",
+                                    R"({"metadata":{"name":")" + node + R"("},"spec":{"driver":"d","nodeName":")" +
+                                        node + R"(","pool":{"name":")" + node +
+                                        R"(","generation":1,"resourceSliceCount":1},"devices":[{"name":"d0"}]}})"));
+  }
+  state.objects.push_back(Decoded(framework::ObjectKind::kResourceClaim, "ResourceClaim",
+                                  R"({
+    "metadata":{"name":"shared","namespace":"default","uid":"shared","resourceVersion":"7"},
+    "spec":{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"gpu","allocationMode":"ExactCount",
+      "count":1}}]}},
+    "status":{"reservedFor":[{"resource":"pods","name":"holder-0","uid":")" +
+                                      MakePod("holder-0").Build().metadata.uid +
+                                      R"("}],
+      "allocation":{"devices":{"results":[{"request":"r","driver":"d","pool":"n1","device":"d0"}]},
+        "nodeSelector":{"nodeSelectorTerms":[{"matchFields":[{"key":"metadata.name","operator":"In",
+          "values":["n1"]}]}]}}}})"));
+  return state;
+}
+
+// As the cluster's controller does it: the devices of a claim that nobody holds any more are free.
+TEST(SimulationTest, ClaimsOfPodsThatAreGoneAreReleased) {
+  ClusterState state = StateWithDevices();
+  state.pods = {WithClaim(MakePod("holder-0").Node("n1"), "shared"), WithClaim(Replica("waits", "2"), "shared"),
+                Share(Replica("fills", "1").Node("n1"))};
+  ASSERT_EQ(Said(Simulated(state, {})).front().rfind("pending waits: 0/2 nodes", 0), 0U) << "its devices are on n1";
+  const Simulation answer = Simulated(state, {}, {"n1"});
+  std::vector<std::string> said = Said(answer);
+  std::sort(said.begin(), said.end());
+  EXPECT_EQ(said, (std::vector<std::string>{"displaced fills on n2", "pending waits on n2"}));
+  ASSERT_EQ(answer.lost.size(), 1U);
+  EXPECT_EQ(answer.lost.front().name, "holder-0");
+
+  state.pods.front() = WithClaim(MakePod("holder-0").Node("n1").Deleted(kNow), "shared");
+  EXPECT_EQ(Said(Simulated(state, {})), std::vector<std::string>{"pending waits on n2"}) << "that pod ends";
 }
 
 TEST(SimulationTest, APodThatMakesRoomLooksForAnotherPlace) {

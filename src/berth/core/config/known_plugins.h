@@ -26,6 +26,8 @@ struct KnownPlugin {
   std::function<Expected<std::unique_ptr<framework::Plugin>>(std::string_view name, const PluginArgs& args,
                                                              framework::Handle& handle)>
       create_named = {};
+  // An author's plugin, whose work in a cycle is bounded (framework/work_budget.h).
+  bool is_own = false;
 };
 
 // All plugins that profiles may name: those that come with berth and an author's own.

@@ -37,6 +37,9 @@ class QueueMetrics {
   void Begin(instruments::SchedulerMetrics& metrics, instruments::Stopwatch& stopwatch, const Rejectors& rejectors);
   bool is_on() const { return metrics_ != nullptr; }
 
+  // Whether the release names pods and groups together as entities. Only after Begin().
+  bool has_entities() const { return metrics_->release.counts_entities; }
+
   // The label of the cause. Only after Begin().
   std::string LabelOf(Cause cause) const { return CauseLabel(static_cast<std::size_t>(cause)); }
 

@@ -20,6 +20,19 @@ std::string NamesOf(const RejectorSet* set, const Rejectors& rejectors) {
   return names;
 }
 
+bool IsBackoff(Place place) { return place == Place::kBackoff || place == Place::kErrorBackoff; }
+
+// The name of the queue that has the place, as logs have it.
+std::string_view NameOfQueue(Place place) {
+  return place == Place::kActive ? "Active" : IsBackoff(place) ? "Backoff" : "Unschedulable";
+}
+
+// The kind and the name of a pod or group, as kube-scheduler 1.37 logs them: a composite group is a "podgroup", too.
+log::Field TypeOf(const Entry& entry) { return {"type", entry.info.is_pod_group ? "podgroup" : "pod"}; }
+std::string EntityOf(const Entry& entry) {
+  return entry.info.is_pod_group ? entry.group->root.Text() : entry.info.pod->Key();
+}
+
 }  // namespace
 
 QueuePlaces::QueuePlaces(const SchedulingQueue::Options& options, const framework::QueueSortPlugin& sort,
@@ -154,8 +167,8 @@ std::optional<Time> QueuePlaces::NextWake() const {
 }
 
 void QueuePlaces::ObserveIncoming(const Entry& entry, Place place, Cause cause) {
-  if (entry.info.is_pod_group) return ObserveGroup(*entry.group, place, cause, true);
   if (logs_moves_) LogMove(entry, place, cause);
+  if (entry.info.is_pod_group) return ObserveGroup(*entry.group, place, cause, true);
   metrics_.ObserveIncoming(place, cause);
 }
 
@@ -163,32 +176,68 @@ void QueuePlaces::ObserveGroup(const PodGroupEntity& group, Place place, Cause c
   metrics_.ObserveIncomingGroup(place, cause, group.members.size(), group.root.is_composite, is_moved);
 }
 
-// As upstream: level 5 and the source name of the destination queue; after a failed attempt level 3.
 void QueuePlaces::LogMove(const Entry& entry, Place place, Cause cause) const {
+  if (!metrics_.is_on()) return;
+  LogDestination(entry, place, cause);
+  if (cause == Cause::kScheduleAttemptFailure) LogFailedAttempt(entry, place);
+}
+
+// As upstream: level 5 and the source name of the destination queue. kube-scheduler 1.36 has such a line for pods
+// alone.
+void QueuePlaces::LogDestination(const Entry& entry, Place place, Cause cause) const {
   const bool is_active = place == Place::kActive;
-  const bool is_backoff = place == Place::kBackoff || place == Place::kErrorBackoff;
-  const bool has_failed = cause == Cause::kScheduleAttemptFailure;
-  const log::Detail detail{has_failed ? 3 : 5, has_failed || (!is_active && !is_backoff) ? "scheduling_queue"
-                                               : is_active                               ? "active_queue"
-                                                                                         : "backoff_queue"};
-  if (!metrics_.is_on() || !log::Enabled(detail)) return;
-  const log::Field pod("pod", entry.info.pod->Key());
+  const bool is_backoff = IsBackoff(place);
+  const log::Detail detail{5, is_active ? "active_queue" : is_backoff ? "backoff_queue" : "scheduling_queue"};
+  // A refused pod that goes on to wait has only the line of its failed attempt.
+  if (place == Place::kUnschedulable && cause == Cause::kScheduleAttemptFailure) return;
+  if (!log::Enabled(detail)) return;
   const log::Field event("event", metrics_.LabelOf(cause));
-  const log::Field queue("queue", is_active ? "Active" : is_backoff ? "Backoff" : "Unschedulable");
-  if (has_failed) {
-    const Strategy hint = is_active ? Strategy::kImmediately : is_backoff ? Strategy::kAfterBackoff : Strategy::kSkip;
-    return log::Info(detail, "queue", "Pod moved to an internal scheduling queue",
-                     {pod,
-                      event,
-                      queue,
-                      {"schedulingCycle", cycle_count_},
-                      {"hint", static_cast<int>(hint)},
-                      {"unschedulable plugins", NamesOf(entry.rejector_set, rejectors_)}});
+  const log::Field queue("queue", NameOfQueue(place));
+  if (metrics_.has_entities()) {
+    return log::Info(detail, "queue",
+                     place == Place::kGated ? "Entity moved to an internal scheduling queue, because it is gated"
+                                            : "Entity moved to an internal scheduling queue",
+                     {TypeOf(entry), {"entity", EntityOf(entry)}, event, queue});
   }
+  if (entry.info.is_pod_group) return;
   log::Info(detail, "queue",
             place == Place::kGated ? "Pod moved to an internal scheduling queue, because the pod is gated"
                                    : "Pod moved to an internal scheduling queue",
-            {pod, event, queue});
+            {{"pod", entry.info.pod->Key()}, event, queue});
+}
+
+void QueuePlaces::LogFailedAttempt(const Entry& entry, Place place) const {
+  const log::Detail detail{3, "scheduling_queue"};
+  if (!log::Enabled(detail)) return;
+  const log::Field event("event", metrics_.LabelOf(Cause::kScheduleAttemptFailure));
+  const log::Field queue("queue", NameOfQueue(place));
+  const log::Field cycle("schedulingCycle", cycle_count_);
+  const log::Field plugins("unschedulable plugins", NamesOf(entry.rejector_set, rejectors_));
+  if (entry.info.is_pod_group) {
+    if (!metrics_.has_entities()) return;
+    return log::Info(detail, "queue", "Pod group moved to an internal scheduling queue",
+                     {{"podGroup", EntityOf(entry)}, event, queue, cycle, plugins});
+  }
+  const Strategy hint = place == Place::kActive ? Strategy::kImmediately
+                        : IsBackoff(place)      ? Strategy::kAfterBackoff
+                                                : Strategy::kSkip;
+  log::Info(detail, "queue", "Pod moved to an internal scheduling queue",
+            {{"pod", entry.info.pod->Key()}, event, queue, cycle, {"hint", static_cast<int>(hint)}, plugins});
+}
+
+void QueuePlaces::LogUpdate(const Entry& entry, const framework::PodInfo& pod, Cause cause) const {
+  const log::Detail detail{5, "scheduling_queue"};
+  if (!logs_moves_ || !metrics_.is_on() || !log::Enabled(detail)) return;
+  const log::Field updated("pod", pod.Key());
+  const log::Field event("event", metrics_.LabelOf(cause));
+  const log::Field queue("queue", NameOfQueue(entry.place));
+  if (metrics_.has_entities()) {
+    return log::Info(detail, "queue", "Entity moved to an internal scheduling queue because the Pod is updated",
+                     {TypeOf(entry), {"entity", EntityOf(entry)}, updated, event, queue});
+  }
+  if (entry.info.is_pod_group) return;
+  log::Info(detail, "queue", "Pod moved to an internal scheduling queue because the Pod is updated",
+            {updated, event, queue});
 }
 
 }  // namespace berth::queue

@@ -47,6 +47,8 @@ class QueuePlaces {
   void Reorder(Entry* entry);
   // Handles a new member of a waiting group. If a PreEnqueue plugin refuses the member, the group is gated.
   void AdmitMember(PodGroupEntity& group, Entry* member);
+  // Logs that an update of `pod` moved the entry, which is the pod's or its group's, to its present place.
+  void LogUpdate(const Entry& entry, const framework::PodInfo& pod, Cause cause) const;
 
   // When FlushBackoff() or the flush of unschedulable pods has something to do; nullopt: never.
   std::optional<Time> NextWake() const;
@@ -66,6 +68,8 @@ class QueuePlaces {
   void ObserveIncoming(const Entry& entry, Place place, Cause cause);
   void ObserveGroup(const PodGroupEntity& group, Place place, Cause cause, bool is_moved);
   void LogMove(const Entry& entry, Place place, Cause cause) const;
+  void LogDestination(const Entry& entry, Place place, Cause cause) const;
+  void LogFailedAttempt(const Entry& entry, Place place) const;
 
   QueueRecords& records_;
   Rejectors& rejectors_;

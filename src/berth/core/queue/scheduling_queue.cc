@@ -99,7 +99,7 @@ class SchedulingQueue::Impl final : private EntityPlaces {
       metrics.TakeHints(rejectors);
       if (strategy == Strategy::kSkip) continue;
       places.Requeue(entry, strategy, now, EventCause(id));
-      if (!IsParked(*entry)) return;
+      if (!IsParked(*entry)) return places.LogUpdate(*entry, *updated->info.pod, EventCause(id));
     }
   }
 

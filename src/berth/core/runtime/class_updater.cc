@@ -6,7 +6,7 @@
 #include <set>
 #include <string_view>
 
-#include "berth/core/runtime/guarded.h"
+#include "berth/core/runtime/charged.h"
 #include "berth/core/runtime/kept_evaluation.h"
 #include "berth/core/runtime/node_filters.h"
 #include "berth/core/runtime/plugin_calls.h"
@@ -68,7 +68,9 @@ bool ClassUpdater::Plan(EvaluationCycle& cycle) {
   for (std::size_t i = 0; i < profile.pre_scores.size(); ++i) {
     const framework::PreScorePlugin& plugin = *profile.pre_scores[i].plugin;
     if (!profile.pre_scores[i].is_kept) continue;
-    Status status = Guarded([&] {
+    const bool is_own = profile.pre_scores[i].is_own;
+    if (is_own) kept.state.Write(framework::WorkBudget::kKey, cycle.work);
+    Status status = Charged(cycle, is_own, 0, [&] {
       return plugin.PreScore({cycle.nodes(), kept.state, cycle.request.seed, cycle.request.wall_now}, cycle.pod(), {});
     });
     if (!status.IsSuccess() && !status.IsSkip()) return false;

@@ -17,6 +17,10 @@ void EvaluationCycle::Begin(EvaluationRequest asked) {
   do_nominations_matter = request.nominated != nullptr && request.nominated->MatterTo(*request.pod);
   plan.Clear();
   state = framework::CycleState();
+  if (work != nullptr) {
+    work->Begin();
+    state.Write(framework::WorkBudget::kKey, work);
+  }
   refused_nominated_row = framework::kNoNode;
   kept = nullptr;
   is_first_sight = is_kept_current = are_scores_kept = false;

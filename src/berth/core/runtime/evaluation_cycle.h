@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -40,7 +41,9 @@ struct EvaluationRequest {
 struct EvaluationCycle {
   // Both arguments must outlive it.
   EvaluationCycle(const ProfileTraits& of_profile, const EvaluatorOptions& with_options)
-      : profile(of_profile), options(with_options) {}
+      : profile(of_profile), options(with_options) {
+    if (!profile.plugins.own.empty()) work = std::make_shared<framework::WorkBudget>(options.own_work_max);
+  }
   EvaluationCycle(const EvaluationCycle&) = delete;
   EvaluationCycle& operator=(const EvaluationCycle&) = delete;
 
@@ -73,6 +76,8 @@ struct EvaluationCycle {
 
   PluginPlan plan;
   framework::CycleState state;  // plugins' data of this cycle
+  // What the author's plugins have done in this cycle. `state` has it, too. Null: there are none.
+  std::shared_ptr<framework::WorkBudget> work;
   framework::NodeIndex refused_nominated_row = framework::kNoNode;
 
   // The kept results of the pod's class; null before they were looked up, and when there are no nodes.

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "berth/framework/work_budget.h"
+
 namespace berth::runtime {
 
 // How plugins are called. All forms give the same answers.
@@ -25,6 +27,8 @@ struct EvaluatorOptions {
   std::size_t class_bytes_per_row_max = std::size_t{24} << 10;
   // The block chooser declines smaller node tables, for which a scan costs less.
   std::size_t block_rows_min = 256;
+  // Limit on the work of an author's plugins in one cycle, in units of WorkBudget.
+  std::int64_t own_work_max = framework::WorkBudget::kUnitsMax;
   // Disabled choosers, by NodeChooser::Name(), for tests and measurements. The scan cannot be disabled.
   std::vector<std::string_view> choosers_left_out = {};
 

@@ -8,6 +8,7 @@
 
 #include "berth/core/runtime/runtime_testing.h"
 #include "berth/framework/preemption_report.h"
+#include "berth/framework/work_budget.h"
 
 namespace berth::runtime {
 namespace {
@@ -26,6 +27,7 @@ using testing::MakePod;
 class EvaluatorTest : public ::testing::TestWithParam<Form> {
  protected:
   EvaluatorTest() {
+    options_.form = GetParam();
     for (const char* name : {"a", "b", "c"}) cache_.SetNode(MakeNode(name).Build());
   }
 
@@ -35,9 +37,16 @@ class EvaluatorTest : public ::testing::TestWithParam<Form> {
     return *puppet;
   }
 
+  // A plugin of an author.
+  Puppet& AddOwn(std::string name) {
+    Puppet& puppet = Add(std::move(name));
+    profile_.own.push_back(&puppet);
+    return puppet;
+  }
+
   const Outcome& Evaluate(const framework::PodInfoPtr& pod, std::uint64_t seed = 1,
                           const ExtenderVerdicts* extenders = nullptr) {
-    if (!evaluator_) evaluator_ = std::make_unique<Evaluator>(profile_, EvaluatorOptions{.form = GetParam()});
+    if (!evaluator_) evaluator_ = std::make_unique<Evaluator>(profile_, options_);
     return evaluator_->Evaluate(pod, cache_.nodes(), nullptr, seed, Time{}, extenders);
   }
   const Outcome& Evaluate(std::uint64_t seed = 1) { return Evaluate(pod_, seed); }
@@ -46,6 +55,7 @@ class EvaluatorTest : public ::testing::TestWithParam<Form> {
   cache::PodClasses classes_;
   framework::PodInfoPtr pod_ = classes_.MakePodInfo(MakePod("p").Build());
   ProfilePlugins profile_;
+  EvaluatorOptions options_;
   std::unique_ptr<Evaluator> evaluator_;
 };
 
@@ -174,6 +184,122 @@ TEST_P(EvaluatorTest, ErrorsEndTheCycleAndAreNotKept) {
     }
     for (const char* name : {"a", "b", "c"}) cache_.SetNode(MakeNode(name).Build());
   }
+}
+
+// An author's plugin whose Filter or Score does a third of what the budget allows: on the third node it is spent.
+TEST_P(EvaluatorTest, AnAuthorsPluginsShareTheBudgetOfACycle) {
+  options_.own_work_max = 1200;
+  for (const bool is_score : {false, true}) {
+    profile_ = ProfilePlugins();
+    evaluator_.reset();
+    Puppet& puppet = AddOwn("Own");
+    int calls = 0;
+    int refused_charges = 0;
+    std::int64_t units = 400;
+    const auto work = [&](const Cycle& cycle) {
+      ++calls;
+      refused_charges += ChargeWork(cycle, units) ? 0 : 1;
+    };
+    if (is_score) {
+      puppet.score = [&](const Cycle& cycle, const PodInfo&, const NodeInfo&, Status&) {
+        work(cycle);
+        return std::int64_t{1};
+      };
+    } else {
+      puppet.filter = [&](const Cycle& cycle, const PodInfo&, const NodeInfo&) {
+        work(cycle);
+        return Status();
+      };
+    }
+    const std::string want =
+        is_score ? "running Score plugins: plugin \"Own\" failed with: over 1200 units of work in one cycle"
+                 : "running \"Own\" filter plugin: over 1200 units of work in one cycle";
+    for (int cycle = 1; cycle <= 2; ++cycle) {
+      calls = refused_charges = 0;
+      const Outcome& outcome = Evaluate();
+      EXPECT_EQ(outcome.result, Result::kError);
+      EXPECT_EQ(outcome.error, want) << "each cycle has a budget of its own";
+      EXPECT_EQ(calls, 3) << "two of 450 pass, and the third spends the budget";
+      EXPECT_EQ(refused_charges, 1);
+    }
+    units = 250;
+    EXPECT_EQ(Evaluate().result, Result::kFeasible)
+        << "three of 300, and what the calls of the other point are charged";
+  }
+}
+
+TEST_P(EvaluatorTest, CallsThatChargeNothingAreBoundedInNumber) {
+  options_.own_work_max = 2 * framework::WorkBudget::kUnitsPerCall;
+  Puppet& puppet = AddOwn("Own");
+  EXPECT_EQ(Evaluate().error, "running \"Own\" filter plugin: over 100 units of work in one cycle");
+  EXPECT_EQ(puppet.filter_calls, 2);
+  puppet.filter_calls = 0;
+  // The trials of a preemption belong to the cycle.
+  options_.own_work_max = 4 * framework::WorkBudget::kUnitsPerCall;
+  evaluator_.reset();
+  puppet.filter = [](const Cycle&, const PodInfo&, const NodeInfo&) { return Status::Unschedulable("no"); };
+  EXPECT_EQ(Evaluate().result, Result::kRefused);
+  framework::CycleState state = evaluator_->cycle().state.Clone();
+  const NodeInfo& node = cache_.nodes().Info(0);
+  EXPECT_EQ(evaluator_->RunFiltersWithNominatedPods(state, *pod_, node).Message(), "no");
+  EXPECT_EQ(evaluator_->RunFiltersWithNominatedPods(state, *pod_, node).Message(),
+            "over 200 units of work in one cycle");
+  EXPECT_EQ(puppet.filter_calls, 4);
+}
+
+TEST_P(EvaluatorTest, TheBudgetIsAskedAfterEachOtherPoint) {
+  options_.own_work_max = 1000;
+  const struct {
+    const char* point;
+    std::function<void(Puppet&)> spends;
+    const char* want;
+  } cases[] = {
+      {"PreFilter",
+       [](Puppet& p) {
+         p.pre_filter = [](const Cycle& cycle, const PodInfo&) {
+           ChargeWork(cycle, 2000);
+           return PreFilterResult();
+         };
+       },
+       "running PreFilter plugin \"Own\": over 1000 units of work in one cycle"},
+      {"PreScore",
+       [](Puppet& p) {
+         p.pre_score = [](const Cycle& cycle, const PodInfo&) {
+           ChargeWork(cycle, 2000);
+           return Status();
+         };
+       },
+       "running PreScore plugin \"Own\": over 1000 units of work in one cycle"},
+  };
+  for (const auto& test : cases) {
+    for (const Dependency depends_on : {Dependency::kNode, Dependency::kCycle}) {
+      profile_ = ProfilePlugins();
+      evaluator_.reset();
+      Puppet& puppet = AddOwn("Own");
+      puppet.depends_on = {depends_on, depends_on, depends_on, depends_on};
+      test.spends(puppet);
+      EXPECT_EQ(Evaluate().error, test.want) << test.point;
+      EXPECT_EQ(Evaluate().error, test.want) << test.point << ", again";
+    }
+  }
+}
+
+TEST_P(EvaluatorTest, PluginsThatComeWithBerthAreNotCharged) {
+  options_.own_work_max = 1;
+  AddOwn("Own").filter = [](const Cycle&, const PodInfo&, const NodeInfo&) { return Status(); };
+  profile_.own.clear();
+  EXPECT_EQ(Evaluate().result, Result::kFeasible);
+}
+
+TEST(WorkBudget, CountsUnits) {
+  framework::WorkBudget budget(10);
+  EXPECT_TRUE(budget.Charge(10));
+  EXPECT_TRUE(budget.Charge(-5)) << "nothing is given back";
+  EXPECT_FALSE(budget.Charge(1));
+  EXPECT_FALSE(budget.Charge(INT64_MAX)) << "and nothing overflows";
+  EXPECT_TRUE(budget.IsSpent());
+  budget.Begin();
+  EXPECT_TRUE(budget.Charge(10));
 }
 
 TEST_P(EvaluatorTest, TheOnlyFeasibleNodeIsNotScored) {

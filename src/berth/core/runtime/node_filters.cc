@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "berth/core/runtime/guarded.h"
+#include "berth/core/runtime/charged.h"
 #include "berth/core/runtime/kept_evaluation.h"
 
 namespace berth::runtime {
@@ -29,6 +29,10 @@ framework::Cycle ForPlugins(const EvaluationCycle& cycle, CycleState& state) {
   return {cycle.nodes(), state, cycle.request.seed, cycle.request.wall_now};
 }
 
+bool IsOwn(const EvaluationCycle& cycle, const framework::PreFilterPlugin& plugin) {
+  return cycle.work != nullptr && cycle.profile.IsOwn(plugin);
+}
+
 }  // namespace
 
 Status RunFilters(const EvaluationCycle& cycle, CycleState& state, const PodInfo& pod, const NodeInfo& node) {
@@ -36,7 +40,8 @@ Status RunFilters(const EvaluationCycle& cycle, CycleState& state, const PodInfo
   for (std::size_t f = 0; f < cycle.profile.filters.size(); ++f) {
     if (!cycle.plan.is_filter_active[f]) continue;
     const framework::FilterPlugin& plugin = *cycle.profile.filters[f].plugin;
-    const Status status = Guarded([&] { return plugin.Filter(for_plugins, pod, node); });
+    const Status status = Charged(cycle, cycle.profile.filters[f].is_own, kUnitsPerCall,
+                                  [&] { return plugin.Filter(for_plugins, pod, node); });
     if (!status.IsSuccess()) return status.WithPlugin(plugin.Name());
   }
   return {};
@@ -49,7 +54,8 @@ std::vector<Status> RunAllFilters(const EvaluationCycle& cycle, CycleState& stat
   for (std::size_t f = 0; f < cycle.profile.filters.size(); ++f) {
     if (!cycle.plan.is_filter_active[f]) continue;
     const framework::FilterPlugin& plugin = *cycle.profile.filters[f].plugin;
-    const Status status = Guarded([&] { return plugin.Filter(for_plugins, pod, node); });
+    const Status status = Charged(cycle, cycle.profile.filters[f].is_own, kUnitsPerCall,
+                                  [&] { return plugin.Filter(for_plugins, pod, node); });
     if (!status.IsSuccess()) refusals.push_back(status.WithPlugin(plugin.Name()));
   }
   return refusals;
@@ -80,7 +86,8 @@ Status RunAddPod(const EvaluationCycle& cycle, CycleState& state, const PodInfo&
                  const NodeInfo& node) {
   const framework::Cycle for_plugins = ForPlugins(cycle, state);
   for (const framework::PreFilterPlugin* plugin : cycle.plan.extensions) {
-    const Status status = Guarded([&] { return plugin->AddPod(for_plugins, pod, other, node); });
+    const Status status = Charged(cycle, IsOwn(cycle, *plugin), kUnitsPerCall,
+                                  [&] { return plugin->AddPod(for_plugins, pod, other, node); });
     if (!status.IsSuccess()) return ExtensionError("AddPod", plugin->Name(), status);
   }
   return {};
@@ -90,7 +97,8 @@ Status RunRemovePod(const EvaluationCycle& cycle, CycleState& state, const PodIn
                     const NodeInfo& node) {
   const framework::Cycle for_plugins = ForPlugins(cycle, state);
   for (const framework::PreFilterPlugin* plugin : cycle.plan.extensions) {
-    const Status status = Guarded([&] { return plugin->RemovePod(for_plugins, pod, other, node); });
+    const Status status = Charged(cycle, IsOwn(cycle, *plugin), kUnitsPerCall,
+                                  [&] { return plugin->RemovePod(for_plugins, pod, other, node); });
     if (!status.IsSuccess()) return ExtensionError("RemovePod", plugin->Name(), status);
   }
   return {};

@@ -5,8 +5,8 @@
 #include <set>
 
 #include "berth/base/go_text.h"
+#include "berth/core/runtime/charged.h"
 #include "berth/core/runtime/evaluation_metrics.h"
-#include "berth/core/runtime/guarded.h"
 #include "berth/core/runtime/kept_evaluation.h"
 
 namespace berth::runtime {
@@ -61,7 +61,10 @@ void Refuse(EvaluationCycle& cycle, const Answers& answers) {
 PreFilterResult Ask(EvaluationCycle& cycle, std::size_t i, CycleState& state) {
   const framework::PreFilterPlugin& plugin = *cycle.profile.pre_filters[i].plugin;
   const Time began = cycle.sampled != nullptr ? cycle.sampled->BeginCall() : Time{};
-  PreFilterResult result = framework::Guarded<PreFilterResult>([&] {
+  const bool is_own = cycle.profile.pre_filters[i].is_own;
+  // The state that a class keeps lacks it at first.
+  if (is_own) state.Write(framework::WorkBudget::kKey, cycle.work);
+  PreFilterResult result = Charged<PreFilterResult>(cycle, is_own, 0, [&] {
     return plugin.PreFilter({cycle.nodes(), state, cycle.request.seed, cycle.request.wall_now}, cycle.pod());
   });
   if (cycle.sampled != nullptr)

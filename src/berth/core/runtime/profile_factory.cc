@@ -156,6 +156,8 @@ Expected<std::vector<std::unique_ptr<ProfilePlugins>>> MakeProfiles(const config
                               "\": " + thrown.Message());
         }
       }
+      if (const config::KnownPlugin* known = config::FindPlugin(registry, name); known != nullptr && known->is_own)
+        to->own.push_back(plugin.get());
       to->owned.push_back(std::move(plugin));
     }
     BERTH_RETURN_IF_ERROR(FindPodGroupPlugins(*to));

@@ -31,6 +31,8 @@ struct ProfilePlugins {
   // number of nodes.
   std::int32_t percentage_of_nodes_to_score = 0;
   std::vector<std::shared_ptr<framework::Plugin>> owned;
+  // Those of `owned` that are an author's own: their work in a cycle is bounded.
+  std::vector<const framework::Plugin*> own;
 
   std::vector<const framework::PreEnqueuePlugin*> pre_enqueue;
   const framework::QueueSortPlugin* queue_sort = nullptr;

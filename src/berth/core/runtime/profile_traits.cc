@@ -60,22 +60,26 @@ ProfileTraits::ProfileTraits(const ProfilePlugins& of_plugins, Form form) : plug
     entry.is_kept =
         keeps && Said(Dependency::kCycle, [&] { return plugin->PreFilterDependsOn(); }) == Dependency::kNode;
     entry.has_extensions = Said(false, [&] { return plugin->HasPreFilterExtensions(); });
+    entry.is_own = IsOwn(*plugin);
     if (!entry.is_kept) prepared_in_cycle.insert(plugin->Name());
   }
   for (const framework::FilterPlugin* plugin : plugins.filter) {
     Filter& entry = filters.emplace_back(plugin, RowFilter(*plugin));
     entry.pre_filter = IndexOf(pre_filters, plugin->Name());
+    entry.is_own = IsOwn(*plugin);
     entry.depends_on = Said(Dependency::kCycle, [&] { return plugin->FilterDependsOn(); });
     entry.is_kept = keeps && rests_on_nodes(entry.depends_on) && !prepared_in_cycle.contains(plugin->Name());
   }
   for (const framework::PreScorePlugin* plugin : plugins.pre_score) {
     PreScore& entry = pre_scores.emplace_back(plugin, dynamic_cast<const framework::FastPreScore*>(plugin));
     entry.is_kept = keeps && Said(Dependency::kCycle, [&] { return plugin->PreScoreDependsOn(); }) == Dependency::kNode;
+    entry.is_own = IsOwn(*plugin);
     if (!entry.is_kept) prepared_in_cycle.insert(plugin->Name());
   }
   for (const WeightedScore& score : plugins.score) {
     Score& entry = scores.emplace_back(score.plugin, RowScore(*score.plugin), score.weight);
     entry.pre_score = IndexOf(pre_scores, score.plugin->Name());
+    entry.is_own = IsOwn(*score.plugin);
     entry.depends_on = Said(Dependency::kCycle, [&] { return score.plugin->ScoreDependsOn(); });
     entry.normalization = Said(Normalization::kNone, [&] { return score.plugin->ScoreNormalization(); });
     entry.is_kept = keeps && rests_on_nodes(entry.depends_on) && !prepared_in_cycle.contains(score.plugin->Name()) &&
@@ -85,6 +89,10 @@ ProfileTraits::ProfileTraits(const ProfilePlugins& of_plugins, Form form) : plug
   unkept_scores = UnkeptOf(scores);
   is_kept_by_placement = ReadPlacementOnly(pre_filters) && ReadPlacementOnly(filters) &&
                          ReadPlacementOnly(pre_scores) && ReadPlacementOnly(scores);
+}
+
+bool ProfileTraits::IsOwn(const framework::Plugin& plugin) const {
+  return std::find(plugins.own.begin(), plugins.own.end(), &plugin) != plugins.own.end();
 }
 
 }  // namespace berth::runtime

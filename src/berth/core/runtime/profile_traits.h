@@ -28,6 +28,7 @@ struct ProfileTraits {
     const framework::PreFilterPlugin* plugin = nullptr;
     bool is_kept = false;
     bool has_extensions = false;
+    bool is_own = false;  // an author's plugin, here and below: its work is bounded
   };
   struct Filter {
     const framework::FilterPlugin* plugin = nullptr;
@@ -35,11 +36,13 @@ struct ProfileTraits {
     framework::Dependency depends_on = framework::Dependency::kCycle;
     bool is_kept = false;
     std::size_t pre_filter = kNone;  // index of the PreFilter plugin of the same name
+    bool is_own = false;
   };
   struct PreScore {
     const framework::PreScorePlugin* plugin = nullptr;
     const framework::FastPreScore* fast = nullptr;  // null: the plugin has no fast path
     bool is_kept = false;
+    bool is_own = false;
   };
   struct Score {
     const framework::ScorePlugin* plugin = nullptr;
@@ -49,7 +52,11 @@ struct ProfileTraits {
     framework::Normalization normalization = framework::Normalization::kNone;
     bool is_kept = false;
     std::size_t pre_score = kNone;  // index of the PreScore plugin of the same name
+    bool is_own = false;
   };
+
+  // Whether the plugin is an author's own.
+  bool IsOwn(const framework::Plugin& plugin) const;
 
   const ProfilePlugins& plugins;
   // In the profile's order.

@@ -25,6 +25,7 @@ class RowFilter {
     if (fast_ == nullptr) return framework::FilterByNode(*plugin_, cycle, pod, rows, verdicts, statuses);
     fast_->FilterRows(cycle, pod, rows, verdicts, statuses);
   }
+  bool has_fast_path() const { return fast_ != nullptr; }
   bool RefusesNone(const framework::Cycle& cycle, const framework::PodInfo& pod) const {
     return fast_ != nullptr && fast_->RefusesNone(cycle, pod);
   }
@@ -47,6 +48,7 @@ class RowScore {
     if (fast_ == nullptr) return framework::ScoreByNode(*plugin_, cycle, pod, rows, scores, status);
     fast_->ScoreRows(cycle, pod, rows, scores, status);
   }
+  bool has_fast_path() const { return fast_ != nullptr; }
   bool ScoresNothing(const framework::Cycle& cycle, const framework::PodInfo& pod) const {
     return fast_ != nullptr && fast_->ScoresNothing(cycle, pod);
   }

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <string>
 
+#include "berth/core/runtime/charged.h"
 #include "berth/core/runtime/evaluation_metrics.h"
-#include "berth/core/runtime/guarded.h"
 #include "berth/core/runtime/kept_evaluation.h"
 #include "berth/core/runtime/normalization.h"
 #include "berth/core/runtime/plugin_calls.h"
@@ -37,8 +37,9 @@ bool Scorer::RunPreScore(EvaluationCycle& cycle, std::span<const NodeIndex> feas
     const auto& kept = cycle.kept->pre_score[i];
     EvaluationMetrics* const sampled = kept ? nullptr : cycle.sampled;
     const Time began = sampled != nullptr ? sampled->BeginCall() : Time{};
-    const Status status =
-        kept ? *kept : Guarded([&] { return plugin.PreScore(cycle.ForPlugins(), cycle.pod(), feasible); });
+    const Status status = kept ? *kept : Charged(cycle, profile.pre_scores[i].is_own, 0, [&] {
+      return plugin.PreScore(cycle.ForPlugins(), cycle.pod(), feasible);
+    });
     if (sampled != nullptr) sampled->EndCall(instruments::Point::kPreScore, plugin.Name(), status.code(), began);
     if (status.IsSkip()) {
       for (std::size_t s = 0; s < profile.scores.size(); ++s) {
@@ -81,7 +82,7 @@ bool Scorer::AddScores(EvaluationCycle& cycle, std::size_t score, std::span<cons
   const std::size_t count = feasible.size();
   normalized_.resize(count);
   if (entry.normalization == Normalization::kCustom) {
-    if (!NormalizeCustom(cycle, plugin, feasible, raw)) return false;
+    if (!NormalizeCustom(cycle, entry, feasible, raw)) return false;
   } else {
     GatherRows(feasible, raw, normalized_);
     NormalizeAll(entry.normalization, normalized_);
@@ -96,15 +97,17 @@ bool Scorer::AddScores(EvaluationCycle& cycle, std::size_t score, std::span<cons
   return true;
 }
 
-bool Scorer::NormalizeCustom(EvaluationCycle& cycle, const ScorePlugin& plugin, std::span<const NodeIndex> feasible,
-                             std::span<const std::int64_t> raw) {
+bool Scorer::NormalizeCustom(EvaluationCycle& cycle, const ProfileTraits::Score& entry,
+                             std::span<const NodeIndex> feasible, std::span<const std::int64_t> raw) {
+  const ScorePlugin& plugin = *entry.plugin;
   const std::size_t count = feasible.size();
   custom_scores_.resize(count);
   const std::int64_t* const raw_of = raw.data();  // by row; avoids the bounds checks of a hardened span
   framework::NodeScore* custom = custom_scores_.data();
   for (const NodeIndex row : feasible) *custom++ = {row, raw_of[row]};
   const Time began = cycle.sampled != nullptr ? cycle.sampled->BeginCall() : Time{};
-  const Status status = Guarded([&] { return plugin.NormalizeScore(cycle.ForPlugins(), cycle.pod(), custom_scores_); });
+  const Status status = Charged(cycle, entry.is_own, 0,
+                                [&] { return plugin.NormalizeScore(cycle.ForPlugins(), cycle.pod(), custom_scores_); });
   if (cycle.sampled != nullptr)
     cycle.sampled->EndCall(instruments::Point::kScoreExtensionNormalize, plugin.Name(), status.code(), began);
   if (!status.IsSuccess()) {

@@ -23,7 +23,7 @@ class Scorer {
                  std::span<std::int64_t> totals);
 
  private:
-  bool NormalizeCustom(EvaluationCycle& cycle, const framework::ScorePlugin& plugin,
+  bool NormalizeCustom(EvaluationCycle& cycle, const ProfileTraits::Score& entry,
                        std::span<const framework::NodeIndex> feasible, std::span<const std::int64_t> raw);
   bool CheckRange(EvaluationCycle& cycle, const framework::ScorePlugin& plugin,
                   std::span<const framework::NodeIndex> feasible) const;

@@ -11,7 +11,7 @@
 
 #include "berth/base/log_settings.h"
 #include "berth/core/scheduler/attempt_log.h"
-#include "berth/core/scheduler/scheduler_testing.h"
+#include "berth/core/scheduler/pod_group_testing.h"
 
 namespace berth::scheduler {
 namespace {
@@ -21,13 +21,14 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::MakeNode;
 using testing::MakePod;
+using ::testing::Not;
 
 using Modules = std::vector<std::pair<std::string, int>>;
 
 // The log of a core with this --vmodule while pods and nodes come and go; `is_measured`: it has metrics.
-std::string Said(Modules modules, bool is_measured = true) {
+std::string Said(Modules modules, bool is_measured = true, int minor = framework::kOldestRelease) {
   MetricRegistry registry;
-  instruments::SchedulerMetrics metrics(registry);
+  instruments::SchedulerMetrics metrics(registry, framework::ReleaseOf(minor));
   SchedulerOptions options = PatientOptions();
   if (is_measured) options.metrics = &metrics;
   Harness h(DefaultProfiles(), options);
@@ -40,7 +41,9 @@ std::string Said(Modules modules, bool is_measured = true) {
   h.Set(MakePod("fits").Request("cpu", "1"));
   h.Set(MakePod("fits").Request("cpu", "1").Label("a", "b"));
   h.Set(MakePod("large").Request("cpu", "1000"));
+  h.Set(MakePod("gated").Gate("wait"));
   h.Run();
+  h.Set(MakePod("large").Request("cpu", "900"));
   if (is_measured) LogDecision(h.core.decisions().Newest());
   h.Set(MakePod("there").Node("n"));
   h.Set(MakePod("there").Node("n").Label("a", "b"));
@@ -53,13 +56,12 @@ std::string Said(Modules modules, bool is_measured = true) {
 
 TEST(EventLog, UpstreamsSourcesReachTheLinesThatMeanTheSame) {
   const std::string additions = Said({{"eventhandlers", 3}});
-  EXPECT_THAT(additions,
-              AllOf(HasSubstr(R"("Add event for node" node="n")"),
-                    HasSubstr(R"("Add event for unscheduled pod" pod="default/fits")"),
-                    HasSubstr(R"("Add event for scheduled pod" pod="default/there")"),
-                    HasSubstr(R"("Delete event for scheduled pod" pod="default/there")"),
-                    HasSubstr(R"("Delete event for unscheduled pod" pod="default/large")"),
-                    HasSubstr(R"("Delete event for node" node="n")"), ::testing::Not(HasSubstr("Update event"))));
+  EXPECT_THAT(additions, AllOf(HasSubstr(R"("Add event for node" node="n")"),
+                               HasSubstr(R"("Add event for unscheduled pod" pod="default/fits")"),
+                               HasSubstr(R"("Add event for scheduled pod" pod="default/there")"),
+                               HasSubstr(R"("Delete event for scheduled pod" pod="default/there")"),
+                               HasSubstr(R"("Delete event for unscheduled pod" pod="default/large")"),
+                               HasSubstr(R"("Delete event for node" node="n")"), Not(HasSubstr("Update event"))));
   EXPECT_THAT(Said({{"eventhandlers", 4}}),
               AllOf(HasSubstr(R"("Update event for node" node="n")"),
                     HasSubstr(R"("Update event for unscheduled pod" pod="default/fits")"),
@@ -72,6 +74,64 @@ TEST(EventLog, UpstreamsSourcesReachTheLinesThatMeanTheSame) {
   EXPECT_THAT(Said({{"scheduling_queue", 3}}), HasSubstr(R"( hint=0 unschedulable plugins="NodeResourcesFit")"));
   EXPECT_THAT(Said({{"active_queue", 5}}),
               HasSubstr(R"(pod="default/fits" event="UnschedulablePodAdd" queue="Active")"));
+}
+
+TEST(EventLog, APodThatEntersAQueueIsAnEntitySince137) {
+  const Modules modules = {{"active_queue", 5}, {"backoff_queue", 5}, {"scheduling_queue", 5}};
+  EXPECT_THAT(
+      Said(modules),
+      AllOf(HasSubstr(R"("Pod moved to an internal scheduling queue" pod="default/fits" event="UnschedulablePodAdd" )"
+                      R"(queue="Active")"),
+            HasSubstr(R"("Pod moved to an internal scheduling queue, because the pod is gated" pod="default/gated" )"
+                      R"(event="UnschedulablePodAdd" queue="Unschedulable")"),
+            HasSubstr(R"("Pod moved to an internal scheduling queue because the Pod is updated" pod="default/large" )"
+                      R"(event="UnschedulablePodUpdatePodScaleDown" queue="Backoff")"),
+            Not(HasSubstr("Entity"))));
+  EXPECT_THAT(
+      Said(modules, true, 37),
+      AllOf(HasSubstr(R"("Entity moved to an internal scheduling queue" type="pod" entity="default/fits" )"
+                      R"(event="UnscheduledPodAdd" queue="Active")"),
+            HasSubstr(R"("Entity moved to an internal scheduling queue, because it is gated" type="pod" )"
+                      R"(entity="default/gated" event="UnscheduledPodAdd" queue="Unschedulable")"),
+            HasSubstr(
+                R"("Entity moved to an internal scheduling queue because the Pod is updated" type="pod" )"
+                R"(entity="default/large" pod="default/large" event="TargetPodUpdatePodScaleDown" queue="Backoff")"),
+            // After an attempt that failed 1.37 goes on to say what 1.36 said.
+            HasSubstr(R"("Pod moved to an internal scheduling queue" pod="default/large" )"
+                      R"(event="ScheduleAttemptFailure" queue="Unschedulable" schedulingCycle=)"),
+            Not(HasSubstr(R"(Pod moved to an internal scheduling queue" pod="default/fits")")),
+            Not(HasSubstr(R"(Pod moved to an internal scheduling queue" pod="default/gated")"))));
+}
+
+// A gang that fits nowhere, as its members arrive and after its cycle.
+std::string SaidOfGang(int minor) {
+  MetricRegistry registry;
+  instruments::SchedulerMetrics metrics(registry, framework::ReleaseOf(minor));
+  SchedulerOptions options = PatientOptions();
+  options.metrics = &metrics;
+  GroupHarness h({}, options);
+  log::Settings settings;
+  settings.modules = Modules{{"active_queue", 5}, {"backoff_queue", 5}, {"scheduling_queue", 5}};
+  log::Configure(settings);
+  ::testing::internal::CaptureStderr();
+  h.Set(MakeNode("n"));
+  h.Set(Gang("g", 2));
+  h.AddMembers("g", 2, "1000");
+  h.Cycle();
+  log::Configure({});
+  return ::testing::internal::GetCapturedStderr();
+}
+
+TEST(EventLog, AGroupIsAnEntityToo) {
+  EXPECT_THAT(SaidOfGang(36), IsEmpty()) << "1.36 has no line for groups";
+  EXPECT_THAT(
+      SaidOfGang(37),
+      AllOf(HasSubstr(R"("Entity moved to an internal scheduling queue" type="podgroup" entity="default/g" )"
+                      R"(event="UnscheduledPodAdd" queue="Active")"),
+            HasSubstr(R"("Entity moved to an internal scheduling queue" type="podgroup" entity="default/g" )"
+                      R"(event="ScheduleAttemptFailure" queue="Backoff")"),
+            HasSubstr(R"("Pod group moved to an internal scheduling queue" podGroup="default/g" )"
+                      R"(event="ScheduleAttemptFailure" queue="Backoff" schedulingCycle=1 unschedulable plugins="")")));
 }
 
 TEST(EventLog, SoDoFoldersAndOurOwnSources) {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "berth/core/scheduler/scheduler_testing.h"
@@ -140,9 +141,33 @@ TEST_F(SchedulerMetricsTest, APodThatTheFlushSaves) {
   h().Run(6min);
   h().Take();
   EXPECT_EQ(h().core.counts().rescued_by_flush, 0U) << "not bound yet";
+  ::testing::internal::CaptureStderr();
   h().Answer();
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              ::testing::HasSubstr(R"("Pod fits, and waited for the flush after five minutes: no event had woken it" )"
+                                   R"(pod="default/p" refusedBy="Moody: )"));
   EXPECT_EQ(h().core.counts().rescued_by_flush, 1U);
   EXPECT_EQ(Value("pod_scheduled_after_flush_total"), 1);
+}
+
+TEST(SchedulerWithoutMetricsTest, APodThatTheFlushSavesIsNotTold) {
+  Lines calls;
+  Profiles profiles = DefaultProfiles();
+  bool refuses = true;
+  Enable(*profiles.front(), std::make_shared<Actor>("Moody", calls)).reserve = [&refuses](const framework::PodInfo&) {
+    return refuses ? Status::Unschedulable("not now") : Status();
+  };
+  Harness h(std::move(profiles));
+  h.Set(MakeNode("a"));
+  h.Set(MakePod("p"));
+  h.Run();
+  refuses = false;
+  h.Run(6min);
+  h.Take();
+  ::testing::internal::CaptureStderr();
+  h.Answer();
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "") << "a core that answers questions";
+  EXPECT_EQ(h.core.counts().rescued_by_flush, 1U);
 }
 
 TEST_F(SchedulerMetricsTest, EachExtensionPointOfACycle) {

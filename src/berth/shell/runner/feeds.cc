@@ -28,6 +28,7 @@ Feeds::Feeds(client::RestClient& rest, outside::HttpExtenders& extenders,
       extenders_(extenders),
       callbacks_(std::move(callbacks)),
       unsynced_(2 + options.kinds.size()),
+      others_unlisted_(1 + options.kinds.size()),
       poller_(std::move(poller)) {
   MakeNodeInformer(options);
   MakePodInformer(options);
@@ -80,6 +81,26 @@ KnownNames Feeds::Names() const {
   return names;
 }
 
+// Which list ends first is chance. Nodes get their rows, by which a seed chooses among equals, in the order in which
+// they come, and a node that a pod names before gets its row then: if pods come last, a seed means the same at each
+// start.
+void Feeds::PushPod(scheduler::Input input) {
+  if (!do_pods_wait_) return callbacks_.push(std::move(input));
+  held_pods_.push_back(std::move(input));
+  // Some list fails again and again, and changes of pods must not pile up meanwhile.
+  if (held_pods_.size() > kHeldPodsMax) ReleasePods();
+}
+
+void Feeds::ReleasePods() {
+  do_pods_wait_ = false;
+  for (scheduler::Input& input : std::exchange(held_pods_, {})) callbacks_.push(std::move(input));
+}
+
+void Feeds::OtherListed() {
+  if (--others_unlisted_ == 0) ReleasePods();
+  Listed();
+}
+
 void Feeds::Listed() {
   if (--unsynced_ == 0) callbacks_.on_synced();
 }
@@ -110,7 +131,7 @@ void Feeds::MakeNodeInformer(const Options& options) {
     extenders_.RemoveNode(node.name, node.uid);
     callbacks_.push(scheduler::NodeGone{std::string(node.name)});
   };
-  handler.on_synced = [this] { Listed(); };
+  handler.on_synced = [this] { OtherListed(); };
   nodes_ = std::make_unique<client::Informer<api::Node>>(rest_, std::move(nodes), std::move(handler));
 }
 
@@ -131,13 +152,13 @@ void Feeds::MakePodInformer(const Options& options) {
   if (!extenders_.wants_pods())
     pods.decode_protobuf = [](std::string_view message) { return api::DecodePodProtobuf(message); };
   client::Informer<api::Pod>::Handler handler;
-  handler.on_add = [this](std::shared_ptr<const api::Pod> pod) { callbacks_.push(scheduler::PodSet{std::move(pod)}); };
+  handler.on_add = [this](std::shared_ptr<const api::Pod> pod) { PushPod(scheduler::PodSet{std::move(pod)}); };
   handler.on_update = [this](const std::shared_ptr<const api::Pod>&, std::shared_ptr<const api::Pod> pod) {
-    callbacks_.push(scheduler::PodSet{std::move(pod)});
+    PushPod(scheduler::PodSet{std::move(pod)});
   };
   handler.on_gone = [this](const client::Reflector::Identity& pod) {
     extenders_.RemovePod(pod.uid);
-    callbacks_.push(scheduler::PodGone{std::string(pod.namespace_name), std::string(pod.name), std::string(pod.uid)});
+    PushPod(scheduler::PodGone{std::string(pod.namespace_name), std::string(pod.name), std::string(pod.uid)});
   };
   handler.on_synced = [this] { Listed(); };
   pods_ = std::make_unique<client::Informer<api::Pod>>(rest_, std::move(pods), std::move(handler));
@@ -167,7 +188,7 @@ void Feeds::MakeObjectInformer(const Options& options, framework::ObjectKind kin
   handler.on_gone = [this, kind](const client::Reflector::Identity& object) {
     callbacks_.push(scheduler::ObjectGone{kind, framework::KeyOf(object.namespace_name, object.name)});
   };
-  handler.on_synced = [this] { Listed(); };
+  handler.on_synced = [this] { OtherListed(); };
   objects_.push_back(
       std::make_unique<client::Informer<framework::AnyObject>>(rest_, std::move(objects), std::move(handler)));
 }

@@ -35,6 +35,9 @@ struct FeedSource {
 
 class Feeds final {
  public:
+  // Pods of the first lists wait until everything else has been listed, while they are no more than this.
+  static constexpr std::size_t kHeldPodsMax = 200'000;
+
   struct Options {
     std::uint64_t seed = 0;
     std::vector<framework::ObjectKind> kinds;  // the kinds that are read beside nodes and pods
@@ -73,13 +76,21 @@ class Feeds final {
   void MakeNodeInformer(const Options& options);
   void MakePodInformer(const Options& options);
   void MakeObjectInformer(const Options& options, framework::ObjectKind kind);
+  void PushPod(scheduler::Input input);
+  void ReleasePods();
   void Listed();
+  void OtherListed();
 
   client::RestClient& rest_;
   outside::HttpExtenders& extenders_;
   const Callbacks callbacks_;
   std::atomic<std::size_t> unsynced_;  // informers that have not listed yet
   std::size_t stale_ = 0;              // informers that have not read anew; on the loop's thread
+  // On the loop's thread: kinds other than pods that have not been listed; whether pods wait for them, and the inputs
+  // that wait, in order.
+  std::size_t others_unlisted_;
+  bool do_pods_wait_ = true;
+  std::vector<scheduler::Input> held_pods_;
   const std::unique_ptr<outside::OutsidePoller> poller_;
   std::unique_ptr<client::Informer<api::Node>> nodes_;
   std::unique_ptr<client::Informer<api::Pod>> pods_;

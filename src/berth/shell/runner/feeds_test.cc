@@ -161,29 +161,77 @@ TEST_F(FeedsTest, ReadsAgainBeforeTheFirstListsHaveEnded) {
   EXPECT_THAT(WaitFor("fresh"), ::testing::IsSupersetOf({"node n", "synced", "fresh"}));
 }
 
-// A proxy that answers 404 in the API server's words must not make the disruption budgets look like none.
-TEST(FeedsOfMissingKindsTest, OnlyWhatApiServersMayLackIsTakenForMissing) {
+// Feeds whose API server's answers the test writes.
+class FeedsOfAnswersTest : public ::testing::Test {
+ protected:
+  void Start(std::vector<framework::ObjectKind> kinds) {
+    const auto no_client = [](const net::HttpClientOptions&) -> Expected<std::unique_ptr<net::Transport>> {
+      return InvalidError("not here");
+    };
+    const auto run = [](std::function<void()> work) { work(); };
+    auto& metrics = framework::Metrics::None();
+    extenders = outside::HttpExtenders::Make({}, loop, no_client, run, metrics, [](scheduler::ExtenderDone) {}).value();
+    auto poller = outside::OutsidePoller::Make({}, rest, no_client, run, metrics, 1,
+                                               [](std::size_t, const outside::OutsidePoller::Data&) {})
+                      .value();
+    feeds = std::make_unique<Feeds>(
+        rest, *extenders, std::move(poller), Feeds::Options{1, std::move(kinds)},
+        Feeds::Callbacks{[this](const scheduler::Input& input) { seen.push_back(Describe(input)); },
+                         [this] { seen.emplace_back("synced"); }});
+    feeds->Start();
+    loop.Run();
+  }
+  void TearDown() override { feeds->Stop(); }
+
+  // A list as a watch sends it, of objects of these names.
+  void Answer(std::string_view resource, const std::vector<std::string>& names, const std::string& more = "") {
+    for (const auto& stream : transport.AllStreams()) {
+      if (stream->request.target.find("/" + std::string(resource) + "?") == std::string::npos) continue;
+      stream->Open("application/json");
+      std::string text;
+      for (const std::string& name : names) {
+        text += R"({"type":"ADDED","object":{"metadata":{"resourceVersion":"5","namespace":"default","name":")" + name +
+                R"(","uid":")" + name + "\"}" + more + "}}\n";
+      }
+      stream->Bytes(text + R"({"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"9","annotations":)"
+                           R"({"k8s.io/initial-events-end":"true"}}}})"
+                           "\n");
+    }
+    loop.Run();
+  }
+
   client::FakeLoop loop;
   client::FakeTransport transport;
   client::RestClient rest{loop, transport, nullptr, 1};
-  const auto no_client = [](const net::HttpClientOptions&) -> Expected<std::unique_ptr<net::Transport>> {
-    return InvalidError("not here");
-  };
-  const auto run = [](std::function<void()> work) { work(); };
-  auto& metrics = framework::Metrics::None();
-  auto extenders =
-      outside::HttpExtenders::Make({}, loop, no_client, run, metrics, [](scheduler::ExtenderDone) {}).value();
-  auto poller = outside::OutsidePoller::Make({}, rest, no_client, run, metrics, 1,
-                                             [](std::size_t, const outside::OutsidePoller::Data&) {})
-                    .value();
-  using framework::ObjectKind;
-  Feeds feeds(rest, *extenders, std::move(poller),
-              Feeds::Options{1,
-                             {ObjectKind::kPodDisruptionBudget, ObjectKind::kStorageClass, ObjectKind::kResourceClaim,
-                              ObjectKind::kPodGroup, ObjectKind::kDeviceTaintRule}},
-              Feeds::Callbacks{[](const scheduler::Input&) {}, [] {}});
-  feeds.Start();
+  std::unique_ptr<outside::HttpExtenders> extenders;
+  std::vector<std::string> seen;
+  std::unique_ptr<Feeds> feeds;
+};
+
+TEST_F(FeedsOfAnswersTest, PodsComeLastWhicheverListEndsFirst) {
+  using ::testing::ElementsAre;
+  Start({framework::ObjectKind::kStorageClass});
+  Answer("pods", {"q", "p"}, R"(,"spec":{"nodeName":"b","containers":[{"name":"c","image":"i"}]})");
+  EXPECT_THAT(std::exchange(seen, {}), ElementsAre());
+  Answer("nodes", {"a", "b"});
+  EXPECT_THAT(std::exchange(seen, {}), ElementsAre("node a", "node b"));
+  Answer("storageclasses", {"s"}, R"(,"provisioner":"x")");
+  EXPECT_THAT(std::exchange(seen, {}), ElementsAre("object", "pod q", "pod p", "synced"));
+  for (const auto& stream : transport.AllStreams()) {
+    if (stream->request.target.find("/pods?") == std::string::npos) continue;
+    stream->Bytes(R"({"type":"DELETED","object":{"metadata":{"resourceVersion":"10","namespace":"default","name":"p",)"
+                  R"("uid":"p"}}})"
+                  "\n");
+  }
   loop.Run();
+  EXPECT_THAT(seen, ElementsAre("no pod p")) << "nothing is held any more";
+}
+
+// A proxy that answers 404 in the API server's words must not make the disruption budgets look like none.
+TEST_F(FeedsOfAnswersTest, OnlyWhatApiServersMayLackIsTakenForMissing) {
+  using framework::ObjectKind;
+  Start({ObjectKind::kPodDisruptionBudget, ObjectKind::kStorageClass, ObjectKind::kResourceClaim, ObjectKind::kPodGroup,
+         ObjectKind::kDeviceTaintRule});
   const auto streams = transport.AllStreams();
   for (const auto& stream : streams) {
     stream->Head(404, "404 page not found\n");
@@ -191,11 +239,10 @@ TEST(FeedsOfMissingKindsTest, OnlyWhatApiServersMayLackIsTakenForMissing) {
   }
   loop.Run();
   std::vector<std::string> synced;
-  for (const FeedSource& source : feeds.Sources()) {
+  for (const FeedSource& source : feeds->Sources()) {
     if (source.has_synced) synced.push_back(source.name);
   }
   EXPECT_THAT(synced, UnorderedElementsAre("resourceclaims", "podgroups", "devicetaintrules"));
-  feeds.Stop();
 }
 
 }  // namespace
