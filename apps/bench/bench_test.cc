@@ -11,6 +11,8 @@
 #include "berth/core/config/default.h"
 #include "berth/core/runtime/profile_factory.h"
 #include "berth/core/runtime/runtime_testing.h"
+#include "berth/core/scheduler/core_handle.h"
+#include "berth/core/scheduler/scheduler_options.h"
 #include "berth/plugins/registry.h"
 #include "driver.h"
 #include "recipes.h"

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <utility>
 
+#include "berth/core/cache/cache.h"
+
 namespace berth::bench {
 namespace {
 

@@ -15,6 +15,7 @@
 #include "berth/core/runtime/profile_factory.h"
 #include "berth/core/scheduler/core_handle.h"
 #include "berth/core/scheduler/scheduler.h"
+#include "berth/core/scheduler/scheduler_options.h"
 #include "berth/plugins/own_plugins.h"
 #include "driver.h"
 #include "workloads.h"

@@ -5,8 +5,10 @@
 
 #include "berth/base/check.h"
 #include "berth/core/config/default.h"
+#include "berth/core/queue/scheduling_queue.h"
 #include "berth/core/runtime/evaluator.h"
 #include "berth/core/runtime/profile_factory.h"
+#include "berth/core/scheduler/decision_log.h"
 #include "berth/framework/preemption_report.h"
 #include "berth/plugins/registry.h"
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "berth/api/pod.h"
+#include "berth/core/scheduler/scheduler.h"
 #include "berth/framework/objects.h"
 #include "berth/proof/wake_ups/case.h"
 #include "berth/whatif/offline_cluster.h"
