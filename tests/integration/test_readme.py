@@ -74,7 +74,8 @@ class Documents(BerthTest):
             if words[1] == "demo":
                 self.check_flags(words[2:], "demo")
             return
-        if len(words) == 1 or words[1].startswith("__"):  # what completion scripts call
+        # Not: what completion scripts call, and the word that stands for any command.
+        if len(words) == 1 or words[1].startswith("__") or words[1].isupper():
             return
         if words[1].startswith("-"):
             self.check_flags(words[1:])
