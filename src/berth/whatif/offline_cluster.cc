@@ -36,6 +36,8 @@ void OfflineCluster::RemoveObject(framework::ObjectKind kind, const std::string&
   core_->Handle(scheduler::ObjectGone{kind, key}, now_);
 }
 
+std::string OfflineCluster::NextVersion() { return api_.NextVersion(); }
+
 std::unique_ptr<scheduler::Overlay> OfflineCluster::MakeOverlay() { return core_->MakeOverlay(now_); }
 
 const framework::NodeTable& OfflineCluster::nodes() const { return core_->cache().nodes(); }

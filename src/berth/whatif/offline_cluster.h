@@ -71,6 +71,8 @@ class OfflineCluster {
   void RemoveNode(const std::string& name);
   void RemovePod(const std::string& uid);
   void RemoveObject(framework::ObjectKind kind, const std::string& key);
+  // A resourceVersion above all others of this cluster, for an object that is changed.
+  std::string NextVersion();
   // Adds new objects; claims that wait for no pod are bound, as the volume controller and provisioners would do it.
   void Add(const std::vector<framework::AnyObject>& objects);
 

@@ -157,6 +157,8 @@ class SimulationRun {
         continue;
       }
       auto released = std::make_shared<api::ResourceClaim>(*claim);
+      // Without a newer version it would not replace what the plugin remembers to have written.
+      released->metadata.resource_version = cluster_.NextVersion();
       std::erase_if(released->reserved_for, is_its);
       if (released->reserved_for.empty()) {
         released->allocation.reset();

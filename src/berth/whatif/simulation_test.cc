@@ -105,35 +105,44 @@ framework::AnyObject Decoded(framework::ObjectKind kind, std::string_view name, 
   return framework::DecodeObject(kind, *element).value();
 }
 
-// Two nodes with one device each, that of n1 allocated to the claim "shared", which holder-0 has.
-ClusterState StateWithDevices() {
+framework::AnyObject Slice(const std::string& node) {
+  return Decoded(framework::ObjectKind::kResourceSlice, "ResourceSlice",
+                 R"({"metadata":{"name":")" + node + R"("},"spec":{"driver":"d","nodeName":")" + node +
+                     R"(","pool":{"name":")" + node +
+                     R"(","generation":1,"resourceSliceCount":1},"devices":[{"name":"d0"}]}})");
+}
+
+// A claim for one device, with the status `rest` if there is one.
+framework::AnyObject Claim(const std::string& name, const std::string& rest = "") {
+  return Decoded(framework::ObjectKind::kResourceClaim, "ResourceClaim",
+                 R"({"metadata":{"name":")" + name + R"(","namespace":"default","resourceVersion":"7","uid":")" + name +
+                     R"("},"spec":{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"gpu",)"
+                     R"("allocationMode":"ExactCount","count":1}}]}})" +
+                     rest + "}");
+}
+
+// Two nodes, and a class of devices.
+ClusterState StateForDevices() {
   ClusterState state;
+  for (const std::string node : {"n1", "n2"})
+    state.nodes.push_back(SmallNode(node, node).Allocatable("cpu", node == "n1" ? "2" : "4").Build());
   state.objects.push_back(Decoded(framework::ObjectKind::kDeviceClass, "DeviceClass",
                                   R"({"metadata":{"name":"gpu","uid":"c"},"spec":{}})"));
-  for (const std::string node : {"n1", "n2"}) {
-    state.nodes.push_back(SmallNode(node, node).Allocatable("cpu", node == "n1" ? "2" : "4").Build());
-    state.objects.push_back(Decoded(framework::ObjectKind::kResourceSlice, "ResourceSlice",
-                                    R"({"metadata":{"name":")" + node + R"("},"spec":{"driver":"d","nodeName":")" +
-                                        node + R"(","pool":{"name":")" + node +
-                                        R"(","generation":1,"resourceSliceCount":1},"devices":[{"name":"d0"}]}})"));
-  }
-  state.objects.push_back(Decoded(framework::ObjectKind::kResourceClaim, "ResourceClaim",
-                                  R"({
-    "metadata":{"name":"shared","namespace":"default","uid":"shared","resourceVersion":"7"},
-    "spec":{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"gpu","allocationMode":"ExactCount",
-      "count":1}}]}},
-    "status":{"reservedFor":[{"resource":"pods","name":"holder-0","uid":")" +
-                                      MakePod("holder-0").Build().metadata.uid +
-                                      R"("}],
-      "allocation":{"devices":{"results":[{"request":"r","driver":"d","pool":"n1","device":"d0"}]},
-        "nodeSelector":{"nodeSelectorTerms":[{"matchFields":[{"key":"metadata.name","operator":"In",
-          "values":["n1"]}]}]}}}})"));
   return state;
 }
 
 // As the cluster's controller does it: the devices of a claim that nobody holds any more are free.
 TEST(SimulationTest, ClaimsOfPodsThatAreGoneAreReleased) {
-  ClusterState state = StateWithDevices();
+  ClusterState state = StateForDevices();
+  const std::string holder = MakePod("holder-0").Build().metadata.uid;
+  state.objects.insert(
+      state.objects.end(),
+      {Slice("n1"), Slice("n2"),
+       Claim("shared",
+             R"(,"status":{"reservedFor":[{"resource":"pods","name":"holder-0","uid":")" + holder +
+                 R"("}],"allocation":{"devices":{"results":[{"request":"r","driver":"d","pool":"n1","device":"d0"}]},)"
+                 R"("nodeSelector":{"nodeSelectorTerms":[{"matchFields":[{"key":"metadata.name","operator":"In",)"
+                 R"("values":["n1"]}]}]}}})")});
   state.pods = {WithClaim(MakePod("holder-0").Node("n1"), "shared"), WithClaim(Replica("waits", "2"), "shared"),
                 Share(Replica("fills", "1").Node("n1"))};
   ASSERT_EQ(Said(Simulated(state, {})).front().rfind("pending waits: 0/2 nodes", 0), 0U) << "its devices are on n1";
@@ -146,6 +155,18 @@ TEST(SimulationTest, ClaimsOfPodsThatAreGoneAreReleased) {
 
   state.pods.front() = WithClaim(MakePod("holder-0").Node("n1").Deleted(kNow), "shared");
   EXPECT_EQ(Said(Simulated(state, {})), std::vector<std::string>{"pending waits on n2"}) << "that pod ends";
+}
+
+// The pod has a device of n1 until that node is removed, and then none: nothing is left of the first allocation.
+TEST(SimulationTest, AClaimOfAPodThatIsPendingAgainIsAllocatedAgain) {
+  ClusterState state = StateForDevices();
+  state.objects.insert(state.objects.end(), {Slice("n1"), Claim("own")});
+  state.pods = {WithClaim(Replica("waits", "1"), "own")};
+  EXPECT_EQ(Said(Simulated(state, {})), std::vector<std::string>{"pending waits on n1"});
+  const std::string why = Said(Simulated(state, {}, {"n1"})).front();
+  EXPECT_EQ(why.rfind("pending waits: 0/1 nodes are available: 1 cannot allocate all claims.", 0), 0U) << why;
+  state.objects.push_back(Slice("n2"));
+  EXPECT_EQ(Said(Simulated(state, {}, {"n1"})), std::vector<std::string>{"pending waits on n2"});
 }
 
 TEST(SimulationTest, APodThatMakesRoomLooksForAnotherPlace) {
