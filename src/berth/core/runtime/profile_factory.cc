@@ -156,7 +156,7 @@ Expected<std::vector<std::unique_ptr<ProfilePlugins>>> MakeProfiles(const config
                               "\": " + thrown.Message());
         }
       }
-      if (const config::KnownPlugin* known = config::FindPlugin(registry, name); known != nullptr && known->is_own)
+      if (const config::KnownPlugin* of = config::FindPlugin(registry, name); of != nullptr && of->is_own)
         to->own.push_back(plugin.get());
       to->owned.push_back(std::move(plugin));
     }
