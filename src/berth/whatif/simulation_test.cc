@@ -157,18 +157,6 @@ TEST(SimulationTest, ClaimsOfPodsThatAreGoneAreReleased) {
   EXPECT_EQ(Said(Simulated(state, {})), std::vector<std::string>{"pending waits on n2"}) << "that pod ends";
 }
 
-// The pod has a device of n1 until that node is removed, and then none: nothing is left of the first allocation.
-TEST(SimulationTest, AClaimOfAPodThatIsPendingAgainIsAllocatedAgain) {
-  ClusterState state = StateForDevices();
-  state.objects.insert(state.objects.end(), {Slice("n1"), Claim("own")});
-  state.pods = {WithClaim(Replica("waits", "1"), "own")};
-  EXPECT_EQ(Said(Simulated(state, {})), std::vector<std::string>{"pending waits on n1"});
-  const std::string why = Said(Simulated(state, {}, {"n1"})).front();
-  EXPECT_EQ(why.rfind("pending waits: 0/1 nodes are available: 1 cannot allocate all claims.", 0), 0U) << why;
-  state.objects.push_back(Slice("n2"));
-  EXPECT_EQ(Said(Simulated(state, {}, {"n1"})), std::vector<std::string>{"pending waits on n2"});
-}
-
 TEST(SimulationTest, APodThatMakesRoomLooksForAnotherPlace) {
   ClusterState state;
   state.nodes = {SmallNode("n1", "a").Build(), SmallNode("n2", "b").Allocatable("cpu", "1").Build()};

@@ -243,7 +243,7 @@ TEST_P(EvaluatorTest, CallsThatChargeNothingAreBoundedInNumber) {
   const NodeInfo& node = cache_.nodes().Info(0);
   EXPECT_EQ(evaluator_->RunFiltersWithNominatedPods(state, *pod_, node).Message(), "no");
   EXPECT_EQ(evaluator_->RunFiltersWithNominatedPods(state, *pod_, node).Message(),
-            "over 200 units of work in one cycle");
+            "running \"Own\" filter plugin: over 200 units of work in one cycle");
   EXPECT_EQ(puppet.filter_calls, 4);
 }
 
@@ -278,8 +278,14 @@ TEST_P(EvaluatorTest, TheBudgetIsAskedAfterEachOtherPoint) {
       Puppet& puppet = AddOwn("Own");
       puppet.depends_on = {depends_on, depends_on, depends_on, depends_on};
       test.spends(puppet);
-      EXPECT_EQ(Evaluate().error, test.want) << test.point;
-      EXPECT_EQ(Evaluate().error, test.want) << test.point << ", again";
+      // PreScore of a class may be called before any node is evaluated: then Filter is the first that is not called.
+      const bool is_early =
+          test.point == std::string("PreScore") && depends_on == Dependency::kNode && GetParam() != Form::kPlain;
+      const std::string want =
+          is_early ? "running \"Own\" filter plugin: over 1000 units of work in one cycle" : test.want;
+      EXPECT_EQ(Evaluate().error, want) << test.point;
+      EXPECT_EQ(Evaluate().error, want) << test.point << ", again";
+      EXPECT_EQ(puppet.filter_calls > 0, !is_early && test.point == std::string("PreScore"));
     }
   }
 }
