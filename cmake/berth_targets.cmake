@@ -34,45 +34,69 @@ if(BERTH_UNITY)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
 endif()
 
+# Such a group takes about twice as long to compile as one of its sources: these are dear, and wait for nothing.
+set(BERTH_OPTIONS_GROUP_SIZE 4)
+
 # berth_add_sources(target sources): the sources become the target's when the folder's CMakeLists.txt has ended, since
-# one with properties of its own (set_source_files_properties) stands alone.
+# only those with the same options (set_source_files_properties) share a group, and one with a definition stands alone.
 function(berth_add_sources target)
   cmake_language(EVAL CODE "cmake_language(DEFER CALL berth_add_sources_now [[${target}]] [[${ARGN}]])")
+endfunction()
+
+# Puts the sources into groups, and their files into `result`.
+function(berth_group result name size rename sources)
+  execute_process(
+    COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_SOURCE_DIR}/cmake/group_sources.py --root ${CMAKE_SOURCE_DIR}/src
+      --out ${CMAKE_CURRENT_BINARY_DIR}/groups --name ${name} --size ${size} ${rename} ${sources}
+    OUTPUT_VARIABLE files COMMAND_ERROR_IS_FATAL ANY)
+  string(REGEX REPLACE "\n$" "" files "${files}")
+  string(REPLACE "\n" ";" files "${files}")
+  set(${result} ${files} PARENT_SCOPE)
 endfunction()
 
 function(berth_add_sources_now target sources)
   set(alone "")
   set(together "")
+  set(kinds_of_options "")
   foreach(source ${sources})
     get_filename_component(path ${source} ABSOLUTE)
     get_source_file_property(options ${path} COMPILE_OPTIONS)
     get_source_file_property(definitions ${path} COMPILE_DEFINITIONS)
     get_source_file_property(skipped ${path} SKIP_UNITY_BUILD_INCLUSION)
     string(FIND ${path} ${CMAKE_SOURCE_DIR}/src/ below)
-    if(BERTH_UNITY AND NOT options AND NOT definitions AND NOT skipped AND below EQUAL 0)
+    if(NOT BERTH_UNITY OR definitions OR skipped OR NOT below EQUAL 0)
+      list(APPEND alone ${path})
+    elseif(NOT options)
       list(APPEND together ${path})
     else()
-      list(APPEND alone ${path})
+      list(FIND kinds_of_options "${options}" kind)
+      if(kind EQUAL -1)
+        list(LENGTH kinds_of_options kind)
+        list(APPEND kinds_of_options "${options}")
+      endif()
+      list(APPEND of_kind_${kind} ${path})
     endif()
   endforeach()
+  # Of what ships, nearly all names stay what they are, for stack traces and debuggers.
+  get_target_property(is_test ${target} BERTH_TEST)
+  set(rename --rename-rest)
+  set(size ${BERTH_UNITY_SIZE})
+  if(is_test)
+    set(rename --rename)
+  elseif(BERTH_LARGE_GROUPS AND size LESS 36)
+    set(size 36)
+  endif()
   list(LENGTH together count)
   if(count GREATER 1)
-    # Of what ships, nearly all names stay what they are, for stack traces and debuggers.
-    get_target_property(is_test ${target} BERTH_TEST)
-    set(rename --rename-rest)
-    set(size ${BERTH_UNITY_SIZE})
-    if(is_test)
-      set(rename --rename)
-    elseif(BERTH_LARGE_GROUPS AND size LESS 36)
-      set(size 36)
-    endif()
-    execute_process(
-      COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_SOURCE_DIR}/cmake/group_sources.py --root ${CMAKE_SOURCE_DIR}/src
-        --out ${CMAKE_CURRENT_BINARY_DIR}/groups --name ${target} --size ${size} ${rename} ${together}
-      OUTPUT_VARIABLE together COMMAND_ERROR_IS_FATAL ANY)
-    string(REGEX REPLACE "\n$" "" together "${together}")
-    string(REPLACE "\n" ";" together "${together}")
+    berth_group(together ${target} ${size} ${rename} "${together}")
   endif()
+  set(kind 0)
+  foreach(options IN LISTS kinds_of_options)
+    berth_group(files ${target}_with_options_${kind} ${BERTH_OPTIONS_GROUP_SIZE} ${rename} "${of_kind_${kind}}")
+    set_source_files_properties(${files} PROPERTIES COMPILE_OPTIONS "${options}")
+    list(APPEND alone ${files})
+    math(EXPR kind "${kind} + 1")
+  endforeach()
   target_sources(${target} PRIVATE ${alone} ${together})
   get_target_property(pch ${target} BERTH_PCH)
   if(pch)

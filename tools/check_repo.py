@@ -95,7 +95,7 @@ REACHED_MAX = {
     "src/berth/core/queue/scheduling_queue.h": 125,
     "src/berth/core/runtime/evaluator.h": 75,
     "src/berth/core/scheduler/core_state.h": 40,
-    "src/berth/core/scheduler/scheduler.h": 85,
+    "src/berth/core/scheduler/scheduler.h": 95,
     "src/berth/framework/fast_path.h": 215,
 }
 

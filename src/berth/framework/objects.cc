@@ -14,6 +14,13 @@ void ForKind(Stores& stores, ObjectKind kind, const Visit& visit) {
 
 }  // namespace
 
+Objects::Objects() = default;
+Objects::~Objects() = default;
+Objects::Objects(const Objects& other) = default;
+Objects& Objects::operator=(const Objects& other) = default;
+Objects::Objects(Objects&& other) noexcept = default;
+Objects& Objects::operator=(Objects&& other) noexcept = default;
+
 AnyObject Objects::Set(const AnyObject& object) {
   return std::visit(
       [this]<typename T>(const std::shared_ptr<const T>& value) -> AnyObject { return Of<T>().Set(value); }, object);

@@ -128,6 +128,14 @@ class ObjectStore {
 
 class Objects {
  public:
+  // In objects.cc, because each of these is compiled for every kind.
+  Objects();
+  ~Objects();
+  Objects(const Objects& other);
+  Objects& operator=(const Objects& other);
+  Objects(Objects&& other) noexcept;
+  Objects& operator=(Objects&& other) noexcept;
+
   template <typename T>
   const ObjectStore<T>& Of() const {
     return std::get<ObjectStore<T>>(stores_);

@@ -20,6 +20,8 @@ using framework::NodeInfo;
 using framework::PodInfo;
 using framework::Status;
 
+Evaluator::~Evaluator() = default;
+
 Evaluator::Evaluator(const ProfilePlugins& plugins, EvaluatorOptions options)
     : profile_(plugins, options.form),
       options_(std::move(options)),

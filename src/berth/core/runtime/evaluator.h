@@ -34,6 +34,7 @@ class Evaluator final : public framework::FastFilterRunner, private framework::N
  public:
   // `plugins` must outlive the evaluator.
   Evaluator(const ProfilePlugins& plugins, EvaluatorOptions options);
+  ~Evaluator() override;
   Evaluator(const Evaluator&) = delete;
   Evaluator& operator=(const Evaluator&) = delete;
 

@@ -10,6 +10,12 @@ namespace berth::scheduler {
 
 using framework::PodInfoPtr;
 
+CoreHandle::CoreHandle(std::function<void(framework::PermitDecision)> decide, framework::Metrics& metrics,
+                       std::function<Expected<framework::FileText>(const std::string&)> read_file)
+    : decide_(std::move(decide)), metrics_(metrics), read_file_(std::move(read_file)) {}
+
+CoreHandle::~CoreHandle() = default;
+
 void CoreHandle::Join(const Core& core) {
   BERTH_CHECK(!core_, "the handle has a scheduler already");
   core_.emplace(core);

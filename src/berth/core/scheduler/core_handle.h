@@ -29,8 +29,8 @@ class CoreHandle final : public framework::Handle {
   // handle. `read_file` is called while plugins are made; empty: they can read no files.
   explicit CoreHandle(std::function<void(framework::PermitDecision)> decide,
                       framework::Metrics& metrics = framework::Metrics::None(),
-                      std::function<Expected<framework::FileText>(const std::string&)> read_file = {})
-      : decide_(std::move(decide)), metrics_(metrics), read_file_(std::move(read_file)) {}
+                      std::function<Expected<framework::FileText>(const std::string&)> read_file = {});
+  ~CoreHandle() override;
 
   void Decide(framework::PermitDecision decision) override { decide_(std::move(decision)); }
   const framework::Objects& objects() const override { return objects_; }
