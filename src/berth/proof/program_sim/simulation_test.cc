@@ -221,7 +221,8 @@ TEST_F(LedgerTest, SeesAnEvictionThatNothingAnnounces) {
     ledger.SetAuthor({1, agenda.Now(), true});
     ledger.TakeLines(R"({"type":"DELETED","object":{"kind":"Pod","metadata":{"name":")" + name +
                      R"(","namespace":"a","uid":"u-)" + name +
-                     R"("},"status":{"conditions":[{"type":"DisruptionTarget","reason":")" + reason + R"("}]}}})");
+                     R"("},"spec":{"nodeName":"n"},"status":{"conditions":[{"type":"DisruptionTarget","reason":")" +
+                     reason + R"("}]}}})");
     ledger.SetAuthor({});
   };
   ledger.ExpectReasons();
