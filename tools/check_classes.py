@@ -33,11 +33,6 @@ NEAR = 20
 PROGRAM = re.compile(r"(?:^|/)main\.cc$")
 # Folders and files, as beginnings of paths, that break a rule for now. Each goes with the commit that splits or renames it.
 EXCEPTIONS: tuple[str, ...] = ()
-# Sources, as beginnings of paths, with a class that is longer than BODY_LINES_MAX for now. Each goes with the commit that
-# splits the class.
-LONG_BODIES = (
-    "src/berth/proof/core_sim/simulation.cc",
-)
 
 
 def check_sizes(classes: list[Class]) -> Iterator[Finding]:
@@ -52,7 +47,7 @@ def check_sizes(classes: list[Class]) -> Iterator[Finding]:
 def check_bodies(classes: list[Class]) -> Iterator[Finding]:
     """A class that only its source knows stays short enough to be read as a whole."""
     for described in classes:
-        if described.path.endswith(".cc") and described.body_lines > BODY_LINES_MAX and not described.path.startswith(LONG_BODIES):
+        if described.path.endswith(".cc") and described.body_lines > BODY_LINES_MAX:
             yield Finding(described.path, described.line, f"{described.name} has {described.body_lines} lines in a source, and "
                           f"{BODY_LINES_MAX} is the most: split it into objects with names and headers of their own")
 

@@ -75,7 +75,6 @@ MAY_INCLUDE = {
     "demo": CORE + ["config", "plugins", "scheduler", "net", "client", "cli", "runner", "embedded_cluster"],
     "app": None,  # the composition root: everything
     "testing": None,  # used by tests only
-    "core_sim": None,
     "program_sim": None,
 }
 # What authors of plugins include: for the plugin, and for its tests.
@@ -87,7 +86,7 @@ VOID_POINTER = re.compile(r"\bvoid\s*(?:const\s*)?\*|_ptr<\s*void\s*>")
 TEXT_HELPER = re.compile(r"^(?:(?:inline|static|constexpr) )*(?:bool|char|std::[\w:<>]+) "
                          r"(Quoted|Trim|Trimmed|Joined|Split|Lower|LowerCase|IsDigit|IsLetter|IsAlphanumeric|IsAlnum)\(.*[{]")
 # Only tests may include these.
-TESTS_ONLY = {"testing", "core_sim", "program_sim"}
+TESTS_ONLY = {"testing", "program_sim"}
 
 # How many sources may be compiled again when one of these headers changes: it was two to six times as many while headers
 # of the core included what they only return.

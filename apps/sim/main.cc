@@ -103,9 +103,10 @@ void PrintPlan(const Plan& plan, const std::vector<std::size_t>* positions) {
                                 : plan.has_election  ? "two processes elect a leader"
                                 : plan.same_name     ? "a second instance has the same name"
                                                      : "a second instance has another name";
-  std::printf("  %s, %s%s%s, calm from %.3fs\n", plan.takes_protobuf ? "protobuf" : "JSON",
+  std::printf("  %s, %s%s%s%s, calm from %.3fs\n", plan.takes_protobuf ? "protobuf" : "JSON",
               plan.is_tenant_storm ? "only one namespace's webhooks fail or are slow, " : "",
-              plan.is_server_slow ? "nothing fails and the server is slow for all, " : "", instances,
+              plan.is_server_slow ? "nothing fails and the server is slow for all, " : "",
+              plan.has_gatekeeper ? "a plugin holds pods up, " : "", instances,
               static_cast<double>(plan.storm_end.count()) / 1e6);
   for (std::size_t i = 0; i < plan.items.size(); ++i) {
     const std::size_t position = positions == nullptr ? i : (*positions)[i];

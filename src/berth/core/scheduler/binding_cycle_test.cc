@@ -473,6 +473,19 @@ TEST_F(UnknownOutcomeTest, ItIsNotBoundYet) {
   EXPECT_EQ(h.Take(), Lines{kScheduled});
 }
 
+// The refusal is of the second request alone; the first one may have taken effect.
+TEST_F(UnknownOutcomeTest, ARefusalOfTheNextRequestGivesNoRoomAway) {
+  Harness& h = StartLost();
+  h.AnswerRead(h.Object(pod_));
+  ASSERT_EQ(h.Take(), Lines{"bind p to a"});
+  h.Answer(Error{ErrorCode::kInvalid, "a webhook says no"});
+  EXPECT_TRUE(h.core.cache().IsAssumed("uid-default-p"));
+  h.Run(1s);
+  EXPECT_EQ(h.Take(), Lines{"read p"});
+  h.AnswerRead(h.Object(pod_.Node("a")));
+  EXPECT_EQ(h.Take(), Lines{kScheduled});
+}
+
 TEST_F(UnknownOutcomeTest, ABindersOwnBindingIsPostedAgainAsItWas) {
   Add("Y").bind = [](const PodInfo& pod) {
     return Operation::Write(framework::BindWrite{{pod.namespace_name(), "own-" + pod.name, pod.uid, {}}, "elsewhere"});

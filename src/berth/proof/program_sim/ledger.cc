@@ -123,6 +123,15 @@ LedgerPod ReadPod(const json::object& object) {
   return pod;
 }
 
+// Whether a condition says that a scheduler evicts the pod.
+bool SaysEvicted(const json::object& pod) {
+  const json::array* conditions = Array(pod, {"status", "conditions"});
+  return conditions != nullptr && std::any_of(conditions->begin(), conditions->end(), [](const json::value& each) {
+           return each.is_object() && Text(each.get_object(), {"type"}) == "DisruptionTarget" &&
+                  Text(each.get_object(), {"reason"}) == "PreemptionByScheduler";
+         });
+}
+
 LedgerNode ReadNode(const json::object& object) {
   LedgerNode node;
   node.name = Text(object, {"metadata", "name"});
@@ -261,6 +270,8 @@ void Ledger::TakePod(std::string_view type, const json::object& object) {
     pod.is_evicted = true;
     ++evicted_;
     if (pod.priority >= kEvictedBelow) violate_("evicted", pod.key + " is evicted, and no pod matters more");
+    if (expects_reasons_ && !SaysEvicted(object))
+      violate_("evicted", pod.key + " is evicted, and its conditions do not say why");
   }
   const bool leaves = type == "DELETED" || (before != nullptr && pod.is_finished && !before->is_finished);
   if (const auto node = nodes_.find(pod.node); leaves && node != nodes_.end()) node->second.roomier_at = clock_.Now();

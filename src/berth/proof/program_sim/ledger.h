@@ -106,6 +106,8 @@ class Ledger {
   // The server is slow for all alike: it is a violation when a message says that a binding was not sent, or that a
   // webhook is to blame.
   void ForbidBlame() { forbids_blame_ = true; }
+  // No write of a pod's status is refused with a conflict: a victim's conditions say why it goes before it is deleted.
+  void ExpectReasons() { expects_reasons_ = true; }
 
   const std::map<std::string, LedgerPod>& pods() const { return pods_; }    // by key; those that are there
   const std::map<std::string, LedgerPod>& bound() const { return bound_; }  // by uid; all that ever were
@@ -136,6 +138,7 @@ class Ledger {
   const Violate violate_;
   Author author_;
   bool forbids_blame_ = false;
+  bool expects_reasons_ = false;
   std::map<std::string, LedgerNode> nodes_;
   std::map<std::string, LedgerPod> pods_;
   std::map<std::string, LedgerPod> bound_;

@@ -220,6 +220,19 @@ Plan MakeElectionPlan(std::uint64_t seed, Random& random) {
   return maker.Take();
 }
 
+Plan MakePlanOfItems(std::uint64_t seed) {
+  // A generator of its own, so that all other seeds keep the plans that they had before there were slow servers.
+  Random random(seed * 0xd1342543de82ef95ULL + 2);
+  switch (random.Below(16)) {
+    case 0: return MakeSlowServerPlan(seed, random);
+    case 1: return MakeSlowTenantPlan(seed, random);
+    case 2:
+    case 3:
+    case 4: return MakeElectionPlan(seed, random);
+    default: return MakeStormPlan(seed);
+  }
+}
+
 }  // namespace
 
 std::string_view Name(ItemKind kind) {
@@ -288,16 +301,10 @@ std::string Item::Text() const {
 }
 
 Plan MakePlan(std::uint64_t seed) {
-  // A generator of its own, so that all other seeds keep the plans that they had before there were slow servers.
-  Random random(seed * 0xd1342543de82ef95ULL + 2);
-  switch (random.Below(16)) {
-    case 0: return MakeSlowServerPlan(seed, random);
-    case 1: return MakeSlowTenantPlan(seed, random);
-    case 2:
-    case 3:
-    case 4: return MakeElectionPlan(seed, random);
-    default: return MakeStormPlan(seed);
-  }
+  Plan plan = MakePlanOfItems(seed);
+  if (!plan.is_tenant_storm && !plan.is_server_slow)
+    plan.has_gatekeeper = Random(seed * 0xda942042e4dd58b5ULL + 3).Below(2) == 0;
+  return plan;
 }
 
 }  // namespace berth::program_sim

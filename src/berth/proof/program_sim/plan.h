@@ -92,12 +92,14 @@ struct Plan {
   bool has_election = false;        // two processes, of which the holder of the lease schedules
   bool has_short_lease = false;     // of 6 s, instead of 15
   bool lists_when_leading = false;  // delayCacheUntilActive
+  bool has_gatekeeper = false;      // a plugin of the scheduler makes pods wait, and refuses some, until storm_end
   Duration storm_end{0};            // from then on nothing fails
   std::vector<Item> items;          // by time
 };
 
 // One plan in 16 has a server that is slow for all, another one in 16 slow webhooks of one namespace. Three in 16, less
-// those in which only webhooks fail, have an election.
+// those in which only webhooks fail, have an election. Every other one that is not about slowness or webhooks alone has
+// a gatekeeper.
 Plan MakePlan(std::uint64_t seed);
 
 }  // namespace berth::program_sim

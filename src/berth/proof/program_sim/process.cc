@@ -2,10 +2,13 @@
 #include "berth/proof/program_sim/process.h"
 
 #include <utility>
+#include <vector>
 
 #include "berth/base/check.h"
 #include "berth/core/config/default.h"
 #include "berth/core/scheduler/profile_set.h"
+#include "berth/plugins/registry.h"
+#include "berth/proof/program_sim/gatekeeper.h"
 #include "berth/shell/recording/recorder.h"
 #include "berth/shell/runner/orderly_end.h"
 
@@ -43,6 +46,17 @@ class TokenCredentials final : public client::Credentials {
 
 }  // namespace
 
+ProcessOptions OptionsOf(const Plan& plan, Life life, const char* scheduler_name, const std::string& recordings) {
+  ProcessOptions options;
+  options.life = life;
+  options.seed = plan.seed * 1000 + static_cast<std::uint64_t>(life);
+  options.takes_protobuf = plan.takes_protobuf;
+  options.scheduler_name = scheduler_name;
+  if (plan.has_gatekeeper) options.strict_until = Agenda::kStart + plan.storm_end;
+  options.recordings = recordings;
+  return options;
+}
+
 Process::Process(Agenda& agenda, Network& network, const Duration& wall_ahead, ProcessOptions options)
     : options_(std::move(options)), network_(network), loop_(agenda, wall_ahead, options_.boot_ahead) {
   transport_ = network.Connect(options_.life, loop_);
@@ -60,6 +74,12 @@ Process::Process(Agenda& agenda, Network& network, const Duration& wall_ahead, P
   config::KubeSchedulerConfiguration configuration = config::DefaultConfiguration();
   configuration.profiles.front().scheduler_name = options_.scheduler_name;
   runner::ShellOptions shell;
+  std::vector<config::KnownPlugin> plugins = plugins::InTreePlugins();
+  if (options_.strict_until) {
+    plugins.push_back(GatekeeperPlugin(agenda, *options_.strict_until));
+    configuration.profiles.front().plugins.multi_point.enabled.push_back({std::string(kGatekeeper)});
+    shell.plugins = plugins;
+  }
   shell.seed = options_.seed;
   shell.hostname = "host" + std::to_string(options_.life);
   shell.long_turns = runner::LongTurns::kOnLoop;

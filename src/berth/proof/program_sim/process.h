@@ -14,6 +14,7 @@
 #include "berth/core/config/types.h"
 #include "berth/proof/program_sim/agenda.h"
 #include "berth/proof/program_sim/network.h"
+#include "berth/proof/program_sim/plan.h"
 #include "berth/shell/client/rest_client.h"
 #include "berth/shell/runner/await.h"
 #include "berth/shell/runner/leader_election.h"
@@ -26,7 +27,8 @@ struct ProcessOptions {
   std::uint64_t seed = 0;
   bool takes_protobuf = false;
   std::string scheduler_name;
-  std::string recordings{};  // the directory that this life is recorded into; empty: it is not
+  std::optional<Time> strict_until = std::nullopt;  // with a gatekeeper (gatekeeper.h)
+  std::string recordings{};                         // the directory that this life is recorded into; empty: it is not
   // With leader election.
   std::optional<config::LeaderElection> election = std::nullopt;
   bool lists_when_leading = false;
@@ -37,6 +39,9 @@ struct ProcessOptions {
   // in the call.
   std::function<void()> on_lost = {};
 };
+
+// What all processes of a plan have in common.
+ProcessOptions OptionsOf(const Plan& plan, Life life, const char* scheduler_name, const std::string& recordings);
 
 class Process final {
  public:

@@ -39,12 +39,7 @@ Replicas::~Replicas() { agenda_.Forget(this); }
 
 ProcessOptions Replicas::Options(Replica& replica) {
   const Life life = ++lives_;
-  ProcessOptions options;
-  options.life = life;
-  options.seed = plan_.seed * 1000 + static_cast<std::uint64_t>(life);
-  options.takes_protobuf = plan_.takes_protobuf;
-  options.scheduler_name = kOurName;
-  options.recordings = recordings_;
+  ProcessOptions options = OptionsOf(plan_, life, kOurName, recordings_);
   options.election.emplace();
   if (plan_.has_short_lease) {
     options.election->lease_duration = seconds(6);

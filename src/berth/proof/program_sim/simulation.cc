@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/proof/program_sim/simulation.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <list>
@@ -9,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "berth/core/cache/cache.h"
+#include "berth/core/queue/scheduling_queue.h"
 #include "berth/core/scheduler/scheduler.h"
 #include "berth/framework/node_table.h"
 #include "berth/proof/program_sim/agenda.h"
@@ -37,6 +40,20 @@ constexpr Duration kOrdinaryReportMax = seconds(5);
 // Timers and posted work of a process that has nothing to do: its watches' and its own.
 constexpr std::size_t kPendingMax = 64;
 
+// What the core still has of pods; empty: nothing.
+std::string LeftIn(const scheduler::Scheduler& core) {
+  if (core.binding_count() != 0) return "a binding is left";
+  if (core.cache().assumed_count() != 0) return "an assumed pod is left";
+  if (core.cache().pod_count() != 0) return "a pod is left in the cache";
+  if (!core.queue().Dump().empty()) return "a pod is left in the queue";
+  if (!core.queue().nominator().empty()) return "a nomination is left";
+  const cache::ColumnNodeTable& nodes = core.cache().nodes();
+  for (const framework::NodeIndex row : nodes.rows()) {
+    if (nodes.columns().requested_cpu_milli[row] != 0) return "room is still taken on a node";
+  }
+  return {};
+}
+
 class Simulation {
  public:
   Simulation(const Plan& plan, bool prints_trace, const std::string& recordings)
@@ -44,7 +61,7 @@ class Simulation {
         prints_trace_(prints_trace),
         recordings_(recordings),
         ledger_(agenda_, [this](std::string_view check, const std::string& what) { Violate(check, what); }),
-        server_(agenda_, ledger_, {plan.seed, HasReplica(plan), plan.has_election}),
+        server_(agenda_, ledger_, {plan.seed, Has(plan, ItemKind::kStaleReplica), plan.has_election}),
         network_(
             agenda_, server_, ledger_, plan.seed * 3 + 1, [this](const std::string& what) { Trace(what); },
             [this](std::string_view check, const std::string& what) { Violate(check, what); }),
@@ -52,6 +69,8 @@ class Simulation {
         replicas_(agenda_, network_, ledger_, plan, recordings_,
                   {[this](const std::string& what) { Trace(what); }, [this] { return IsFine(); }, [this] { Spin(); }}) {
     if (plan.is_server_slow) ledger_.ForbidBlame();
+    // Where conflicts go on, the scheduler deletes a victim without its condition.
+    if (!Has(plan, ItemKind::kConflict) && !Has(plan, ItemKind::kWebhookStatuses)) ledger_.ExpectReasons();
     if (plan.has_election) {
       ledger_.ExpectElection();
       network_.ExpectElection();
@@ -107,11 +126,8 @@ class Simulation {
     return left;
   }
 
-  static bool HasReplica(const Plan& plan) {
-    for (const Item& item : plan.items) {
-      if (item.kind == ItemKind::kStaleReplica) return true;
-    }
-    return false;
+  static bool Has(const Plan& plan, ItemKind kind) {
+    return std::any_of(plan.items.begin(), plan.items.end(), [kind](const Item& item) { return item.kind == kind; });
   }
 
   bool IsFine() const { return report_.check.empty(); }
@@ -177,10 +193,7 @@ class Simulation {
     wall_ahead_ += random.Below(2) == 0 ? step : -step;
   }
 
-  ProcessOptions Options(const char* name) {
-    const Life life = ++lives_;
-    return {life, plan_.seed * 1000 + static_cast<std::uint64_t>(life), plan_.takes_protobuf, name, recordings_};
-  }
+  ProcessOptions Options(const char* name) { return OptionsOf(plan_, ++lives_, name, recordings_); }
 
   void StartMain() {
     main_.emplace(agenda_, network_, wall_ahead_, Options(kOurName));
@@ -302,6 +315,9 @@ class Simulation {
       Violate("memory", unbound.front().key + " is gone and still known: " + unbound.front().why);
     if (process.pending() > kPendingMax)
       Violate("memory", "all pods are gone and " + std::to_string(process.pending()) + " timers are left");
+    process.shell().Ask([this](const scheduler::Scheduler& core, Time, Duration) {
+      if (const std::string left = LeftIn(core); !left.empty()) Violate("memory", "all pods are gone and " + left);
+    });
   }
 
   const Plan& plan_;

@@ -89,6 +89,23 @@ TEST(ProgramSimulation, SomePlansHaveAnElection) {
   EXPECT_GT(sum.bound, 5 * plans);
 }
 
+TEST(ProgramSimulation, SomePlansHaveAGatekeeper) {
+  log::SetLevel(log::Level::kError);
+  int plans = 0;
+  for (std::uint64_t seed = 1; plans < 3; ++seed) {
+    ASSERT_LT(seed, 30u);
+    Plan plan = MakePlan(seed);
+    if (!plan.has_gatekeeper) continue;
+    ++plans;
+    EXPECT_FALSE(plan.is_tenant_storm || plan.is_server_slow) << seed;
+    const Report with = Simulate(plan);
+    EXPECT_EQ(with.violation, "") << "replay with: ./dev sim --trace --seed " << seed;
+    EXPECT_EQ(with.hash, Simulate(plan).hash) << seed;
+    plan.has_gatekeeper = false;
+    EXPECT_NE(with.hash, Simulate(plan).hash) << seed << ": the plugin does nothing";
+  }
+}
+
 TEST(Agenda, WhatIsHeldComesLaterInItsOrder) {
   Agenda agenda;
   const int owner = 0;
@@ -196,6 +213,24 @@ TEST_F(LedgerTest, SeesPortsMovesAndEventsOfNothing) {
   EXPECT_EQ(violations.size(), 3u);
   ledger.TakeLines(event + R"(p.2","namespace":"a"},"involvedObject":{"uid":"u-p"}}})");
   EXPECT_EQ(violations.back(), "events once");
+}
+
+TEST_F(LedgerTest, SeesAnEvictionThatNothingAnnounces) {
+  const auto evict = [this](const std::string& name, const std::string& reason) {
+    Bound(name, "n");
+    ledger.SetAuthor({1, agenda.Now(), true});
+    ledger.TakeLines(R"({"type":"DELETED","object":{"kind":"Pod","metadata":{"name":")" + name +
+                     R"(","namespace":"a","uid":"u-)" + name +
+                     R"("},"spec":{"nodeName":"n"},"status":{"conditions":[{"type":"DisruptionTarget","reason":")" +
+                     reason + R"("}]}}})");
+    ledger.SetAuthor({});
+  };
+  ledger.ExpectReasons();
+  Node("n", 8);
+  evict("p", "PreemptionByScheduler");
+  EXPECT_TRUE(violations.empty());
+  evict("q", "DeletionByTaintManager");
+  EXPECT_EQ(violations, std::vector<std::string>{"evicted"});
 }
 
 class ElectionLedgerTest : public LedgerTest {
