@@ -370,7 +370,7 @@ std::vector<std::string> ScenarioNames() {
 
 int ScenarioRelease(const std::string& name) {
   const PolicyScenario* const scenario = FindScenario(name);
-  return scenario == nullptr ? framework::kOldestRelease : scenario->release_minor;
+  return scenario == nullptr ? framework::kDefaultRelease : scenario->release_minor;
 }
 
 int RunPolicyDemo(const PolicyDemoOptions& options) {

@@ -34,7 +34,7 @@ class ShadowShell {
     std::function<void()> on_done = {};     // once, after decisions_max; on a thread of turns
     outside::OutsidePoller::MakeClient make_client;
     framework::Metrics* metrics = &framework::Metrics::None();
-    int release_minor = framework::kOldestRelease;  // of the API server
+    int release_minor = framework::kDefaultRelease;  // of the API server
   };
 
   // `rest`, `clock` and what the options rest on must outlive it. Before it is destroyed, Stop() must have returned and

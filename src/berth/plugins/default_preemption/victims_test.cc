@@ -112,7 +112,7 @@ TEST(Victims, TheFirstViolatedBudgetMayEndTheCount) {
   store.Set(Budget("b", testing::Labels({{"app", "a"}}), 0));
   store.Set(Budget("c", testing::Labels({{"x", "y"}}), 1));
   EXPECT_EQ(DisruptionBudgets(store).Violations(pods), (std::vector<bool>{true, true}));
-  EXPECT_EQ(DisruptionBudgets(store, /*stops_at_first=*/true).Violations(pods), (std::vector<bool>{true, false}));
+  EXPECT_EQ(DisruptionBudgets(store, framework::Release(37)).Violations(pods), (std::vector<bool>{true, false}));
 }
 
 // A node of 4 CPUs; the filters are a count of CPUs.
@@ -282,7 +282,7 @@ class DryRunWithGroupsTest : public DryRunTest {
   }
   NodeVictims Run(const PodBuilder& preemptor) {
     preemptor_ = preemptor.Info();
-    return DryRun(cluster_.cycle(), *preemptor_, filters_, budgets_, true, &groups_).SelectVictims(0);
+    return DryRun(cluster_.cycle(), *preemptor_, filters_, budgets_, framework::Release(37), &groups_).SelectVictims(0);
   }
 
   framework::Objects objects_;

@@ -77,7 +77,7 @@ struct Bench {
 
   void Solve(const testing::NodeBuilder& builder) {
     if (objects.Of<api::DeviceClass>().Find("c") == nullptr) objects.Set(MakeClass("c"));
-    const framework::Release::Devices rules = framework::ReleaseOf(minor).devices;
+    const framework::DeviceRules rules = framework::ReleaseOf(minor).devices;
     DeviceState state(objects, framework::ReleaseOf(minor));
     std::vector<ResolvedClaim> resolved;
     std::vector<const ResolvedClaim*> wanted;

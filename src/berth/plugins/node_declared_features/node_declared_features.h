@@ -8,6 +8,6 @@
 
 namespace berth::plugins {
 
-std::unique_ptr<framework::Plugin> CreateNodeDeclaredFeatures();
+std::unique_ptr<framework::Plugin> CreateNodeDeclaredFeatures(framework::Handle& handle);
 
 }  // namespace berth::plugins

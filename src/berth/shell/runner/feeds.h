@@ -41,7 +41,7 @@ class Feeds final {
   struct Options {
     std::uint64_t seed = 0;
     std::vector<framework::ObjectKind> kinds;  // the kinds that are read beside nodes and pods
-    int release_minor = framework::kOldestRelease;
+    int release_minor = framework::kDefaultRelease;
   };
   struct Callbacks {
     // Gets the inputs, on the loop's thread. It may block.
