@@ -107,9 +107,10 @@ class ClusterReading {
 
   void AskPage(std::size_t kind, std::string_view continue_token) {
     lists_.at(kind).is_continued = !continue_token.empty();
-    Ask(kind, client::WithQuery(KindPath(kind, lists_.at(kind).release_minor), {{"fieldSelector", kind == kPods ? PodSelector() : ""},
-                                                 {"limit", std::to_string(options_.page_size)},
-                                                 {"continue", std::string(continue_token)}}));
+    Ask(kind, client::WithQuery(KindPath(kind, lists_.at(kind).release_minor),
+                                {{"fieldSelector", kind == kPods ? PodSelector() : ""},
+                                 {"limit", std::to_string(options_.page_size)},
+                                 {"continue", std::string(continue_token)}}));
   }
 
   // As the scheduler does: finished pods look like deleted ones. They are read for those who move pods, and by a sink,

@@ -115,6 +115,29 @@ TEST(Victims, TheFirstViolatedBudgetMayEndTheCount) {
   EXPECT_EQ(DisruptionBudgets(store, framework::Release(37)).Violations(pods), (std::vector<bool>{true, false}));
 }
 
+// A budget without requirements, and pods without labels.
+TEST(Victims, EmptyBudgetsHoldFrom138On) {
+  const std::vector<PodInfoPtr> pods = {MakePod("p0").Label("app", "a").Info(), MakePod("p1").Info(),
+                                        MakePod("p2").Namespace("other").Info()};
+  api::LabelSelector unlabelled;
+  unlabelled.requirements.push_back({"app", api::SelectorOperator::kDoesNotExist, {}, {}});
+  const struct {
+    const char* name;
+    std::optional<api::LabelSelector> selector;
+    std::vector<bool> want_in_137, want_in_138;
+  } cases[] = {
+      {"an empty selector", api::LabelSelector(), {false, false, false}, {true, true, false}},
+      {"a selector that pods without labels match", unlabelled, {false, false, false}, {false, true, false}},
+      {"no selector", std::nullopt, {false, false, false}, {false, false, false}},
+  };
+  for (const auto& test : cases) {
+    framework::ObjectStore<api::PodDisruptionBudget> store;
+    store.Set(Budget("b", test.selector, 0));
+    EXPECT_EQ(DisruptionBudgets(store, framework::ReleaseOf(37)).Violations(pods), test.want_in_137) << test.name;
+    EXPECT_EQ(DisruptionBudgets(store, framework::ReleaseOf(38)).Violations(pods), test.want_in_138) << test.name;
+  }
+}
+
 // A node of 4 CPUs; the filters are a count of CPUs.
 class DryRunTest : public ::testing::Test {
  protected:

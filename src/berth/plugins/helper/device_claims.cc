@@ -55,9 +55,7 @@ std::string DeviceId(std::string_view driver, std::string_view pool, std::string
 }
 
 DeviceClaims::DeviceClaims(const Store& store, const framework::DeviceRules& rules)
-    : store_(store),
-      has_shares_(rules.has_consumable_capacity),
-      refuses_negative_usage_(rules.refuses_negative_usage) {
+    : store_(store), has_shares_(rules.has_consumable_capacity), refuses_negative_usage_(rules.refuses_negative_usage) {
   for (const auto& [key, claim] : store) Replace(nullptr, claim);
 }
 

@@ -50,7 +50,8 @@ class DeviceClaims {
   using Ptr = std::shared_ptr<const api::ResourceClaim>;
   using Store = framework::ObjectStore<api::ResourceClaim>;
 
-  // `store` must outlive it. Without DeviceRules::has_consumable_capacity, who has a share of a device has it for itself.
+  // `store` must outlive it. Without DeviceRules::has_consumable_capacity, who has a share of a device has it for
+  // itself.
   explicit DeviceClaims(const Store& store, const framework::DeviceRules& rules = framework::DeviceRules());
 
   // The store's listener.
