@@ -55,6 +55,7 @@ constexpr auto kGates = std::to_array<GateRow>({
     {"ClusterTrustBundle", "1.27 alpha off, 1.33 beta off, 1.37 ga on"},
     {"ClusterTrustBundleProjection", "1.29 alpha off, 1.33 beta off, 1.37 ga on"},
     {"ComponentFlagz", "1.32 alpha off, 1.36 beta on"},
+    {"ComponentSLIs", "1.26 alpha off, 1.27 beta on, 1.32 ga on locked", 34, 34},
     {"ComponentStatusz", "1.32 alpha off, 1.36 beta on"},
     {"CompositePodGroup", "1.37 alpha off, 1.38 beta off", 37},
     {"ConcurrentWatchObjectDecode", "1.31 beta off, 1.37 beta on"},

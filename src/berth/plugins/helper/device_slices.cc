@@ -143,8 +143,13 @@ void DeviceSlices::RuleChanged(const RulePtr& before, const RulePtr& after) {
 
 // True when the slice's devices are for one node alone.
 bool DeviceSlices::IsLocal(const api::ResourceSlice& slice) const {
-  return slice.nodes.node_name && !slice.nodes.node_name->empty() &&
-         (slice.shared_counters.empty() || selects_counter_slices_);
+  return slice.nodes.node_name && !slice.nodes.node_name->empty() && !CountsAnywhere(slice);
+}
+
+// Counters are needed wherever the pool is used. Where they are selected like devices, a pool with devices for the node
+// gets them with the rest of its slices.
+bool DeviceSlices::CountsAnywhere(const api::ResourceSlice& slice) const {
+  return !slice.shared_counters.empty() && rules_.has_partitionable_devices && !rules_.selects_counter_slices;
 }
 
 bool DeviceSlices::IsIgnored(const api::ResourceSlice& slice) const {
@@ -154,10 +159,7 @@ bool DeviceSlices::IsIgnored(const api::ResourceSlice& slice) const {
 
 // Whether the slice matters to the node; nullopt: it says nothing that we know about nodes, and is passed over.
 Expected<std::optional<bool>> DeviceSlices::IsRelevant(const api::ResourceSlice& slice, const api::Node& node) const {
-  // Counters are needed wherever the pool is used. Where they are selected like devices, a pool with devices for the
-  // node gets them with the rest of its slices.
-  const bool counts_anywhere = rules_.has_partitionable_devices && !rules_.selects_counter_slices;
-  if (!slice.shared_counters.empty() && counts_anywhere) return std::optional<bool>(true);
+  if (CountsAnywhere(slice)) return std::optional<bool>(true);
   if (HasSelection(slice.nodes)) {
     const auto match = AreForNode(slice.nodes, node);
     if (match.ok()) return std::optional<bool>(*match);

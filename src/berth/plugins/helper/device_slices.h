@@ -128,6 +128,7 @@ class DeviceSlices {
                       const std::vector<PublishedSlicePtr>& all) const;
 
   bool IsLocal(const api::ResourceSlice& slice) const;
+  bool CountsAnywhere(const api::ResourceSlice& slice) const;
   Expected<std::optional<bool>> IsRelevant(const api::ResourceSlice& slice, const api::Node& node) const;
 
   const Store& store_;

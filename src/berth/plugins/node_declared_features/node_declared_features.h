@@ -4,6 +4,9 @@
 // there, two are needed by new pods, the others by updates alone.
 #pragma once
 
+#include <memory>
+
+#include "berth/framework/handle.h"
 #include "berth/framework/plugin.h"
 
 namespace berth::plugins {
