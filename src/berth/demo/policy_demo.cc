@@ -30,6 +30,7 @@
 #include "berth/demo/served_cluster.h"
 #include "berth/devcluster/embedded_cluster/embedded_cluster.h"
 #include "berth/devcluster/embedded_cluster/kubeconfig_file.h"
+#include "berth/framework/release.h"
 #include "berth/shell/cli/ansi_screen.h"
 #include "berth/shell/cli/exit_codes.h"
 #include "berth/shell/cli/signals.h"

@@ -12,6 +12,7 @@
 
 #include "berth/codec/json_reader.h"
 #include "berth/codec/json_slices.h"
+#include "berth/framework/release.h"
 #include "berth/whatif/state_builder.h"
 
 namespace berth::whatif {

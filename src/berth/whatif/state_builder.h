@@ -13,6 +13,7 @@
 
 #include "berth/base/expected.h"
 #include "berth/framework/object_kinds.h"
+#include "berth/framework/release.h"
 #include "berth/whatif/cluster_state.h"
 
 namespace berth::whatif {

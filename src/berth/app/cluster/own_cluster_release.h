@@ -8,6 +8,7 @@
 
 #include "berth/base/expected.h"
 #include "berth/core/config/feature_gates.h"
+#include "berth/framework/release.h"
 #include "berth/shell/cli/command.h"
 
 namespace berth::embedded_cluster {

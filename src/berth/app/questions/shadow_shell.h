@@ -13,6 +13,7 @@
 #include "berth/base/time.h"
 #include "berth/base/worker_pool.h"
 #include "berth/framework/metrics.h"
+#include "berth/framework/release.h"
 #include "berth/shadow/shadow.h"
 #include "berth/shell/client/rest_client.h"
 #include "berth/shell/outside/outside_poller.h"

@@ -16,6 +16,7 @@
 
 #include "berth/app/run/run_flags.h"
 #include "berth/core/config/default.h"
+#include "berth/framework/release.h"
 #include "berth/rebalance/move_allowance.h"
 #include "berth/testing/source_path.h"
 

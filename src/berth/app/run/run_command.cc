@@ -48,6 +48,7 @@
 #include "berth/core/scheduler/attempt_log.h"
 #include "berth/core/scheduler/scheduler.h"
 #include "berth/demo/policy_configurations.h"
+#include "berth/framework/release.h"
 #include "berth/shell/cli/exit_codes.h"
 #include "berth/shell/cli/signals.h"
 #include "berth/shell/cli/text.h"

@@ -17,6 +17,7 @@
 #include "berth/base/version.h"
 #include "berth/codec/yaml.h"
 #include "berth/demo/policy_demo.h"
+#include "berth/framework/release.h"
 #include "berth/rebalance/move_allowance.h"
 #include "berth/rebalance/move_ledger.h"
 #include "berth/shell/cli/exit_codes.h"

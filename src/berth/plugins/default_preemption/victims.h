@@ -16,6 +16,7 @@
 #include "berth/framework/objects.h"
 #include "berth/framework/plugin.h"
 #include "berth/framework/pod_groups.h"
+#include "berth/framework/release.h"
 #include "berth/plugins/default_preemption/victim_units.h"
 
 namespace berth::plugins {

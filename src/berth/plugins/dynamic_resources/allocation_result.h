@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "berth/framework/release.h"
 #include "berth/plugins/dynamic_resources/resolved_claim.h"
 #include "berth/plugins/helper/device_slices.h"
 

@@ -8,6 +8,7 @@
 
 #include "berth/api/pod_group.h"
 #include "berth/framework/pod_info.h"
+#include "berth/framework/release.h"
 #include "berth/plugins/helper/device_claims.h"
 
 namespace berth::plugins {

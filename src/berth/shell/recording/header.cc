@@ -13,6 +13,7 @@
 #include "berth/codec/json.h"
 #include "berth/codec/json_reader.h"
 #include "berth/core/config/write.h"
+#include "berth/framework/release.h"
 #include "berth/shell/recording/records.h"
 
 namespace berth::recording {

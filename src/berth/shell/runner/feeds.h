@@ -15,6 +15,7 @@
 
 #include "berth/core/scheduler/io.h"
 #include "berth/framework/object_kinds.h"
+#include "berth/framework/release.h"
 #include "berth/shell/client/informer.h"
 #include "berth/shell/client/rest_client.h"
 #include "berth/shell/runner/debug_dump.h"
