@@ -50,7 +50,8 @@ void CheckShape(FieldErrors& errors, std::string_view path, const std::vector<Ut
 
 void CheckArgs(FieldErrors&, const std::string&, const std::monostate&) {}
 void CheckArgs(FieldErrors&, const std::string&, const RawArgs&) {}
-void CheckArgs(FieldErrors&, const std::string&, const VolumeBindingArgs&) {}  // see CheckVolumeBindingArgs
+void CheckArgs(FieldErrors&, const std::string&, const VolumeBindingArgs&) {}     // see CheckVolumeBindingArgs
+void CheckArgs(FieldErrors&, const std::string&, const NodeResourcesFitArgs&) {}  // see CheckFitArgs
 
 // `checks_strategy`: Release::checks_scoring_strategy.
 void CheckFitArgs(FieldErrors& errors, const std::string& path, const NodeResourcesFitArgs& args,
