@@ -2,6 +2,7 @@
 #include "berth/app/kubernetes_release.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <chrono>
 #include <system_error>
@@ -37,7 +38,12 @@ std::optional<int> MinorOf(std::string_view version) {
 
 }  // namespace
 
-std::string_view KubernetesVersion(int release_minor) { return release_minor >= 37 ? "v1.37.2" : "v1.36.3"; }
+std::string_view KubernetesVersion(int release_minor) {
+  constexpr std::array<std::string_view, framework::kNewestRelease - framework::kOldestRelease + 1> kVersions = {
+      "v1.34.4", "v1.35.4", "v1.36.3", "v1.37.2", "v1.38.0-beta.0"};
+  const int minor = std::clamp(release_minor, framework::kOldestRelease, framework::kNewestRelease);
+  return kVersions[static_cast<std::size_t>(minor - framework::kOldestRelease)];
+}
 
 Expected<ReleaseChoice> ParseReleaseChoice(std::string_view text) {
   if (text == kAuto) return ReleaseChoice{};

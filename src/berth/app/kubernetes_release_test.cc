@@ -10,12 +10,13 @@ namespace {
 
 TEST(KubernetesRelease, TheFlagTakesWhatIsFollowed) {
   EXPECT_TRUE(ParseReleaseChoice("auto")->IsAuto());
+  EXPECT_EQ(ParseReleaseChoice("1.34")->minor, 34);
   EXPECT_EQ(ParseReleaseChoice("1.36")->minor, 36);
-  EXPECT_EQ(ParseReleaseChoice("1.37")->minor, 37);
-  for (const std::string_view text : {"", "1.35", "1.38", "v1.37", "1.37.2", "37", "newest"}) {
+  EXPECT_EQ(ParseReleaseChoice("1.38")->minor, 38);
+  for (const std::string_view text : {"", "1.33", "1.39", "v1.37", "1.37.2", "37", "newest"}) {
     const auto choice = ParseReleaseChoice(text);
     ASSERT_FALSE(choice.ok()) << text;
-    EXPECT_EQ(choice.error().message, "should be 1.36, 1.37, or auto");
+    EXPECT_EQ(choice.error().message, "should be 1.34, 1.35, 1.36, 1.37, 1.38, or auto");
   }
 }
 
@@ -29,9 +30,14 @@ TEST(KubernetesRelease, FollowsTheServer) {
       {"v1.37.2", 37, "Deciding as kube-scheduler 1.37 does"},
       {"v1.37.0-eks-1a2b", 37, "Deciding as kube-scheduler 1.37 does"},
       {"v1.37.2+berth", 37, "Deciding as kube-scheduler 1.37 does"},
-      {"v1.38.0", 37, "Deciding as kube-scheduler 1.37 does, the newest that is followed"},
-      {"v1.35.9", 36, "Deciding as kube-scheduler 1.36 does, the oldest that is followed"},
+      {"v1.38.0-beta.0", 38, "Deciding as kube-scheduler 1.38 does"},
+      {"v1.35.9", 35, "Deciding as kube-scheduler 1.35 does"},
+      {"v1.36.3-eks-abc+", 36, "Deciding as kube-scheduler 1.36 does"},
+      {"v1.39.0", 38, "Deciding as kube-scheduler 1.38 does, the newest that is followed"},
+      {"v1.33.9", 34, "Deciding as kube-scheduler 1.34 does, the oldest that is followed"},
       {"", 0, ""},
+      {"v1", 0, ""},
+      {"fork-7", 0, ""},
       {"v2.0.0", 0, ""},
       {"v1.x", 0, ""},
       {"v1.37beta", 0, ""},
@@ -69,7 +75,9 @@ TEST(KubernetesRelease, SaysByWhoseRulesAnotherClusterIsAnswered) {
 }
 
 TEST(KubernetesRelease, ReportsTheVersionThatIsFollowed) {
+  EXPECT_EQ(KubernetesVersion(34), "v1.34.4");
   EXPECT_EQ(KubernetesVersion(36), "v1.36.3");
+  EXPECT_EQ(KubernetesVersion(38), "v1.38.0-beta.0");
   EXPECT_EQ(KubernetesVersion(37), "v1.37.2");
 }
 

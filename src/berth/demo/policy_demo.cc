@@ -30,6 +30,7 @@
 #include "berth/demo/served_cluster.h"
 #include "berth/devcluster/embedded_cluster/embedded_cluster.h"
 #include "berth/devcluster/embedded_cluster/kubeconfig_file.h"
+#include "berth/framework/release.h"
 #include "berth/shell/cli/ansi_screen.h"
 #include "berth/shell/cli/exit_codes.h"
 #include "berth/shell/cli/signals.h"
@@ -370,7 +371,7 @@ std::vector<std::string> ScenarioNames() {
 
 int ScenarioRelease(const std::string& name) {
   const PolicyScenario* const scenario = FindScenario(name);
-  return scenario == nullptr ? framework::kOldestRelease : scenario->release_minor;
+  return scenario == nullptr ? framework::kDefaultRelease : scenario->release_minor;
 }
 
 int RunPolicyDemo(const PolicyDemoOptions& options) {

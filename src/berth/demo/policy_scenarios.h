@@ -29,10 +29,10 @@ struct PolicyScenario {
   std::string column;           // what it looks at; empty: nothing that a table could show
   std::vector<DemoNode> nodes;  // node-1, node-2, ... of 4 CPUs each
   std::vector<DemoWorkload> workloads;
-  std::vector<std::string> to_see;                // lines
-  bool shows_refusals = false;                    // those of the newest decision are part of what there is to see
-  std::string configuration{};                    // a KubeSchedulerConfiguration; empty: that of deploy/config
-  int release_minor = framework::kOldestRelease;  // of Kubernetes, that it needs at least
+  std::vector<std::string> to_see;                 // lines
+  bool shows_refusals = false;                     // those of the newest decision are part of what there is to see
+  std::string configuration{};                     // a KubeSchedulerConfiguration; empty: that of deploy/config
+  int release_minor = framework::kDefaultRelease;  // of Kubernetes, that it needs at least
 };
 
 // In the order in which they are listed for people.

@@ -33,7 +33,7 @@ std::shared_ptr<PodClass> MakePodClass(const api::Pod& pod, api::StringMap annot
   made->spec.node_name.clear();
   made->spec.pod_group_name.clear();
   made->container_statuses = pod.status.container_statuses;
-  made->pod_resources = pod.status.pod_resources;
+  if (release.counts_pod_level_status) made->pod_resources = pod.status.pod_resources;
   made->is_resize_infeasible = IsResizeInfeasible(pod);
   made->sums_requests_by_source = release.sums_requests_by_source;
   DerivePodClass(*made);

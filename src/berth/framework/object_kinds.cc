@@ -105,7 +105,7 @@ constexpr std::array<Entry, kObjectKindCount> kEntries = {{
      Erased<api::DecodePodGroup>,
      Erased<api::DecodePodGroupProtobuf>},
     {ObjectKind::kCompositePodGroup,
-     {"CompositePodGroup", kSchedulingAlpha, "compositepodgroups"},
+     {"CompositePodGroup", kScheduling, "compositepodgroups"},
      Erased<api::DecodeCompositePodGroup>,
      Erased<api::DecodeCompositePodGroupProtobuf>},
     {ObjectKind::kDeviceTaintRule,
@@ -139,9 +139,11 @@ std::optional<ObjectKind> ObjectKindNamed(std::string_view name) {
 std::string ListPath(ObjectKind kind, int release_minor) {
   const ObjectKindInfo& info = InfoOf(kind);
   const std::string_view root = info.group_version == kCore ? "/api/" : "/apis/";
-  // Both API versions have the same fields, as far as they are read.
-  const bool is_beta = kind == ObjectKind::kDeviceTaintRule && release_minor < 37;
-  const std::string_view group_version = is_beta ? "resource.k8s.io/v1beta2" : info.group_version;
+  // The API versions of a kind have the same fields, as far as they are read.
+  std::string_view group_version = info.group_version;
+  if (kind == ObjectKind::kDeviceTaintRule && release_minor < 37)
+    group_version = release_minor < 36 ? "resource.k8s.io/v1alpha3" : "resource.k8s.io/v1beta2";
+  if (kind == ObjectKind::kCompositePodGroup && release_minor < 38) group_version = kSchedulingAlpha;
   return std::string(root).append(group_version).append("/").append(info.resource);
 }
 

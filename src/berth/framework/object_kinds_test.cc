@@ -30,10 +30,12 @@ TEST(ObjectKinds, PathsAndKeys) {
   EXPECT_EQ(ListPath(ObjectKind::kResourceClaim), "/apis/resource.k8s.io/v1/resourceclaims");
   EXPECT_EQ(ListPath(ObjectKind::kDeviceTaintRule), "/apis/resource.k8s.io/v1/devicetaintrules");
   EXPECT_EQ(ListPath(ObjectKind::kDeviceTaintRule, 36), "/apis/resource.k8s.io/v1beta2/devicetaintrules");
+  EXPECT_EQ(ListPath(ObjectKind::kDeviceTaintRule, 35), "/apis/resource.k8s.io/v1alpha3/devicetaintrules");
   EXPECT_FALSE(IsServedByAll(ObjectKind::kDeviceTaintRule));
   EXPECT_TRUE(IsServedByAll(ObjectKind::kResourceClaim));
   EXPECT_EQ(ListPath(ObjectKind::kPodGroup), "/apis/scheduling.k8s.io/v1beta1/podgroups");
-  EXPECT_EQ(ListPath(ObjectKind::kCompositePodGroup), "/apis/scheduling.k8s.io/v1alpha3/compositepodgroups");
+  EXPECT_EQ(ListPath(ObjectKind::kCompositePodGroup), "/apis/scheduling.k8s.io/v1beta1/compositepodgroups");
+  EXPECT_EQ(ListPath(ObjectKind::kCompositePodGroup, 37), "/apis/scheduling.k8s.io/v1alpha3/compositepodgroups");
   const auto node = DecodeObject(ObjectKind::kCsiNode, *api::ParseObject("", R"({"metadata": {"name": "x"}})"));
   EXPECT_EQ(KeyOf(*node), "x");
   const auto broken = DecodeObject(ObjectKind::kCsiNode, *api::ParseObject("", "{}"));

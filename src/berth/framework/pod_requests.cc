@@ -284,7 +284,8 @@ Resource PodRequestsFromSpec(const PodClass& pod_class) {
   return ToResource(PodRequests(pod_class, {.use_pod_level = true}));
 }
 
-std::int64_t PodRequestForScoring(const PodClass& pod_class, std::string_view resource, bool with_defaults) {
+std::int64_t PodRequestForScoring(const PodClass& pod_class, std::string_view resource, PodAmounts amounts) {
+  const bool with_defaults = amounts != PodAmounts::kActual;
   // For most pods both ways agree with the class.
   if (!HasStatus(pod_class) && pod_class.spec.requests.empty()) {
     if (resource == resources::kCpu) return with_defaults ? pod_class.nonzero_cpu_milli : pod_class.requests.cpu_milli;
@@ -292,8 +293,11 @@ std::int64_t PodRequestForScoring(const PodClass& pod_class, std::string_view re
       return with_defaults ? pod_class.nonzero_memory_bytes : pod_class.requests.memory_bytes;
     if (resource == resources::kEphemeralStorage) return pod_class.requests.ephemeral_storage_bytes;
   }
-  const Options options = with_defaults ? Options{.default_cpu = true, .default_memory = true}
-                                        : Options{.use_status = true, .use_pod_level = true};
+  const bool is_effective = amounts != PodAmounts::kNonzeroOfContainers;
+  const Options options{.use_status = is_effective,
+                        .use_pod_level = is_effective,
+                        .default_cpu = with_defaults,
+                        .default_memory = with_defaults};
   return RoundAwayFromZero(PodRequests(pod_class, options).Get(resource),
                            resource == resources::kCpu ? kNanosPerMilli : kNanosPerUnit);
 }

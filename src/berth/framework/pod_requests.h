@@ -3,6 +3,7 @@
 // PodClass::sums_requests_by_source selects how container statuses are included. Pure functions.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "berth/framework/pod_info.h"
@@ -17,11 +18,19 @@ void DerivePodClass(PodClass& pod_class);
 // from PodClass::requests for a pending pod with container statuses, which upstream ignores here.
 Resource PodRequestsFromSpec(const PodClass& pod_class);
 
+// How scorers count what a pod requests.
+enum class PodAmounts : std::uint8_t {
+  // NodeResourcesBalancedAllocation: the effective requests.
+  kActual,
+  // NodeResourcesFit: containers without a CPU or memory request count with the defaults of resource.h.
+  kNonzero,
+  // NodeResourcesFit before Release::scores_pod_level_requests: in addition, pod-level resources and the resize status
+  // are ignored (a quirk of upstream, kept on purpose).
+  kNonzeroOfContainers,
+};
+
 // One resource of the incoming pod as scorers see it (upstream: resourceAllocationScorer), in the units of Resource.
-// `with_defaults` is the way of NodeResourcesFit: containers without a CPU or memory request count with the defaults of
-// resource.h, and pod-level resources and the resize status are ignored (a quirk of upstream, kept on purpose).
-// Otherwise it is the way of NodeResourcesBalancedAllocation: the effective requests.
-std::int64_t PodRequestForScoring(const PodClass& pod_class, std::string_view resource, bool with_defaults);
+std::int64_t PodRequestForScoring(const PodClass& pod_class, std::string_view resource, PodAmounts amounts);
 
 // "vendor.example/thing": a valid qualified name with a prefix that is not Kubernetes' own.
 bool IsExtendedResourceName(std::string_view name);

@@ -204,11 +204,11 @@ TEST(PodRequests, ScoringSeesContainersOnlyWithDefaults) {
   PodClass c = Class({Container("a", List({{"cpu", "1"}, {"example.com/gpu", "2"}})), Container("b", {})});
   c.spec.requests = List({{"cpu", "5"}});
   c.spec.overhead = List({{"cpu", "10m"}});
-  EXPECT_EQ(PodRequestForScoring(c, "cpu", true), 1110);
-  EXPECT_EQ(PodRequestForScoring(c, "memory", true), 400 * kMi);
-  EXPECT_EQ(PodRequestForScoring(c, "cpu", false), 5010);
-  EXPECT_EQ(PodRequestForScoring(c, "memory", false), 0);
-  EXPECT_EQ(PodRequestForScoring(c, "example.com/gpu", true), 2);
+  EXPECT_EQ(PodRequestForScoring(c, "cpu", PodAmounts::kNonzeroOfContainers), 1110);
+  EXPECT_EQ(PodRequestForScoring(c, "memory", PodAmounts::kNonzeroOfContainers), 400 * kMi);
+  EXPECT_EQ(PodRequestForScoring(c, "cpu", PodAmounts::kActual), 5010);
+  EXPECT_EQ(PodRequestForScoring(c, "memory", PodAmounts::kActual), 0);
+  EXPECT_EQ(PodRequestForScoring(c, "example.com/gpu", PodAmounts::kNonzero), 2);
 }
 
 TEST(PodRequests, HostPorts) {

@@ -12,6 +12,7 @@
 
 #include "berth/codec/json_reader.h"
 #include "berth/codec/json_slices.h"
+#include "berth/framework/release.h"
 #include "berth/whatif/state_builder.h"
 
 namespace berth::whatif {
@@ -91,6 +92,7 @@ class ClusterReading {
     bool is_continued = false;  // the page that is asked for is not its first
     int pages = 0;
     int restarts = 0;
+    int release_minor = framework::kNewestRelease;  // whose API version is asked for
   };
 
   void Ask(std::size_t kind, std::string target) {
@@ -106,9 +108,10 @@ class ClusterReading {
 
   void AskPage(std::size_t kind, std::string_view continue_token) {
     lists_.at(kind).is_continued = !continue_token.empty();
-    Ask(kind, client::WithQuery(KindPath(kind), {{"fieldSelector", kind == kPods ? PodSelector() : ""},
-                                                 {"limit", std::to_string(options_.page_size)},
-                                                 {"continue", std::string(continue_token)}}));
+    Ask(kind, client::WithQuery(KindPath(kind, lists_.at(kind).release_minor),
+                                {{"fieldSelector", kind == kPods ? PodSelector() : ""},
+                                 {"limit", std::to_string(options_.page_size)},
+                                 {"continue", std::string(continue_token)}}));
   }
 
   // As the scheduler does: finished pods look like deleted ones. They are read for those who move pods, and by a sink,
@@ -152,6 +155,7 @@ class ClusterReading {
       return {};
     }
     const bool is_missing = error.code == ErrorCode::kNotFound;
+    if (is_missing && AskInOlderVersion(kind)) return {};
     if ((!is_missing && error.code != ErrorCode::kForbidden) || kind == kNodes || kind == kPods) {
       Error failure = error.Wrap("listing " + std::string(info.resource));
       if (error.code == ErrorCode::kForbidden) {
@@ -168,6 +172,16 @@ class ClusterReading {
       state_.LeaveOut(kind, (is_missing ? "not served: " : "forbidden: ") + error.message);
     BeginNextList();
     return {};
+  }
+
+  // Asks for the kind as the next older release serves it. False: all serve it in the same way.
+  bool AskInOlderVersion(std::size_t kind) {
+    int& minor = lists_.at(kind).release_minor;
+    const std::string path = KindPath(kind, minor);
+    while (minor > framework::kOldestRelease && KindPath(kind, minor) == path) --minor;
+    if (KindPath(kind, minor) == path) return false;
+    AskPage(kind, "");
+    return true;
   }
 
   Expected<void> OnPage(std::size_t kind, std::string body) {

@@ -152,10 +152,19 @@ TEST_F(ClusterReaderTest, PodGroupsAreReadForThoseWhoDecideByThem) {
   EXPECT_THAT(targets, ::testing::Not(::testing::Contains(HasSubstr("compositepodgroups"))));
   options.reads_composite_pod_groups = true;
   answers[path] = {{200, ListOf({Named("g", "a")})}};
-  answers["/apis/scheduling.k8s.io/v1alpha3/compositepodgroups"] = {{200, ListOf({Named("top", "a")})}};
+  answers["/apis/scheduling.k8s.io/v1beta1/compositepodgroups"] = {{200, ListOf({Named("top", "a")})}};
   state = Read();
   ASSERT_TRUE(state.ok()) << state.error().message;
   EXPECT_EQ(state->objects.size(), 2u);
+  // Older servers serve an older version of the same objects.
+  answers[path] = {{200, ListOf({Named("g", "a")})}};
+  answers["/apis/scheduling.k8s.io/v1beta1/compositepodgroups"] = {Refused(404, "NotFound", "no such path")};
+  answers["/apis/scheduling.k8s.io/v1alpha3/compositepodgroups"] = {{200, ListOf({Named("top", "a")}, "more")},
+                                                                    {200, ListOf({Named("side", "a")})}};
+  state = Read();
+  ASSERT_TRUE(state.ok()) << state.error().message;
+  EXPECT_EQ(state->objects.size(), 3u);
+  EXPECT_THAT(state->left_out, IsEmpty());
   options.reads_composite_pod_groups = false;
 
   answers[path] = {Refused(404, "NotFound", "no such path")};

@@ -45,12 +45,12 @@ const framework::ObjectKindInfo& KindInfo(std::size_t kind) {
   return framework::InfoOf(ObjectKindOf(kind));
 }
 
-std::string KindPath(std::size_t kind) {
+std::string KindPath(std::size_t kind, int release_minor) {
   if (kind == kNodes) return "/api/v1/nodes";
   if (kind == kPods) return "/api/v1/pods";
   if (kind >= kAdmissionKinds)
     return "/apis/" + std::string(KindInfo(kind).group_version) + '/' + std::string(KindInfo(kind).resource);
-  return framework::ListPath(ObjectKindOf(kind));
+  return framework::ListPath(ObjectKindOf(kind), release_minor);
 }
 
 bool IsServedByAll(std::size_t kind) {

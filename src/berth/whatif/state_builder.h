@@ -13,6 +13,7 @@
 
 #include "berth/base/expected.h"
 #include "berth/framework/object_kinds.h"
+#include "berth/framework/release.h"
 #include "berth/whatif/cluster_state.h"
 
 namespace berth::whatif {
@@ -26,7 +27,7 @@ inline constexpr std::size_t kKindCount = kAdmissionKinds + 3;
 
 const framework::ObjectKindInfo& KindInfo(std::size_t kind);
 // The path under which all objects of the kind are listed.
-std::string KindPath(std::size_t kind);
+std::string KindPath(std::size_t kind, int release_minor = framework::kNewestRelease);
 // False: servers of some release that berth follows do not serve the kind, and nothing is missing then.
 bool IsServedByAll(std::size_t kind);
 // "Pod", "StorageClass"; nullopt: a ClusterState has no such kind.

@@ -46,7 +46,7 @@ int RunApiServer(const ApiServerCommandOptions& options) {
        .shapes = *shapes,
        .has_controllers = !options.no_controllers,
        .kubeconfig = options.write_kubeconfig,
-       .release_minor = options.release_minor.value_or(framework::kOldestRelease)},
+       .release_minor = options.release_minor.value_or(framework::kDefaultRelease)},
       clock);
   if (!cluster.ok()) return cli::FailWith(cluster.error());
   const std::string address = embedded_cluster::ReachedAt((*cluster)->address());

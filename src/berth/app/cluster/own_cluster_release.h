@@ -8,6 +8,7 @@
 
 #include "berth/base/expected.h"
 #include "berth/core/config/feature_gates.h"
+#include "berth/framework/release.h"
 #include "berth/shell/cli/command.h"
 
 namespace berth::embedded_cluster {
@@ -27,7 +28,7 @@ void AddOwnClusterRelease(cli::Command& command, OwnClusterRelease& release);
 // Those of the scheduler; without --kubernetes-version of `otherwise`. Where the release has pod groups, they are on
 // unless they are switched off: the API server has them.
 Expected<config::FeatureGates> OwnClusterGates(const OwnClusterRelease& release,
-                                               int otherwise = framework::kOldestRelease);
+                                               int otherwise = framework::kDefaultRelease);
 
 // Fills in release and warnings of a cluster whose scheduler has these gates: who creates a group whose pods are placed
 // one by one learns that, and what would change it.

@@ -101,7 +101,7 @@ Expected<QuestionConfiguration> LoadQuestionConfiguration(const std::string& fla
   const std::vector<int> minors = ReleasesOf(release, server_version);
   auto loaded = Load(path, release, minors.front());
   for (std::size_t i = 1; i < minors.size() && !loaded.ok(); ++i) {
-    if (auto by_newer = Load(path, release, minors[i]); by_newer.ok()) loaded = std::move(by_newer);
+    if (auto by_other = Load(path, release, minors[i]); by_other.ok()) loaded = std::move(by_other);
   }
   if (!loaded.ok()) {
     Error error = loaded.error();

@@ -18,7 +18,8 @@ std::vector<int> ReleasesOf(const QuestionRelease& release, std::string_view ser
   if (release.version.minor) return {*release.version.minor};
   if (const Expected<int> of_server = ReleaseFor(server_version); of_server.ok()) return {*of_server};
   std::vector<int> all;
-  for (int minor = framework::kOldestRelease; minor <= framework::kNewestRelease; ++minor) all.push_back(minor);
+  for (int minor = framework::kDefaultRelease; minor <= framework::kNewestRelease; ++minor) all.push_back(minor);
+  for (int minor = framework::kDefaultRelease - 1; minor >= framework::kOldestRelease; --minor) all.push_back(minor);
   return all;
 }
 

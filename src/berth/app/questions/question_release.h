@@ -23,7 +23,7 @@ struct QuestionRelease {
 void AddQuestionRelease(cli::Command& command, QuestionRelease& release);
 
 // The minor versions that may decide, by what is known: one, if the flag or `server_version` ("v1.37.2") says it, else
-// all that are followed, the oldest first.
+// all that are followed: framework::kDefaultRelease, then the newer ones, then the older ones.
 std::vector<int> ReleasesOf(const QuestionRelease& release, std::string_view server_version);
 
 Expected<config::FeatureGates> GatesOf(const QuestionRelease& release, int minor);

@@ -64,9 +64,10 @@ TEST(ConfigMapHintTest, NamesTheCommandThatTakesTheFileOut) {
 
 TEST(QuestionReleaseTest, TheFlagDecidesAndThenTheServer) {
   EXPECT_EQ(ReleasesOf({}, "v1.36.3"), std::vector<int>{36});
-  EXPECT_EQ(ReleasesOf({}, "v1.99.0"), std::vector<int>{37}) << "the newest that is followed";
+  EXPECT_EQ(ReleasesOf({}, "v1.35.1"), std::vector<int>{35});
+  EXPECT_EQ(ReleasesOf({}, "v1.99.0"), std::vector<int>{38}) << "the newest that is followed";
   EXPECT_EQ(ReleasesOf(Gated({}, "1.37"), "v1.36.3"), std::vector<int>{37});
-  EXPECT_EQ(ReleasesOf({}, ""), (std::vector<int>{36, 37}));
+  EXPECT_EQ(ReleasesOf({}, ""), (std::vector<int>{36, 37, 38, 35, 34}));
 }
 
 TEST(QuestionReleaseTest, PodGroupsMayBeReadOnlyWithTheirGate) {
@@ -90,7 +91,7 @@ TEST(QuestionReleaseTest, WhatSuitsAnotherReleaseAloneIsSaid) {
   ASSERT_FALSE(old.ok());
   EXPECT_EQ(old.error().message,
             "--feature-gates: GenericWorkload=true cannot be had: berth has pod groups as in Kubernetes 1.37, and not "
-            "those of 1.36; the cluster is of 1.36: --kubernetes-version 1.37 decides as that version does");
+            "the older ones; the cluster is of 1.36: --kubernetes-version 1.37 decides as that version does");
   const auto unknown = load(Gated({"GenericWorklod=true"}), "");
   ASSERT_FALSE(unknown.ok());
   EXPECT_EQ(unknown.error().message,

@@ -13,6 +13,7 @@
 #include "berth/base/time.h"
 #include "berth/base/worker_pool.h"
 #include "berth/framework/metrics.h"
+#include "berth/framework/release.h"
 #include "berth/shadow/shadow.h"
 #include "berth/shell/client/rest_client.h"
 #include "berth/shell/outside/outside_poller.h"
@@ -34,7 +35,7 @@ class ShadowShell {
     std::function<void()> on_done = {};     // once, after decisions_max; on a thread of turns
     outside::OutsidePoller::MakeClient make_client;
     framework::Metrics* metrics = &framework::Metrics::None();
-    int release_minor = framework::kOldestRelease;  // of the API server
+    int release_minor = framework::kDefaultRelease;  // of the API server
   };
 
   // `rest`, `clock` and what the options rest on must outlive it. Before it is destroyed, Stop() must have returned and

@@ -85,8 +85,7 @@ constexpr auto kNotes = std::to_array<FlagNote>({
     {"emulated-version", kOther,
      "decides which gates may be set and what they are by default; --kubernetes-version is for the rest"},
     {"feature-gates", kOther, "a value that berth has not is refused by name; they are listed at the end of this page"},
-    {"min-compatibility-version", kOther,
-     "has no effect: in 1.36 no gate depends on it, in 1.37 one does that berth does not have"},
+    {"min-compatibility-version", kSame, ""},
     {"allow-metric-labels", kSame, kServed},
     {"allow-metric-labels-manifest", kSame, kServed},
     {"disabled-metrics", kSame, kServed},
@@ -341,7 +340,7 @@ void AddMetrics(cli::FlagSet& flags, MetricsOptions& options) {
       "File with the same, as a map of \"METRIC,LABEL\": \"VALUE,VALUE\"; not together with --allow-metric-labels");
   flags.Add("disabled-metrics", options.disabled_metrics, "Names of metrics that are not collected");
   flags.Add("show-hidden-metrics-for-version", options.show_hidden_metrics_for_version,
-            "The version before the one that is followed, such as 1." + std::to_string(framework::kOldestRelease - 1) +
+            "The version before the one that is followed, such as 1." + std::to_string(framework::kDefaultRelease - 1) +
                 ": shows the metrics that it has and this one hides");
 }
 
@@ -391,6 +390,9 @@ void AddLogs(cli::FlagSet& flags, LoggingOptions& options) {
             });
 }
 
+constexpr std::string_view kOurVersions =
+    "the version of a kube-scheduler that is followed, such as v1.36.3 or v1.37.2";
+
 // "v1.36.3", or the version of another release that is followed, with something after it.
 bool IsOurVersion(std::string_view text) {
   std::string_view ours;
@@ -419,12 +421,12 @@ void AddGlobal(cli::FlagSet& flags, KubeSchedulerOptions& options) {
               return "";
             }
             if (value.starts_with('v')) {
-              if (!IsOurVersion(value)) return "should begin with v1.36.3 or v1.37.2";
+              if (!IsOurVersion(value)) return "should begin with " + std::string(kOurVersions);
               options.reported_version = value;
               return "";
             }
             const auto is_asked = cli::ParseGoBool(value);
-            if (!is_asked) return "should be true, false, raw or a version that begins with v1.36.3 or v1.37.2";
+            if (!is_asked) return "should be true, false, raw or begin with " + std::string(kOurVersions);
             options.version = *is_asked ? VersionRequest::kShort : VersionRequest::kNone;
             return "";
           })

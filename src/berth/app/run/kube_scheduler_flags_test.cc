@@ -16,6 +16,7 @@
 
 #include "berth/app/run/run_flags.h"
 #include "berth/core/config/default.h"
+#include "berth/framework/release.h"
 #include "berth/rebalance/move_allowance.h"
 #include "berth/testing/source_path.h"
 
@@ -137,9 +138,12 @@ TEST(KubeSchedulerFlags, SaysWhatIsWrong) {
       {{"-v=-1"}, "--v: \"-1\" should be a number from 0 to 2147483647"},
       {{"--vmodule=a"}, "--vmodule: \"a\" should be PATTERN=NUMBER, separated by commas"},
       {{"--kube-api-qps=nan"}, "--kube-api-qps: \"nan\" should be a number of requests a second"},
-      {{"--version=v1.35.0"}, "--version: \"v1.35.0\" should begin with v1.36.3 or v1.37.2"},
+      {{"--version=v1.35.0"},
+       "--version: \"v1.35.0\" should begin with the version of a kube-scheduler that is followed, such as v1.36.3 or "
+       "v1.37.2"},
       {{"--version=new"},
-       "--version: \"new\" should be true, false, raw or a version that begins with v1.36.3 or v1.37.2"},
+       "--version: \"new\" should be true, false, raw or begin with the version of a kube-scheduler that is followed, "
+       "such as v1.36.3 or v1.37.2"},
   };
   for (const auto& c : cases) EXPECT_EQ(ParseAll(c.arguments).error, c.error) << ::testing::PrintToString(c.arguments);
 }
@@ -217,8 +221,13 @@ std::string FlagsPage() {
       "The table has the gates of a scheduler's features. All other gates have no effect in berth. Gates that are "
       "`true`\n"
       "or `false` only stay so under `AllAlpha` and `AllBeta`, and a warning names them; by name the other value is "
-      "refused.\n\n"
-      "| gate | default in 1.36 | in 1.37 | in berth |\n|---|---|---|---|\n";
+      "refused. The columns of versions have the defaults.\n\n"
+      "| gate |";
+  for (int minor = framework::kOldestRelease; minor <= framework::kNewestRelease; ++minor)
+    page += " 1." + std::to_string(minor) + " |";
+  page += " in berth |\n|---|";
+  for (int minor = framework::kOldestRelease; minor <= framework::kNewestRelease; ++minor) page += "---|";
+  page += "---|\n";
   for (const config::GateRow& row : config::FeatureGates::Table()) {
     const config::GateEffect effect = config::FeatureGates::EffectOf(row.name);
     if (effect == config::GateEffect::kNone) continue;
@@ -231,10 +240,13 @@ std::string FlagsPage() {
       what = std::string(config::FeatureGates::OnlyValueOf(row.name) ? "`true`" : "`false`") + " only";
     if (effect == config::GateEffect::kEither) what = "makes no difference";
     if (const std::string_view why = config::FeatureGates::WhyOf(row.name); !why.empty()) {
-      if (effect == config::GateEffect::kSwitched) what += " in 1.37, in 1.36 `false` only";
+      if (effect == config::GateEffect::kSwitched) what += " since 1.37, before it `false` only";
       what += ": " + std::string(why);
     }
-    page += "| " + std::string(row.name) + " | " + at(36) + " | " + at(37) + " | " + what + " |\n";
+    page += "| " + std::string(row.name) + " |";
+    for (int minor = framework::kOldestRelease; minor <= framework::kNewestRelease; ++minor)
+      page += " " + at(minor) + " |";
+    page += " " + what + " |\n";
   }
   return page;
 }

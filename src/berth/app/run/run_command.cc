@@ -48,6 +48,7 @@
 #include "berth/core/scheduler/attempt_log.h"
 #include "berth/core/scheduler/scheduler.h"
 #include "berth/demo/policy_configurations.h"
+#include "berth/framework/release.h"
 #include "berth/shell/cli/exit_codes.h"
 #include "berth/shell/cli/signals.h"
 #include "berth/shell/cli/text.h"
@@ -306,13 +307,15 @@ Expected<void> ClusterRun::Connect() {
   return {};
 }
 
-// With an automatic release, the file may be right for the newest alone, which the server's will show.
+// With an automatic release, the file may be right for some releases alone, of which the server's will show to be one.
 Expected<void> ClusterRun::ReadConfiguration() {
   auto configuration = Configuration(options_, gates_);
   if (!configuration.ok()) {
-    const bool may_be_newer = options_.release.IsAuto() && gates_.release_minor() != framework::kNewestRelease;
-    if (!may_be_newer || !FollowRelease(framework::kNewestRelease).ok()) return configuration.error();
-    return {};
+    if (!options_.release.IsAuto()) return configuration.error();
+    for (int minor = framework::kNewestRelease; minor >= framework::kOldestRelease; --minor) {
+      if (FollowRelease(minor).ok()) return {};
+    }
+    return configuration.error();
   }
   configuration_ = std::move(*configuration);
   return {};

@@ -17,6 +17,7 @@
 #include "berth/base/version.h"
 #include "berth/codec/yaml.h"
 #include "berth/demo/policy_demo.h"
+#include "berth/framework/release.h"
 #include "berth/rebalance/move_allowance.h"
 #include "berth/rebalance/move_ledger.h"
 #include "berth/shell/cli/exit_codes.h"
@@ -135,15 +136,17 @@ void LogFlagsWithoutEffect(const RunOptions& options) {
 
 constexpr std::int64_t kRecordBytesMin = std::int64_t{1} << 20;
 
-// Those of an automatic release may be right for one release alone, which the server's will show.
+// Those of an automatic release may be right for some releases alone, of which the server's will show to be one.
 Expected<config::FeatureGates> ParseGates(const RunOptions& options) {
   config::FeatureGateSettings settings = options.flags.feature_gates;
-  settings.release_minor = options.release.minor.value_or(framework::kOldestRelease);
+  settings.release_minor = options.release.minor.value_or(framework::kDefaultRelease);
   auto gates = config::FeatureGates::Parse(settings);
   if (gates.ok() || !options.release.IsAuto()) return gates;
-  settings.release_minor = framework::kNewestRelease;
-  auto newer = config::FeatureGates::Parse(settings);
-  return newer.ok() ? newer : gates;
+  for (int minor = framework::kNewestRelease; minor >= framework::kOldestRelease; --minor) {
+    settings.release_minor = minor;
+    if (auto others = config::FeatureGates::Parse(settings); others.ok()) return others;
+  }
+  return gates;
 }
 
 // The flags of `berth rebalance run`, under the prefix rebalance-.
@@ -185,7 +188,7 @@ void AddOwnFlags(cli::FlagSet& flags, RunOptions& options, std::optional<std::st
   flags.Add("context", options.connection.context, "Context of the kubeconfig; without it, its current-context");
   flags
       .Add("kubernetes-version", "version",
-           "The Kubernetes version whose kube-scheduler decides: 1.36, 1.37, or auto, the API server's",
+           "The Kubernetes version whose kube-scheduler decides: 1.34 to 1.38, or auto, the API server's",
            [&options](std::string_view value) -> std::string {
              const auto choice = ParseReleaseChoice(value);
              if (!choice.ok()) return choice.error().message;
@@ -193,7 +196,7 @@ void AddOwnFlags(cli::FlagSet& flags, RunOptions& options, std::optional<std::st
              return "";
            })
       .default_text = options.release.IsAuto() ? "auto" : "1." + std::to_string(*options.release.minor);
-  flags.At("kubernetes-version").hint = "{auto,1.36,1.37}";
+  flags.At("kubernetes-version").hint = "{auto,1.34,1.35,1.36,1.37,1.38}";
   flags.Add("metrics-bind-address", "address",
             "Address and port of GET /metrics over plain HTTP, with the same metrics as the secure port; without it "
             "they are served there alone",

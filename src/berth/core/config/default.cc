@@ -38,7 +38,13 @@ Plugins DefaultPlugins(const FeatureGates& gates) {
       {"ImageLocality", 1},
       {"DefaultBinder"},
   };
-  if (!gates.FollowedRelease().is_node_name_first) {
+  const framework::Release release = gates.FollowedRelease();
+  if (!release.scores_devices) {
+    for (PluginRef& plugin : plugins.multi_point.enabled) {
+      if (plugin.name == "DynamicResources") plugin.weight = 0;
+    }
+  }
+  if (!release.is_node_name_first) {
     auto& enabled = plugins.multi_point.enabled;
     std::swap(*std::find(enabled.begin(), enabled.end(), PluginRef{"NodeName"}),
               *std::find(enabled.begin(), enabled.end(), PluginRef{"NodeUnschedulable"}));

@@ -23,17 +23,17 @@ struct Effect {
   GateEffect effect;
   bool only = false;
   std::string_view why;
-  int first_release = framework::kOldestRelease;  // kSwitched: older releases do not have the gate
+  int first_release = framework::kOldestRelease;  // kSwitched: berth has no such feature for older releases
 };
 
 constexpr GateEffect kEither = GateEffect::kEither;
 constexpr GateEffect kSwitched = GateEffect::kSwitched;
 constexpr GateEffect kOnly = GateEffect::kOnly;
 constexpr std::string_view kSameDecisions = "it saves upstream work; berth decides the same without it";
-constexpr std::string_view kDevices = "berth allocates devices by the rules that are on by default";
 constexpr std::string_view kPodGroups = "berth does not have this part of pod groups";
-constexpr std::string_view kOldPodGroups = "berth has pod groups as in Kubernetes 1.37, and not those of 1.36";
+constexpr std::string_view kOldPodGroups = "berth has pod groups as in Kubernetes 1.37, and not the older ones";
 constexpr std::string_view kNotHere = "berth does not have this feature";
+constexpr std::string_view kDevices = "berth allocates devices as it is done by default";
 
 // The gates that kube-scheduler's own code reads; all others have no effect on it. Sorted by name.
 constexpr auto kEffects = std::to_array<Effect>({
@@ -45,33 +45,35 @@ constexpr auto kEffects = std::to_array<Effect>({
     {"CompositePodGroup", kSwitched},
     {"ContextualLogging", kEither, false, "berth's lines name pod, node and profile in any case"},
     {"CoordinatedLeaderElection", kOnly, false, kNotHere},
-    {"DRAConsumableCapacity", kOnly, true, kDevices},
-    {"DRADeviceBindingConditions", kOnly, true, kDevices},
+    {"DRAConsumableCapacity", kSwitched},
+    {"DRADeviceBindingConditions", kSwitched},
     {"DRADerivedAttributes", kOnly, false, kNotHere},
     {"DRADeviceCompatibilityGroups", kOnly, false, kNotHere},
     {"DRADeviceTaintRules", kSwitched},
-    {"DRADeviceTaints", kOnly, true, kDevices},
-    {"DRAExtendedResource", kOnly, true, kDevices},
-    {"DRAFractionalCapacityRange", kOnly, false, kNotHere},
+    {"DRADeviceTaints", kSwitched},
+    {"DRAExtendedResource", kSwitched},
+    {"DRAFractionalCapacityRange", kSwitched},
     {"DRAListTypeAttributes", kOnly, false, kNotHere},
     {"DRANodeAllocatableResources", kOnly, false, kNotHere},
     {"DRAOptionalNodeOperations", kOnly, false, kNotHere},
-    {"DRAPartitionableDevices", kOnly, true, kDevices},
+    {"DRAPartitionableDevices", kSwitched},
     {"DRAPrioritizedList", kOnly, true, kDevices},
     {"DRAResourceClaimDeviceStatus", kOnly, true, kDevices},
     {"DRASchedulerFilterTimeout", kSwitched},
     {"DRAWorkloadResourceClaims", kSwitched, false, kOldPodGroups, 37},
+    {"DynamicResourceAllocation", kOnly, true, "berth always allocates devices"},
     {"GangScheduling", kOnly, false, kOldPodGroups},
     {"GenericWorkload", kSwitched, false, kOldPodGroups, 37},
     {"InOrderInformersBatchProcess", kEither, false, "it is about a queue inside client-go"},
-    {"InPlacePodLevelResourcesVerticalScaling", kOnly, true, "berth counts what a pod has been given as a whole"},
+    {"InPlacePodLevelResourcesVerticalScaling", kSwitched},
+    {"InPlacePodVerticalScaling", kOnly, true, "berth counts what a resized pod has been given"},
     {"InPlacePodVerticalScalingSchedulerPreemption", kOnly, false, kNotHere},
     {"InterPodAffinityHostnameFastPath", kEither, false, kSameDecisions},
     {"LoggingAlphaOptions", kSwitched},
     {"LoggingBetaOptions", kSwitched},
     {"MatchLabelKeysInPodTopologySpread", kOnly, true, "berth reads matchLabelKeys"},
     {"NodeDeclaredFeatures", kSwitched},
-    {"NominatedNodeNameForExpectation", kOnly, true, "berth announces where a pod that binds slowly will run"},
+    {"NominatedNodeNameForExpectation", kSwitched},
     {"OpportunisticBatching", kEither, false, kSameDecisions},
     {"PodLevelResources", kOnly, true, "berth counts the requests of a pod as a whole"},
     {"PodGroupPreemptionPolicy", kSwitched},
@@ -378,14 +380,23 @@ bool FeatureGates::Enabled(std::string_view gate) const {
 }
 
 framework::Release FeatureGates::FollowedRelease() const {
-  framework::Release release = framework::ReleaseOf(release_minor_);
+  framework::Release release(release_minor_);
+  framework::DeviceRules& devices = release.devices;
+  devices.has_partitionable_devices = Enabled("DRAPartitionableDevices");
+  devices.has_consumable_capacity = Enabled("DRAConsumableCapacity");
+  devices.has_device_taints = Enabled("DRADeviceTaints");
+  devices.has_binding_conditions = Enabled("DRADeviceBindingConditions") && Enabled("DRAResourceClaimDeviceStatus");
+  devices.has_extended_resources = Enabled("DRAExtendedResource");
+  devices.has_fractional_capacities = Enabled("DRAFractionalCapacityRange");
+  release.counts_pod_level_status = Enabled("InPlacePodLevelResourcesVerticalScaling");
+  release.announces_nominations = Enabled("NominatedNodeNameForExpectation");
   release.scores_storage_capacity = Enabled("StorageCapacityScoring");
   release.reads_device_taint_rules = Enabled("DRADeviceTaintRules");
   release.scales_volume_limits = Enabled("VolumeLimitScaling");
   release.has_pod_groups = Enabled("GenericWorkload");
   release.places_pod_groups_by_topology = Enabled("TopologyAwareWorkloadScheduling");
   release.has_composite_pod_groups = Enabled("CompositePodGroup");
-  release.has_pod_group_preemption_policy = Enabled("PodGroupPreemptionPolicy");
+  release.has_pod_group_preemption_policy |= Enabled("PodGroupPreemptionPolicy");
   release.has_pod_group_claims = Enabled("DRAWorkloadResourceClaims");
   return release;
 }

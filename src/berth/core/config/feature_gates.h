@@ -46,9 +46,9 @@ enum class GateEffect : std::uint8_t {
 
 // Values of the flags, unparsed; lists are in the order of the command line.
 struct FeatureGateSettings {
-  int release_minor = framework::kOldestRelease;  // the kube-scheduler release that is followed
-  std::vector<std::string> gates;                 // --feature-gates: "Name=bool", "kube:Name=bool"
-  std::vector<std::string> emulated_versions;     // --emulated-version: "1.35", "kube=1.35"
+  int release_minor = framework::kDefaultRelease;  // the kube-scheduler release that is followed
+  std::vector<std::string> gates;                  // --feature-gates: "Name=bool", "kube:Name=bool"
+  std::vector<std::string> emulated_versions;      // --emulated-version: "1.35", "kube=1.35"
   std::vector<std::string> min_compatibility_versions;
 };
 
@@ -66,7 +66,7 @@ struct GateRow {
 class FeatureGates {
  public:
   // No gate is set, no version emulated.
-  FeatureGates() : FeatureGates(framework::kOldestRelease) {}
+  FeatureGates() : FeatureGates(framework::kDefaultRelease) {}
   explicit FeatureGates(int release_minor)
       : release_minor_(release_minor), emulated_minor_(release_minor), min_compatibility_minor_(release_minor - 1) {}
 
@@ -91,8 +91,8 @@ class FeatureGates {
   static std::span<const GateRow> Table();
   static std::optional<GateSpec> SpecAt(std::string_view gate, int minor);
   static GateEffect EffectOf(std::string_view gate);
-  // OnlyValueOf: the value that a kOnly gate has. WhyOf: a reason of half a sentence, or empty; for kSwitched it is why
-  // the gate is not available in 1.36.
+  // OnlyValueOf: the value that a kOnly gate has. WhyOf: a reason of half a sentence, or empty; for
+  // kSwitched it is why the gate is not available in releases before the first that berth has it for.
   static bool OnlyValueOf(std::string_view gate);
   static std::string_view WhyOf(std::string_view gate);
 

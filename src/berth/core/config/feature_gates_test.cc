@@ -90,9 +90,7 @@ TEST(FeatureGates, SaysWhatIsWrong) {
        "--feature-gates: DRAListTypeAttributes=true cannot be had: berth does not have this feature"},
       {{.gates =
             {"PodLevelResources=false,InPlacePodLevelResourcesVerticalScaling=false,PodLevelResourceManagers=false"}},
-       "--feature-gates: [InPlacePodLevelResourcesVerticalScaling=false cannot be had: berth counts what a pod has "
-       "been given "
-       "as a whole, PodLevelResources=false cannot be had: berth counts the requests of a pod as a whole]"},
+       "--feature-gates: PodLevelResources=false cannot be had: berth counts the requests of a pod as a whole"},
       {{.emulated_versions = {"1.32"}}, "--emulated-version: 1.32 should be from 1.33 to 1.36"},
       {{.emulated_versions = {"1.37"}}, "--emulated-version: 1.37 should be from 1.33 to 1.36"},
       {{.emulated_versions = {"1.35.2"}}, "--emulated-version: \"1.35.2\" should have no patch version"},
@@ -167,7 +165,7 @@ TEST(FeatureGates, EachReleaseHasItsOwn) {
   EXPECT_FALSE(FeatureGates(37).FollowedRelease().has_pod_groups);
   EXPECT_EQ(ErrorOf({.gates = {"GenericWorkload=true"}}),
             "--feature-gates: GenericWorkload=true cannot be had: berth has pod groups as in Kubernetes 1.37, and not "
-            "those of 1.36");
+            "the older ones");
   // Defaults depend on the emulated version only.
   const auto emulating = FeatureGates::Parse({.release_minor = 37, .emulated_versions = {"1.36"}});
   ASSERT_TRUE(emulating.ok());
@@ -179,13 +177,68 @@ TEST(FeatureGates, EachReleaseHasItsOwn) {
   EXPECT_FALSE(FeatureGates(37).Enabled("DRAFractionalCapacityRange"));
 }
 
+// What is switched by gates whose defaults differ between releases.
+TEST(FeatureGates, DevicesFollowTheirGates) {
+  using framework::DeviceRules;
+  const struct {
+    const char* gate;
+    bool DeviceRules::* is_on;
+    int first_release;
+  } cases[] = {
+      {"DRAConsumableCapacity", &DeviceRules::has_consumable_capacity, 36},
+      {"DRADeviceBindingConditions", &DeviceRules::has_binding_conditions, 36},
+      {"DRADeviceTaints", &DeviceRules::has_device_taints, 36},
+      {"DRAExtendedResource", &DeviceRules::has_extended_resources, 36},
+      {"DRAPartitionableDevices", &DeviceRules::has_partitionable_devices, 36},
+  };
+  for (const auto& c : cases) {
+    for (const int minor : {34, 35, 36, 37, 38})
+      EXPECT_EQ(FeatureGates(minor).FollowedRelease().devices.*c.is_on, minor >= c.first_release) << c.gate << minor;
+    const std::string gate = c.gate;
+    EXPECT_TRUE(GatesOf({gate + "=true"}, 35).FollowedRelease().devices.*c.is_on) << gate;
+    // DRADeviceTaintRules and DRAFractionalCapacityRange build on two of them.
+    const std::string off = gate + "=false,DRADeviceTaintRules=false";
+    EXPECT_FALSE(GatesOf({off}, 36).FollowedRelease().devices.*c.is_on) << gate;
+  }
+  EXPECT_FALSE(FeatureGates(37).FollowedRelease().devices.has_fractional_capacities);
+  EXPECT_TRUE(FeatureGates(38).FollowedRelease().devices.has_fractional_capacities);
+  EXPECT_FALSE(FeatureGates(34).FollowedRelease().announces_nominations);
+  EXPECT_TRUE(GatesOf({"NominatedNodeNameForExpectation=true"}, 34).FollowedRelease().announces_nominations);
+  EXPECT_FALSE(FeatureGates(35).FollowedRelease().counts_pod_level_status);
+  EXPECT_TRUE(FeatureGates(36).FollowedRelease().counts_pod_level_status);
+  EXPECT_TRUE(FeatureGates(38).FollowedRelease().has_pod_group_preemption_policy) << "without a gate";
+  for (const int minor : {34, 35, 36, 37, 38})
+    EXPECT_EQ(FeatureGates(minor).FollowedRelease(), [minor] {
+      framework::Release release(minor);
+      const FeatureGates gates(minor);
+      release.scores_storage_capacity = gates.Enabled("StorageCapacityScoring");
+      release.reads_device_taint_rules = gates.Enabled("DRADeviceTaintRules");
+      release.scales_volume_limits = gates.Enabled("VolumeLimitScaling");
+      return release;
+    }()) << "the defaults of gates in release.h";
+}
+
+TEST(FeatureGates, ReleasesKnowTheirGates) {
+  const auto error = [](int minor, const char* gate) { return ErrorOf({.release_minor = minor, .gates = {gate}}); };
+  EXPECT_NE(error(34, "OpportunisticBatching=true").find("unrecognized feature gate"), std::string::npos);
+  EXPECT_EQ(error(35, "OpportunisticBatching=true"), "");
+  EXPECT_NE(error(38, "DynamicResourceAllocation=true").find("unrecognized feature gate"), std::string::npos);
+  EXPECT_NE(error(34, "DynamicResourceAllocation=false").find("cannot be had"), std::string::npos);
+  EXPECT_NE(error(34, "InPlacePodVerticalScaling=false").find("cannot be had"), std::string::npos);
+  EXPECT_NE(error(38, "DRADeviceTaints=false").find("locked to true"), std::string::npos);
+  EXPECT_NE(error(35, "GangScheduling=true").find("not the older ones"), std::string::npos);
+}
+
 TEST(FeatureGates, TheTableIsInOrderAndComplete) {
   const auto table = FeatureGates::Table();
   const auto known = [&](int release) {
     return std::count_if(table.begin(), table.end(), [release](const GateRow& row) { return row.IsIn(release); });
   };
+  EXPECT_EQ(known(34), 203);
+  EXPECT_EQ(known(35), 218);
   EXPECT_EQ(known(36), 241);
   EXPECT_EQ(known(37), 253);
+  EXPECT_EQ(known(38), 241);
   EXPECT_TRUE(
       std::is_sorted(table.begin(), table.end(), [](const GateRow& a, const GateRow& b) { return a.name < b.name; }));
   for (const GateRow& row : table) {

@@ -524,5 +524,27 @@ TEST(ValidateTest, PluginArguments) {
             "zero at the same time as minCandidateNodesPercentage]");
 }
 
+// 1.35 looks at the shape of any strategy, and takes it beside another type.
+TEST(LoadConfiguration, StrategiesAreCheckedFrom136On) {
+  const auto problem = [](int minor, const std::string& ratio) {
+    const std::string text = std::string(kHeader) +
+                             "profiles: [{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: "
+                             "MostAllocated, requestedToCapacityRatio: " +
+                             ratio + "}}}]}]";
+    const auto gates = FeatureGates::Parse({.release_minor = minor});
+    BERTH_CHECK(gates.ok(), gates.error().message);
+    const auto configuration = LoadConfiguration(text, *gates);
+    BERTH_CHECK(configuration.ok(), configuration.error().message);
+    const auto valid = ValidateConfiguration(*configuration);
+    return valid.ok() ? std::string() : valid.error().message;
+  };
+  const std::string at = "profiles[0].pluginConfig[0].args.scoringStrategy.";
+  EXPECT_EQ(problem(35, "{shape: [{utilization: 0, score: 1}]}"), "");
+  EXPECT_EQ(problem(36, "{shape: [{utilization: 0, score: 1}]}"),
+            at + "requestedToCapacityRatio: Forbidden: must be nil when type is not RequestedToCapacityRatio");
+  EXPECT_EQ(problem(35, "{shape: [{utilization: 101, score: 1}]}"),
+            at + "shape[0].utilization: Invalid value: 101: not in valid range [0, 100]");
+}
+
 }  // namespace
 }  // namespace berth::config

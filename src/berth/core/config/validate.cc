@@ -50,9 +50,12 @@ void CheckShape(FieldErrors& errors, std::string_view path, const std::vector<Ut
 
 void CheckArgs(FieldErrors&, const std::string&, const std::monostate&) {}
 void CheckArgs(FieldErrors&, const std::string&, const RawArgs&) {}
-void CheckArgs(FieldErrors&, const std::string&, const VolumeBindingArgs&) {}  // see CheckVolumeBindingArgs
+void CheckArgs(FieldErrors&, const std::string&, const VolumeBindingArgs&) {}     // see CheckVolumeBindingArgs
+void CheckArgs(FieldErrors&, const std::string&, const NodeResourcesFitArgs&) {}  // see CheckFitArgs
 
-void CheckArgs(FieldErrors& errors, const std::string& path, const NodeResourcesFitArgs& args) {
+// `checks_strategy`: Release::checks_scoring_strategy.
+void CheckFitArgs(FieldErrors& errors, const std::string& path, const NodeResourcesFitArgs& args,
+                  bool checks_strategy) {
   for (std::size_t i = 0; i < args.ignored_resources.size(); ++i) {
     CheckName(errors, At(At(path, "ignoredResources"), i), args.ignored_resources[i]);
   }
@@ -71,7 +74,9 @@ void CheckArgs(FieldErrors& errors, const std::string& path, const NodeResources
                    "resource weight of " + resource.name + " not in valid range (0, 100]");
   }
   const std::string ratio_path = At(strategy_path, "requestedToCapacityRatio");
-  if (strategy.type != ScoringStrategyType::kRequestedToCapacityRatio) {
+  if (strategy.type != ScoringStrategyType::kRequestedToCapacityRatio && !checks_strategy) {
+    if (strategy.shape) CheckShape(errors, At(strategy_path, "shape"), *strategy.shape);
+  } else if (strategy.type != ScoringStrategyType::kRequestedToCapacityRatio) {
     if (strategy.shape) errors.Forbidden(ratio_path, "must be nil when type is not RequestedToCapacityRatio");
   } else if (!strategy.shape) {
     errors.Required(ratio_path, "must be specified when type is RequestedToCapacityRatio");
@@ -209,6 +214,8 @@ void CheckProfile(FieldErrors& errors, const std::string& path, const Profile& p
     CheckNotRemoved(errors, at, config.name);
     if (const auto* volume_binding = std::get_if<VolumeBindingArgs>(&config.args)) {
       CheckVolumeBindingArgs(errors, At(at, "args"), *volume_binding, release.scores_storage_capacity);
+    } else if (const auto* fit = std::get_if<NodeResourcesFitArgs>(&config.args)) {
+      CheckFitArgs(errors, At(at, "args"), *fit, release.checks_scoring_strategy);
     } else {
       std::visit([&](const auto& args) { CheckArgs(errors, At(at, "args"), args); }, config.args);
     }

@@ -48,7 +48,7 @@ TEST(StopwatchTest, NeverGoesBack) {
 }
 
 TEST(SchedulerMetricsTest, EachListedMetricOfTheReleaseIsRead) {
-  for (const int minor : {36, 37}) {
+  for (const int minor : {34, 35, 36, 37, 38}) {
     SCOPED_TRACE(minor);
     MetricRegistry registry;
     const SchedulerMetrics metrics(registry, framework::ReleaseOf(minor));
@@ -75,7 +75,7 @@ TEST(SchedulerMetricsTest, TheListIsSortedAndAReleaseHasEachNameOnce) {
 }
 
 TEST(SchedulerMetricsTest, CountsEntitiesWhereTheReleaseDoes) {
-  for (const int minor : {36, 37}) {
+  for (const int minor : {35, 36, 37, 38}) {
     SCOPED_TRACE(minor);
     MetricRegistry registry;
     SchedulerMetrics metrics(registry, framework::ReleaseOf(minor));
@@ -136,7 +136,8 @@ TEST(SchedulerMetricsTest, WhatWaitsIsPodsAndGroups) {
 }
 
 TEST(SchedulerMetricsTest, EventsAreNamedAsTheReleaseNamesThem) {
-  for (const auto& [minor, label] : {std::pair{36, "UnschedulablePodAdd"}, std::pair{37, "UnscheduledPodAdd"}}) {
+  for (const auto& [minor, label] :
+       {std::pair{36, "UnschedulablePodAdd"}, std::pair{37, "UnscheduledPodAdd"}, std::pair{38, "UnscheduledPodAdd"}}) {
     MetricRegistry registry;
     SchedulerMetrics metrics(registry, framework::ReleaseOf(minor));
     metrics.ObserveEvent({framework::EventResource::kUnschedulablePod, framework::action::kAdd}, Duration{1});

@@ -30,6 +30,12 @@ MetricRegistry& WithFamilies(MetricRegistry& registry, const framework::Release&
   return registry;
 }
 
+bool IsListed(std::string_view name, const framework::Release& release) {
+  return std::ranges::any_of(SchedulerMetricList(), [&](const ListedMetric& metric) {
+    return metric.name == name && metric.in.Have(release);
+  });
+}
+
 }  // namespace
 
 std::string_view ToString(Point point) {
@@ -66,11 +72,13 @@ std::string_view ToString(AttemptResult result) {
   return "error";
 }
 
-CycleCells::CycleCells(MetricRegistry& registry)
+CycleCells::CycleCells(MetricRegistry& registry, const framework::Release& release)
     : algorithm_duration(Histogram(registry, "scheduler_scheduling_algorithm_duration_seconds").With({})),
       attempts(Histogram(registry, "scheduler_pod_scheduling_attempts").With({})),
       sli_duration(Histogram(registry, "scheduler_pod_scheduling_sli_duration_seconds")),
-      bound_after_flush(Counter(registry, "scheduler_pod_scheduled_after_flush_total").With({})),
+      bound_after_flush(Counter(IsListed("scheduler_pod_scheduled_after_flush_total", release) ? registry : unlisted,
+                                "scheduler_pod_scheduled_after_flush_total")
+                            .With({})),
       preemption_attempts(Counter(registry, "scheduler_preemption_attempts_total").With({})),
       permit_wait(Histogram(registry, "scheduler_permit_wait_duration_seconds")) {
   // The family exists from the start; DefaultPreemption uses it when its evictions have ended.
@@ -130,7 +138,7 @@ SizeCells::SizeCells(GaugeFamily& pending, GaugeFamily& in_flight_events, GaugeF
 SchedulerMetrics::SchedulerMetrics(MetricRegistry& of_registry, const framework::Release& of_release)
     : release(of_release),
       registry(WithFamilies(of_registry, of_release)),
-      cycles(of_registry),
+      cycles(of_registry, of_release),
       sizes(of_registry, of_release),
       plugin_duration_(Histogram(of_registry, "scheduler_plugin_execution_duration_seconds")),
       event_duration_(Histogram(of_registry, "scheduler_event_handling_duration_seconds")) {

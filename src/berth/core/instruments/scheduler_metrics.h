@@ -62,10 +62,11 @@ struct PointCells {
 
 // Cells that all profiles share.
 struct CycleCells {
-  explicit CycleCells(MetricRegistry& registry);
+  CycleCells(MetricRegistry& registry, const framework::Release& release);
   // A pod was bound in its `attempts`th attempt, `since_first` after it first entered activeQ.
   void ObserveBound(int attempts, Duration since_first);
 
+  MetricRegistry unlisted;  // for what is counted in any case, and shown by some releases alone
   HistogramCell& algorithm_duration;
   HistogramCell& attempts;
   HistogramFamily& sli_duration;

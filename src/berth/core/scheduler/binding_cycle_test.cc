@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "berth/core/scheduler/scheduler_testing.h"
+#include "berth/core/scheduler/pod_group_testing.h"
 
 namespace berth::scheduler {
 namespace {
@@ -151,6 +151,15 @@ TEST_F(BindingTest, PermitWaitsForAll) {
   h.Run(20s);
   h.Answer();
   EXPECT_EQ(h.Take(), Lines{kScheduled});
+}
+
+TEST_F(BindingTest, TheWaitIsNotAnnouncedIn134) {
+  profiles_ = ProfilesOf({.release_minor = 34});
+  Add("X").permit = [](const PodInfo&) { return WaitFor(10s); };
+  Harness& h = Start();
+  EXPECT_TRUE(h.Take().empty());
+  h.Decide(pod_, "X", true);
+  EXPECT_EQ(h.Take(), Lines{"bind p to a"});
 }
 
 TEST_F(BindingTest, TwoMayWaitUntilTheSameMoment) {

@@ -105,9 +105,9 @@ void BindingCycles::StartBinding(Profile& profile, queue::QueuedPodInfo&& queued
   for (const PermitWait& wait : cycle.permits) table_.AddDeadline(wait.deadline, cycle);
   if (!FindPreBindPlugins(cycle)) return;
   if (!cycle.permits.empty()) cycle.wait_began = state_.stopwatch.latest();
-  // Waits may be long, so the chosen node is written as the nomination: other schedulers then leave the room alone
-  // (NominatedNodeNameForExpectation).
-  if ((!cycle.permits.empty() || !cycle.pre_bind.empty()) && assumed->nominated_node_name != assumed->node_name) {
+  // Waits may be long, so the chosen node is written as the nomination: other schedulers then leave the room alone.
+  const bool is_slow = !cycle.permits.empty() || !cycle.pre_bind.empty();
+  if (state_.release.announces_nominations && is_slow && assumed->nominated_node_name != assumed->node_name) {
     framework::PodStatusWrite write;
     write.pod = RefOf(*assumed);
     write.has_nomination = true;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/languages/cel/device.h"
 
+#include <map>
 #include <memory>
 #include <string_view>
 
@@ -13,17 +14,21 @@ Environment MakeEnvironment(const DeviceFeatures& features) {
   Environment environment;
   // The type any, which attributes have without the gate, does not allow iteration over lists.
   const TypePtr attribute = features.list_attributes ? DynType() : AnyType();
-  environment.AddStruct(kDeviceType, {{"driver", StringType()},
-                                      {"allowMultipleAllocations", BoolType()},
-                                      {"attributes", MapType(StringType(), MapType(StringType(), attribute))},
-                                      {"capacity", MapType(StringType(), MapType(StringType(), QuantityType()))}});
+  std::map<std::string, TypePtr> fields = {{"driver", StringType()},
+                                           {"attributes", MapType(StringType(), MapType(StringType(), attribute))},
+                                           {"capacity", MapType(StringType(), MapType(StringType(), QuantityType()))}};
+  if (features.shared_devices) fields.emplace("allowMultipleAllocations", BoolType());
+  environment.AddStruct(kDeviceType, std::move(fields));
   environment.AddVariable("device", StructType(kDeviceType));
   return environment;
 }
 
 const Environment& DeviceEnvironment(const DeviceFeatures& features) {
-  static const Environment kScalars = MakeEnvironment({false});
-  static const Environment kLists = MakeEnvironment({true});
+  static const Environment kScalars = MakeEnvironment({false, true});
+  static const Environment kLists = MakeEnvironment({true, true});
+  static const Environment kUnshared = MakeEnvironment({false, false});
+  static const Environment kUnsharedLists = MakeEnvironment({true, false});
+  if (!features.shared_devices) return features.list_attributes ? kUnsharedLists : kUnshared;
   return features.list_attributes ? kLists : kScalars;
 }
 

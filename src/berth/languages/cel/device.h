@@ -22,6 +22,7 @@ inline constexpr std::uint64_t kSelectorCostMax = 1'000'000;
 
 struct DeviceFeatures {
   bool list_attributes = false;  // the feature gate DRAListTypeAttributes
+  bool shared_devices = true;    // the feature gate DRAConsumableCapacity: device.allowMultipleAllocations
 };
 
 // A semantic version, as text.

@@ -27,14 +27,16 @@ void Note(CandidateChoice& choice, const Status& status, std::size_t count) {
 }
 
 // Asks the nodes one by one from `offset` on, until `wanted` candidates are found of which one overdraws no budget.
-// Those that overdraw none come first.
+// Those that overdraw none come first. `refuses_empty`: Release::refuses_nodes_without_victims.
 void FindCandidates(const Cycle& cycle, std::span<const NodeIndex> potential, std::size_t offset, std::size_t wanted,
-                    DryRun& dry_run, CandidateChoice& choice) {
+                    bool refuses_empty, DryRun& dry_run, CandidateChoice& choice) {
   std::vector<Candidate> violating;
   for (std::size_t i = 0; i < potential.size(); ++i) {
     const NodeIndex row = potential[(offset + i) % potential.size()];
     NodeVictims found = dry_run.SelectVictims(row);
-    if (found.status.IsSuccess() && found.victims.empty()) {
+    if (found.status.IsSuccess() && found.victims.empty() && refuses_empty) {
+      found.status = Status::UnschedulableAndUnresolvable("No preemption victims found for incoming pod");
+    } else if (found.status.IsSuccess() && found.victims.empty()) {
       found.status = Status::Error("expected at least one victim pod on node \"" + cycle.nodes.Info(row).name() + "\"");
     }
     if (!found.status.IsSuccess()) {
@@ -82,7 +84,7 @@ CandidateChoice CandidateSearch::Choose(const Cycle& cycle, const PodInfo& pod, 
                                         FilterRunner& filters) {
   const auto& budgets = handle_.objects().Of<api::PodDisruptionBudget>();
   const framework::NominatedRows* nominated = handle_.nominated_rows();
-  DryRun dry_run(cycle, pod, filters, budgets, handle_.release().stops_at_first_violated_budget, handle_.pod_groups());
+  DryRun dry_run(cycle, pod, filters, budgets, handle_.release(), handle_.pod_groups());
   auto* const fast = dynamic_cast<framework::FastFilterRunner*>(&filters);
   const std::optional<std::uint64_t> epoch = fast == nullptr ? std::nullopt : fast->NodeEpoch();
   if (epoch && nominated != nullptr) {
@@ -102,7 +104,8 @@ CandidateChoice CandidateSearch::ChooseFromScratch(const Cycle& cycle, const Nod
   }
   if (potential.empty()) return choice;
   Random random(cycle.seed);
-  FindCandidates(cycle, potential, random.Below(potential.size()), Wanted(potential.size()), dry_run, choice);
+  FindCandidates(cycle, potential, random.Below(potential.size()), Wanted(potential.size()),
+                 handle_.release().refuses_nodes_without_victims, dry_run, choice);
   if (!choice.candidates.empty()) ChooseCheapest(choice, cycle.wall_now, random);
   return choice;
 }

@@ -190,7 +190,7 @@ class DefaultPreemption final : public PreEnqueuePlugin,
         result.nominations[member.pod->uid] = member.nominated_node_name;
       return result;
     }
-    DisruptionBudgets budgets(handle_.objects().Of<api::PodDisruptionBudget>(), release.stops_at_first_violated_budget);
+    DisruptionBudgets budgets(handle_.objects().Of<api::PodDisruptionBudget>(), release);
     PodGroupVictims found = SelectPodGroupVictims(groups, priority, budgets, dry_run);
     if (!found.status.IsSuccess()) {
       framework::PodGroupPostFilterResult refusal = GroupAnswer(found.status.code(), found.status.Message());

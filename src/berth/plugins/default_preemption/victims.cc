@@ -63,13 +63,14 @@ bool IsMoreImportant(const PodInfo& a, const PodInfo& b, Time now) {
 
 const std::vector<DisruptionBudgets::Budget>& DisruptionBudgets::BudgetsOf(const framework::PodClass& pod_class) {
   const auto [it, is_new] = by_class_.try_emplace(pod_class.id);
-  // A pod without labels matches no budget, whatever the selector.
-  if (!is_new || pod_class.labels.empty()) return it->second;
+  // In older releases a pod without labels matches no budget, whatever the selector.
+  if (!is_new || (!heeds_empty_ && pod_class.labels.empty())) return it->second;
   if (!by_namespace_) {
     by_namespace_.emplace();
     for (const auto& [key, budget] : store_) {
-      // An absent, an empty and an invalid selector match nothing here.
-      if (!budget->selector || budget->selector->requirements.empty() || !IsValid(*budget->selector)) continue;
+      // An absent and an invalid selector match nothing here, and in older releases an empty one.
+      if (!budget->selector || !IsValid(*budget->selector)) continue;
+      if (!heeds_empty_ && budget->selector->requirements.empty()) continue;
       (*by_namespace_)[budget->metadata.namespace_name].push_back(budget.get());
     }
   }

@@ -16,6 +16,7 @@
 #include "berth/framework/objects.h"
 #include "berth/framework/plugin.h"
 #include "berth/framework/pod_groups.h"
+#include "berth/framework/release.h"
 #include "berth/plugins/default_preemption/victim_units.h"
 
 namespace berth::plugins {
@@ -27,10 +28,13 @@ bool IsMoreImportant(const framework::PodInfo& a, const framework::PodInfo& b, T
 // The PodDisruptionBudgets, prepared for one cycle. Upstream: filterPodsWithPDBViolation.
 class DisruptionBudgets {
  public:
-  // `store` must outlive the object and not change meanwhile. `stops_at_first`:
-  // Release::stops_at_first_violated_budget, with the budgets in the order of their names, where upstream's is chance.
-  explicit DisruptionBudgets(const framework::ObjectStore<api::PodDisruptionBudget>& store, bool stops_at_first = false)
-      : store_(store), stops_at_first_(stops_at_first) {}
+  // `store` must outlive the object and not change meanwhile. With Release::stops_at_first_violated_budget the budgets
+  // are looked at in the order of their names, where upstream's is chance.
+  explicit DisruptionBudgets(const framework::ObjectStore<api::PodDisruptionBudget>& store,
+                             const framework::Release& release = framework::Release())
+      : store_(store),
+        stops_at_first_(release.stops_at_first_violated_budget),
+        heeds_empty_(release.heeds_empty_budgets) {}
 
   // Tells for each pod whether evicting it, after the pods before it in the list, overdraws one of its budgets.
   std::vector<bool> Violations(std::span<const framework::PodInfoPtr> pods);
@@ -44,6 +48,7 @@ class DisruptionBudgets {
 
   const framework::ObjectStore<api::PodDisruptionBudget>& store_;
   const bool stops_at_first_;
+  const bool heeds_empty_;
   // The valid budgets by namespace, collected by the first call that needs them.
   std::optional<std::map<std::string_view, std::vector<Budget>>> by_namespace_;
   absl::flat_hash_map<std::uint64_t, std::vector<Budget>> by_class_;  // by PodClass::id
@@ -70,13 +75,9 @@ class DryRun {
  public:
   // All must outlive it. Null `groups`: every pod is evicted by itself.
   DryRun(const framework::Cycle& cycle, const framework::PodInfo& preemptor, framework::FilterRunner& filters,
-         const framework::ObjectStore<api::PodDisruptionBudget>& budgets, bool stops_at_first_budget = false,
-         const framework::PodGroups* groups = nullptr)
-      : cycle_(cycle),
-        preemptor_(preemptor),
-        filters_(filters),
-        budgets_(budgets, stops_at_first_budget),
-        groups_(groups) {}
+         const framework::ObjectStore<api::PodDisruptionBudget>& budgets,
+         const framework::Release& release = framework::Release(), const framework::PodGroups* groups = nullptr)
+      : cycle_(cycle), preemptor_(preemptor), filters_(filters), budgets_(budgets, release), groups_(groups) {}
 
   // The smallest set of pods on the row's node, found greedily, without which the preemptor fits; with those on other
   // nodes that have to go with them. The node itself stays as it is.

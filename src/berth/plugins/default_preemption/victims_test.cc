@@ -112,7 +112,30 @@ TEST(Victims, TheFirstViolatedBudgetMayEndTheCount) {
   store.Set(Budget("b", testing::Labels({{"app", "a"}}), 0));
   store.Set(Budget("c", testing::Labels({{"x", "y"}}), 1));
   EXPECT_EQ(DisruptionBudgets(store).Violations(pods), (std::vector<bool>{true, true}));
-  EXPECT_EQ(DisruptionBudgets(store, /*stops_at_first=*/true).Violations(pods), (std::vector<bool>{true, false}));
+  EXPECT_EQ(DisruptionBudgets(store, framework::Release(37)).Violations(pods), (std::vector<bool>{true, false}));
+}
+
+// A budget without requirements, and pods without labels.
+TEST(Victims, EmptyBudgetsHoldFrom138On) {
+  const std::vector<PodInfoPtr> pods = {MakePod("p0").Label("app", "a").Info(), MakePod("p1").Info(),
+                                        MakePod("p2").Namespace("other").Info()};
+  api::LabelSelector unlabelled;
+  unlabelled.requirements.push_back({"app", api::SelectorOperator::kDoesNotExist, {}, {}});
+  const struct {
+    const char* name;
+    std::optional<api::LabelSelector> selector;
+    std::vector<bool> want_in_137, want_in_138;
+  } cases[] = {
+      {"an empty selector", api::LabelSelector(), {false, false, false}, {true, true, false}},
+      {"a selector that pods without labels match", unlabelled, {false, false, false}, {false, true, false}},
+      {"no selector", std::nullopt, {false, false, false}, {false, false, false}},
+  };
+  for (const auto& test : cases) {
+    framework::ObjectStore<api::PodDisruptionBudget> store;
+    store.Set(Budget("b", test.selector, 0));
+    EXPECT_EQ(DisruptionBudgets(store, framework::ReleaseOf(37)).Violations(pods), test.want_in_137) << test.name;
+    EXPECT_EQ(DisruptionBudgets(store, framework::ReleaseOf(38)).Violations(pods), test.want_in_138) << test.name;
+  }
 }
 
 // A node of 4 CPUs; the filters are a count of CPUs.
@@ -282,7 +305,7 @@ class DryRunWithGroupsTest : public DryRunTest {
   }
   NodeVictims Run(const PodBuilder& preemptor) {
     preemptor_ = preemptor.Info();
-    return DryRun(cluster_.cycle(), *preemptor_, filters_, budgets_, true, &groups_).SelectVictims(0);
+    return DryRun(cluster_.cycle(), *preemptor_, filters_, budgets_, framework::Release(37), &groups_).SelectVictims(0);
   }
 
   framework::Objects objects_;

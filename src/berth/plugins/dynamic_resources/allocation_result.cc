@@ -47,8 +47,8 @@ const api::DeviceNodes& NodesOf(const ReachableDevice& device) {
   return slice.per_device_node_selection ? device.device().nodes : slice.nodes;
 }
 
-bool IsTiedToNode(const ReachableDevice& device) {
-  return NodesOf(device).node_name.has_value() || device.device().binds_to_node;
+bool IsTiedToNode(const ReachableDevice& device, const framework::DeviceRules& rules) {
+  return NodesOf(device).node_name.has_value() || (device.device().binds_to_node && !rules.HasSmallAllocator());
 }
 
 api::NodeSelectorTerm OnlyNode(std::string_view node_name) {
@@ -123,10 +123,10 @@ std::int64_t PriorityScoreOf(const ResolvedClaim& claim, const std::vector<Picke
 }
 
 std::string NodeSelectorError(const NodePools& pools, const ResolvedClaim& claim,
-                              const std::vector<PickedDevice>& picked) {
+                              const std::vector<PickedDevice>& picked, const framework::DeviceRules& rules) {
   for (const PickedDevice& each : picked) {
     const ReachableDevice& device = pools.devices[each.device];
-    if (IsTiedToNode(device)) break;
+    if (IsTiedToNode(device, rules)) break;
     const auto& selector = NodesOf(device).node_selector;
     if (selector && selector->size() > 1) {
       return "create NodeSelector for claim " + claim.claim->metadata.name +
@@ -137,7 +137,7 @@ std::string NodeSelectorError(const NodePools& pools, const ResolvedClaim& claim
 }
 
 api::AllocationResult MakeAllocationResult(const FoundClaim& found, std::string_view node_name, std::uint64_t seed,
-                                           bool shortens_configurations) {
+                                           const framework::DeviceRules& rules) {
   api::AllocationResult result;
   Random random(seed ^ std::hash<std::string>{}(found.claim.claim->metadata.uid));
   api::NodeSelectorTerm merged;
@@ -152,18 +152,20 @@ api::AllocationResult MakeAllocationResult(const FoundClaim& found, std::string_
     device.device = reachable.device().name;
     device.admin_access = picked.resolved->request->admin_access;
     device.tolerations = picked.resolved->request->tolerations;
-    device.binding_conditions = reachable.device().binding_conditions;
-    device.binding_failure_conditions = reachable.device().binding_failure_conditions;
+    if (rules.has_binding_conditions) {
+      device.binding_conditions = reachable.device().binding_conditions;
+      device.binding_failure_conditions = reachable.device().binding_failure_conditions;
+    }
     if (picked.is_share) device.share_id = MakeUuid(random);
     device.consumed_capacity = picked.consumed;
-    is_tied |= IsTiedToNode(reachable);
+    is_tied |= IsTiedToNode(reachable, rules);
     const auto& selector = NodesOf(reachable).node_selector;
     if (selector && selector->size() == 1) {
       AddNew(selector->front().match_fields, merged.match_fields);
       AddNew(selector->front().match_expressions, merged.match_expressions);
     }
   }
-  AddConfigs(found, shortens_configurations, result);
+  AddConfigs(found, rules.shortens_configurations, result);
   if (is_tied) {
     result.node_selector.emplace({OnlyNode(node_name)});
   } else if (!merged.match_fields.empty() || !merged.match_expressions.empty()) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "berth/framework/release.h"
 #include "berth/plugins/dynamic_resources/resolved_claim.h"
 #include "berth/plugins/helper/device_slices.h"
 
@@ -34,11 +35,10 @@ std::int64_t PriorityScoreOf(const ResolvedClaim& claim, const std::vector<Picke
 
 // What makes a node selector for the result impossible; nothing when it can be made.
 std::string NodeSelectorError(const NodePools& pools, const ResolvedClaim& claim,
-                              const std::vector<PickedDevice>& picked);
+                              const std::vector<PickedDevice>& picked, const framework::DeviceRules& rules);
 
-// `seed` makes the ids of shares, which are unique as long as seeds and claims' uids are. `shortens_configurations`:
-// Release::Devices.
+// `seed` makes the ids of shares, which are unique as long as seeds and claims' uids are.
 api::AllocationResult MakeAllocationResult(const FoundClaim& found, std::string_view node_name, std::uint64_t seed,
-                                           bool shortens_configurations = false);
+                                           const framework::DeviceRules& rules = framework::DeviceRules());
 
 }  // namespace berth::plugins

@@ -33,6 +33,29 @@ std::string SelectorError(const std::string& error, const std::string& device_id
   return text;
 }
 
+// Why a request may not ask for shares, where there are none; empty when it does not.
+std::string CheckCapacityRequests(const framework::DeviceRules& rules, const std::string& claim_key,
+                                  const ResolvedClaim::Request& wanted) {
+  if (rules.has_consumable_capacity || rules.HasSmallAllocator()) return {};
+  for (const ResolvedRequest& alternative : wanted.alternatives) {
+    if (!alternative.request->capacity_requests) continue;
+    const bool is_named = wanted.is_prioritized && rules.names_alternative_in_capacity_errors;
+    return "claim " + claim_key +
+           (is_named ? ", subrequest " + alternative.own_name : ", request " + alternative.request_name) +
+           ": has capacity requests, but the DRAConsumableCapacity feature is disabled";
+  }
+  return {};
+}
+
+// Which pool from `first` on, up to `last`, is in the way of the search, and why; empty: none is.
+std::string InvalidPoolUpTo(const NodePools& pools, std::uint32_t& first, std::uint32_t last) {
+  for (; first <= last; ++first) {
+    const DevicePool& met = pools.pools[first];
+    if (met.is_invalid) return "pool " + met.name + " is invalid: duplicate device name " + met.duplicate;
+  }
+  return {};
+}
+
 }  // namespace
 
 void DeviceAllocator::Begin(const NodePools& pools, std::vector<const ResolvedClaim*> claims) {
@@ -45,6 +68,7 @@ void DeviceAllocator::Begin(const NodePools& pools, std::vector<const ResolvedCl
   constraints_.assign(claims_.size(), {});
   picked_.assign(claims_.size(), {});
   error_.clear();
+  is_error_of_node_ = false;
   if (!are_same) {
     wanted_.assign(claims_.size(), {});
     for (std::size_t c = 0; c < claims_.size(); ++c) {
@@ -71,21 +95,23 @@ DeviceAllocator::Answer DeviceAllocator::Allocate(const NodePools& pools, std::v
   use_verdicts_ = use_verdicts;
   Begin(pools, std::move(claims));
   for (std::size_t c = 0; c < claims_.size(); ++c) {
-    if (std::string error = CheckClaim(c); !error.empty()) return {Result::kError, std::move(error)};
+    if (std::string error = CheckClaim(c); !error.empty())
+      return {is_error_of_node_ ? Result::kFailedOnNode : Result::kError, std::move(error)};
     if (selector_budget_.IsSpent()) return {Result::kOutOfSteps, {}};
   }
   if (DepthMax() > kDepthMax) return {Result::kOutOfSteps, {}};
   switch (AllocateOne({}, false, 0)) {
     case Search::kFound: break;
     case Search::kNone:
-      if (pools.has_invalid) return {Result::kFailedOnNode, "invalid resource pools were encountered"};
+      if (pools.has_invalid && !rules_.fails_on_invalid_pools)
+        return {Result::kFailedOnNode, "invalid resource pools were encountered"};
       return {Result::kNotAllocated, {}};
     case Search::kTooManyDevices: return {Result::kError, "allocation max size exceeded"};
     case Search::kError: return {Result::kError, error_};
     case Search::kOutOfSteps: return {Result::kOutOfSteps, {}};
   }
   for (std::size_t c = 0; c < claims_.size(); ++c) {
-    std::string error = NodeSelectorError(*pools_, *claims_[c], picked_[c]);
+    std::string error = NodeSelectorError(*pools_, *claims_[c], picked_[c], rules_);
     if (!error.empty()) return {Result::kError, std::move(error)};
   }
   return {Result::kAllocated, {}};
@@ -109,8 +135,14 @@ std::string DeviceAllocator::CheckClaim(std::size_t claim) {
   std::int64_t device_count = 0;  // at least
   for (std::size_t r = 0; r < resolved.requests.size(); ++r) {
     std::int64_t request_count = std::numeric_limits<std::int64_t>::max();
-    for (Wanted& wanted : wanted_[claim][r]) {
-      if (std::string error = CheckRequest(claim, wanted); !error.empty()) return error;
+    if (std::string error = CheckCapacityRequests(rules_, resolved.key, resolved.requests[r]); !error.empty())
+      return error;
+    std::vector<Wanted>& alternatives = wanted_[claim][r];
+    for (std::size_t a = 0; a < alternatives.size(); ++a) {
+      Wanted& wanted = alternatives[a];
+      // Older releases remember what selectors say under the alternative before this one.
+      Wanted& remembering = rules_.keeps_to_alternative || a == 0 ? wanted : alternatives[a - 1];
+      if (std::string error = CheckRequest(claim, wanted, remembering.matches); !error.empty()) return error;
       request_count = std::min(request_count, wanted.device_count);
     }
     if (rules_.checks_limit_by_request && request_count > kDevicesPerClaimMax - device_count) {
@@ -126,7 +158,8 @@ std::string DeviceAllocator::CheckClaim(std::size_t claim) {
   }
   const auto& constraints = resolved.claim->spec.constraints;
   for (std::size_t i = 0; i < constraints.size(); ++i) {
-    if (!constraints[i].match_attribute && !constraints[i].distinct_attribute) {
+    const bool is_distinct = constraints[i].distinct_attribute && !rules_.HasSmallAllocator();
+    if (!constraints[i].match_attribute && !is_distinct) {
       return "claim " + resolved.key + ", constraint #" + std::to_string(i) +
              ": empty constraint (unsupported constraint type?)";
     }
@@ -135,28 +168,30 @@ std::string DeviceAllocator::CheckClaim(std::size_t claim) {
   return {};
 }
 
-std::string DeviceAllocator::CheckRequest(std::size_t claim, Wanted& wanted) {
+std::string DeviceAllocator::CheckRequest(std::size_t claim, Wanted& wanted, std::vector<std::uint8_t>& matches) {
   const ResolvedRequest& resolved = *wanted.resolved;
   if (!resolved.error.empty()) return resolved.error;
   if (!resolved.wants_all()) {
     wanted.device_count = resolved.request->count;
     return {};
   }
-  return CollectAll("claim " + claims_[claim]->key + ", request " + resolved.own_name + ": ", claim, wanted);
+  return CollectAll("claim " + claims_[claim]->key + ", request " + resolved.own_name + ": ", claim, wanted, matches);
 }
 
 // Finds out which devices "all" are. Taints and what is in use do not matter here: a device that cannot be had makes
 // the request impossible.
-std::string DeviceAllocator::CollectAll(const std::string& prefix, std::size_t claim, Wanted& wanted) {
+std::string DeviceAllocator::CollectAll(const std::string& prefix, std::size_t claim, Wanted& wanted,
+                                        std::vector<std::uint8_t>& matches) {
   std::uint32_t device = 0;
   for (std::size_t p = 0; p < pools_->pools.size(); ++p) {
     const DevicePool& pool = pools_->pools[p];
     if (pool.is_incomplete || pool.is_invalid) {
+      is_error_of_node_ = rules_.rules_out_node_by_pool;
       return prefix + "asks for all devices, but resource pool " + pool.id + " is currently " +
              (pool.is_incomplete ? "being updated" : "invalid");
     }
     for (; device < pools_->devices.size() && pools_->devices[device].pool == p; ++device) {
-      const Search selectable = IsSelectable(claim, wanted, device);
+      const Search selectable = IsSelectable(claim, *wanted.resolved, matches, device);
       if (selectable == Search::kError) return error_;
       if (selectable == Search::kOutOfSteps) return {};
       if (selectable != Search::kFound) continue;
@@ -212,6 +247,7 @@ DeviceAllocator::Search DeviceAllocator::AllocateAll(const Position& at, bool in
   }
   Position next = at;
   ++next.device;
+  if (!rules_.keeps_to_alternative) next.alternative = 0;
   const Search result = AllocateOne(next, in_alternative, 0);
   if (result != Search::kFound) Undo(at, device, change);
   return result;
@@ -222,10 +258,15 @@ DeviceAllocator::Search DeviceAllocator::AllocateAny(const Position& at, bool in
   Wanted& wanted = WantedAt(at);
   const ResolvedRequest& resolved = *wanted.resolved;
   const bool is_admin = resolved.request->admin_access;
+  std::uint32_t pool = 0;
   for (std::uint32_t device = start; device < pools_->devices.size(); ++device) {
     if (++steps_ > steps_max_) return Search::kOutOfSteps;
+    if (rules_.fails_on_invalid_pools) {
+      error_ = InvalidPoolUpTo(*pools_, pool, pools_->devices[device].pool);
+      if (!error_.empty()) return Search::kError;
+    }
     if (is_admin ? IsAllocatingFor(device, at.claim) : IsInUse(device)) continue;
-    const Search selectable = IsSelectable(at.claim, wanted, device);
+    const Search selectable = IsSelectable(at.claim, resolved, wanted.matches, device);
     if (selectable == Search::kError || selectable == Search::kOutOfSteps) return selectable;
     if (selectable != Search::kFound) continue;
     const Search fits = Fits(at.claim, resolved, device);
@@ -242,14 +283,19 @@ DeviceAllocator::Search DeviceAllocator::AllocateAny(const Position& at, bool in
     Undo(at, device, change);
     if (result != Search::kNone) return result;
   }
+  if (rules_.fails_on_invalid_pools && !pools_->pools.empty()) {
+    error_ = InvalidPoolUpTo(*pools_, pool, static_cast<std::uint32_t>(pools_->pools.size() - 1));
+    if (!error_.empty()) return Search::kError;
+  }
   return Search::kNone;
 }
 
-DeviceAllocator::Search DeviceAllocator::IsSelectable(std::size_t claim, Wanted& wanted, std::uint32_t device) {
-  std::uint8_t& known = wanted.matches[device];
-  if (known != kUnknown) return known == kYes ? Search::kFound : Search::kNone;
-  const ResolvedRequest& resolved = *wanted.resolved;
+DeviceAllocator::Search DeviceAllocator::IsSelectable(std::size_t claim, const ResolvedRequest& resolved,
+                                                      std::vector<std::uint8_t>& matches, std::uint32_t device) {
   const ReachableDevice& reachable = pools_->devices[device];
+  if (!rules_.has_binding_conditions && !reachable.device().binding_conditions.empty()) return Search::kNone;
+  std::uint8_t& known = matches[device];
+  if (known != kUnknown) return known == kYes ? Search::kFound : Search::kNone;
   Search result = SelectorsMatch(resolved.class_selectors, "class ", resolved.device_class->metadata.name, reachable);
   if (result == Search::kFound) result = SelectorsMatch(resolved.selectors, "claim ", claims_[claim]->key, reachable);
   if (result == Search::kError || result == Search::kOutOfSteps) return result;
@@ -285,18 +331,19 @@ DeviceAllocator::Taking DeviceAllocator::Take(const Position& at, std::uint32_t 
   const ReachableDevice& reachable = pools_->devices[device];
   const api::Device& published = reachable.device();
   const ResolvedRequest& resolved = *WantedAt(at).resolved;
-  const bool is_shared = published.allow_multiple_allocations;
+  const bool is_shared = rules_.has_consumable_capacity && published.allow_multiple_allocations;
   if (resolved.request->admin_access) {
     if (!is_shared && IsAllocatingFor(device, at.claim)) return Taking::kRefused;
-  } else if (IsInUse(device)) {
+  } else if (IsInUse(device) || (rules_.keeps_shared_devices && !is_shared && IsCapacityInUse(device))) {
     return Taking::kRefused;
   }
+  if (!published.consumes_counters.empty() && !rules_.has_partitionable_devices) return Taking::kRefused;
   // A shared device takes its counters once, with the first of its shares.
   if (!published.consumes_counters.empty() && !(is_shared && IsCapacityInUse(device))) {
     if (!ReserveCounters(reachable)) return Taking::kRefused;
     change.has_counters = true;
   }
-  if (HasUntoleratedTaint(published, *resolved.request)) {
+  if (rules_.has_device_taints && HasUntoleratedTaint(published, *resolved.request)) {
     Undo(at, device, change);
     return Taking::kRefused;
   }
@@ -322,7 +369,8 @@ DeviceAllocator::Taking DeviceAllocator::Take(const Position& at, std::uint32_t 
   }
   Picked picked{&resolved, device, is_shared, {}};
   if (is_shared) {
-    picked.consumed = ConsumedCapacities(resolved.request->capacity_requests, published);
+    picked.consumed =
+        ConsumedCapacities(resolved.request->capacity_requests, reachable.slice->object->driver, published, rules_);
     change.had_capacity_before = allocating_capacity_.contains(device);
     InsertCapacity(device, picked);
     change.has_capacity = true;
@@ -367,12 +415,13 @@ DeviceAllocator::Search DeviceAllocator::Fits(std::size_t claim, const ResolvedR
                                               bool counts_use) {
   const ReachableDevice& reachable = pools_->devices[device];
   const auto& requests = request.request->capacity_requests;
+  if (!rules_.has_consumable_capacity) return Search::kFound;
   if (!requests && reachable.device().capacity.empty()) return Search::kFound;
   const DeviceUsage* usage = counts_use ? usage_.UsageOf(reachable.id()) : nullptr;
   const auto allocating = counts_use ? allocating_capacity_.find(device) : allocating_capacity_.end();
-  const auto fits = FitsCapacity(requests, reachable.device(), usage == nullptr ? nullptr : &usage->consumed,
-                                 allocating == allocating_capacity_.end() ? nullptr : &allocating->second,
-                                 rules_.refuses_odd_capacities);
+  const auto fits = FitsCapacity(requests, reachable.slice->object->driver, reachable.device(),
+                                 usage == nullptr ? nullptr : &usage->consumed,
+                                 allocating == allocating_capacity_.end() ? nullptr : &allocating->second, rules_);
   if (fits.ok()) return *fits ? Search::kFound : Search::kNone;
   error_ = "claim " + claims_[claim]->key + ", request " + request.own_name + ": checking capacity for device " +
            (counts_use ? reachable.id() : reachable.device().name) + ": " + fits.error().message;
@@ -466,7 +515,7 @@ std::int64_t DeviceAllocator::PriorityScore(std::size_t claim) const {
 std::vector<api::AllocationResult> DeviceAllocator::Results(std::string_view node_name, std::uint64_t seed) const {
   std::vector<api::AllocationResult> results;
   for (std::size_t c = 0; c < claims_.size(); ++c)
-    results.push_back(MakeAllocationResult(Found(c), node_name, seed, rules_.shortens_configurations));
+    results.push_back(MakeAllocationResult(Found(c), node_name, seed, rules_));
   return results;
 }
 

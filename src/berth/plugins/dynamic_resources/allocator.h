@@ -36,7 +36,8 @@ class DeviceAllocator {
   };
 
   // `usage` must outlive it. A search that looks at more than `steps_max` devices is given up, on all nodes together.
-  DeviceAllocator(const DeviceClaims& usage, std::int64_t steps_max, const framework::Release::Devices& rules = {})
+  DeviceAllocator(const DeviceClaims& usage, std::int64_t steps_max,
+                  const framework::DeviceRules& rules = framework::DeviceRules())
       : usage_(usage), steps_max_(steps_max), rules_(rules) {}
 
   // `claims` and `pools` must live until the next call. With `use_verdicts`, what selectors said before is not asked
@@ -84,8 +85,10 @@ class DeviceAllocator {
   void Begin(const NodePools& pools, std::vector<const ResolvedClaim*> claims);
   // An error's text, or nothing.
   std::string CheckClaim(std::size_t claim);
-  std::string CheckRequest(std::size_t claim, Wanted& wanted);
-  std::string CollectAll(const std::string& prefix, std::size_t claim, Wanted& wanted);
+  // `matches` remembers what IsSelectable says meanwhile.
+  std::string CheckRequest(std::size_t claim, Wanted& wanted, std::vector<std::uint8_t>& matches);
+  std::string CollectAll(const std::string& prefix, std::size_t claim, Wanted& wanted,
+                         std::vector<std::uint8_t>& matches);
 
   // How deep AllocateOne() may call itself for the claims of this call.
   std::int64_t DepthMax() const;
@@ -95,7 +98,8 @@ class DeviceAllocator {
   Search AllocateAny(const Position& at, bool in_alternative, std::uint32_t start);
 
   // An error's text is put into error_.
-  Search IsSelectable(std::size_t claim, Wanted& wanted, std::uint32_t device);
+  Search IsSelectable(std::size_t claim, const ResolvedRequest& resolved, std::vector<std::uint8_t>& matches,
+                      std::uint32_t device);
   Search SelectorsMatch(const std::vector<DeviceSelectors::Ptr>& selectors, std::string_view kind,
                         const std::string& owner, const ReachableDevice& device);
   Taking Take(const Position& at, std::uint32_t device, bool is_must, Change& change);
@@ -118,7 +122,7 @@ class DeviceAllocator {
 
   const DeviceClaims& usage_;
   const std::int64_t steps_max_;
-  const framework::Release::Devices rules_;
+  const framework::DeviceRules rules_;
   // The counters that are left, by CountersKey(). As in upstream, a set that was met on one node is used for all later
   // nodes of the cycle.
   std::map<std::string, CounterAmounts, std::less<>> available_counters_;
@@ -133,6 +137,7 @@ class DeviceAllocator {
   std::map<std::uint32_t, DeviceAmounts> allocating_capacity_;  // by device; an entry says that it is shared already
   std::map<std::string, CounterAmounts, std::less<>> consumed_counters_;  // by CountersKey()
   bool use_verdicts_ = true;
+  bool is_error_of_node_ = false;  // what CheckClaim found: other nodes may do
   // On all nodes.
   std::int64_t steps_ = 0;
   SelectorBudget selector_budget_;

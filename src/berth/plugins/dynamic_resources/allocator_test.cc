@@ -77,7 +77,7 @@ struct Bench {
 
   void Solve(const testing::NodeBuilder& builder) {
     if (objects.Of<api::DeviceClass>().Find("c") == nullptr) objects.Set(MakeClass("c"));
-    const framework::Release::Devices rules = framework::ReleaseOf(minor).devices;
+    const framework::DeviceRules rules = framework::ReleaseOf(minor).devices;
     DeviceState state(objects, framework::ReleaseOf(minor));
     std::vector<ResolvedClaim> resolved;
     std::vector<const ResolvedClaim*> wanted;
@@ -151,6 +151,104 @@ TEST(DeviceAllocator, ReleasesDiffer) {
        "error: claim default/claim0, request r: checking capacity for device d/s/a: capacity \"m\": capacity request "
        "cannot be represented in the device's range arithmetic: rounding request 7Ei up to the next step passes "
        "MaxInt64");
+}
+
+// What gates that are off in 1.34 and 1.35 leave out.
+TEST(DeviceAllocator, OlderReleasesKnowLess) {
+  const auto each = [](Bench bench, const std::string& in_134, const std::string& in_135, const std::string& in_136) {
+    EXPECT_EQ(Bench(bench).Release(34).OnN1(), in_134);
+    EXPECT_EQ(Bench(bench).Release(35).OnN1(), in_135);
+    EXPECT_EQ(Bench(bench).Release(36).OnN1(), in_136);
+  };
+  const std::string one = Requests(Exactly(1));
+  const std::string taint = "{'name': 'a', 'taints': [{'key': 'k', 'value': 'v', 'effect': 'NoSchedule'}]}";
+  each(Bench().Slice("s", kN1, taint).Want(one), "r:s/a", "r:s/a", "none");
+
+  const std::string conditions =
+      "{'name': 'a', 'bindingConditions': ['ready'], 'bindingFailureConditions': ['failed']}";
+  each(Bench().Slice("s", kN1, conditions).Want(one), "none", "none", "r:s/a");
+
+  const std::string shared = "{'name': 'a', 'allowMultipleAllocations': true, 'capacity': {'m': {'value': '10'}}}";
+  const std::string ask = Requests(Exactly(1, "'capacity': {'requests': {'m': '4'}}"));
+  const std::string refusal =
+      "error: claim default/claim0, request r: has capacity requests, but the DRAConsumableCapacity feature is "
+      "disabled";
+  each(Bench().Slice("s", kN1, shared).Want(ask), refusal, "r:s/a", "r:s/a*");
+  each(Bench().Slice("s", kN1, shared).Want(ask).Want(ask), refusal, "none", "r:s/a* | r:s/a*");
+
+  const std::string distinct = one + ", 'constraints': [{'distinctAttribute': 'd/n'}]";
+  each(Bench().Slice("s", kN1, Having({{"a", "'n': {'int': 1}"}})).Want(distinct), "r:s/a",
+       "error: claim default/claim0, constraint #0: empty constraint (unsupported constraint type?)", "r:s/a");
+
+  const std::string half =
+      "{'name': 'b', 'consumesCounters': [{'counterSet': 'card', 'counters': {'x': {'value': '1'}}}]}";
+  const std::string two = "'pool': {'name': 's', 'generation': 1, 'resourceSliceCount': 2}";
+  Bench parts;
+  parts.Slice("sets", kN1, "", two + ", 'sharedCounters': [{'name': 'card', 'counters': {'x': {'value': '1'}}}]");
+  each(Bench(parts).Slice("parts", kN1, half, two).Want(one), "none", "none", "r:s/b");
+  // 1.35 passes over the slice with the counters, and takes the pool for one that is being updated.
+  each(Bench(parts).Slice("parts", kN1, half + "," + Plain({"c"}), two).Want(one), "r:s/c", "none", "r:s/b");
+
+  // After the first device of "all" older releases go on with the first alternative.
+  const std::string alternatives =
+      "{'name': 'r', 'firstAvailable': [{'name': 'x', 'deviceClassName': 'c', 'allocationMode': 'ExactCount', 'count': "
+      "3}, {'name': 'y', 'deviceClassName': 'c', 'allocationMode': 'All'}]}";
+  each(Bench().Slice("s", kN1, Plain({"a", "b"})).Want(Requests(alternatives)), "none", "none", "r/y:s/a r/y:s/b");
+
+  const std::string three = "'pool': {'name': 's', 'generation': 1, 'resourceSliceCount': 3}";
+  each(Bench().Slice("s", kN1, Plain({"a"}), three).Want(one), "r:s/a", "none", "none");
+  Bench twice;
+  twice.Slice("s1", kN1, Plain({"a"}), two).Slice("s2", kN1, Plain({"a"}), two);
+  each(twice.Want(one), "error: pool s is invalid: duplicate device name a",
+       "failed: invalid resource pools were encountered", "failed: invalid resource pools were encountered");
+}
+
+// What 1.38 does otherwise.
+TEST(DeviceAllocator, NewerReleasesRefuseMore) {
+  const auto each = [](Bench bench, const std::string& in_137, const std::string& in_138) {
+    EXPECT_EQ(Bench(bench).Release(37).OnN1(), in_137);
+    EXPECT_EQ(Bench(bench).Release(38).OnN1(), in_138);
+  };
+  const std::string three = "'pool': {'name': 's', 'generation': 1, 'resourceSliceCount': 3}";
+  const std::string updated =
+      "claim default/claim0, request r: asks for all devices, but resource pool d/s is currently being updated";
+  each(Bench().Slice("s", kN1, Plain({"a"}), three).Want(Requests(All())), "error: " + updated, "failed: " + updated);
+
+  const auto capacity = [](const std::string& policy) {
+    return "{'name': 'a', 'allowMultipleAllocations': true, 'capacity': {'m': {'value': '10', 'requestPolicy': {" +
+           policy + "}}}}";
+  };
+  const auto ask = [](const std::string& amounts) {
+    return Requests(Exactly(1, "'capacity': {'requests': {" + amounts + "}}"));
+  };
+  each(Bench().Slice("s", kN1, capacity("")).Want(ask("'d/m': '4'")), "none", "r:s/a*");
+  each(Bench().Slice("s", kN1, capacity("")).Want(ask("'d/m': '4', 'm': '3'")), "none",
+       "error: claim default/claim0, request r: checking capacity for device d/s/a: capacity \"m\" requested both as "
+       "\"m\" and as \"d/m\"");
+  const std::string range = "'default': '1', 'validRange': {'min': '1'}";
+  each(
+      Bench().Slice("s", kN1, capacity(range)).Want(ask("'m': '-1'")), "r:s/a*",
+      "error: claim default/claim0, request r: checking capacity for device d/s/a: capacity \"d/m\": capacity value is "
+      "negative: request -1");
+  const std::string share = ", 'shareID': 'u', 'consumedCapacity': {'m': '1'}";
+  each(Bench().Slice("s", kN1, Plain({"a"})).Taken("x", Allocated("s", {"a"}, share)).Want(Requests(Exactly(1))),
+       "r:s/a", "none");
+}
+
+TEST(DeviceAllocator, StepsMayBeFractionsFrom138On) {
+  const auto consumed = [](int minor, const std::string& amount) -> std::int64_t {
+    Bench bench;
+    bench.Slice("s", kN1,
+                "{'name': 'a', 'allowMultipleAllocations': true, 'capacity': {'m': {'value': '2', 'requestPolicy': "
+                "{'default': '1', 'validRange': {'min': '500m', 'max': '2', 'step': '500m'}}}}}");
+    bench.Release(minor).Want(Requests(Exactly(1, "'capacity': {'requests': {'m': '" + amount + "'}}")));
+    if (bench.OnN1() != "r:s/a*") return -1;
+    return bench.results[0].results[0].consumed_capacity.front().second.MilliValue();
+  };
+  EXPECT_EQ(consumed(37, "1200m"), 2000);
+  EXPECT_EQ(consumed(38, "1200m"), 1500);
+  EXPECT_EQ(consumed(38, "100m"), 500);
+  EXPECT_EQ(consumed(38, "2100m"), -1) << "past the largest";
 }
 
 TEST(DeviceAllocator, DevicesInUse) {

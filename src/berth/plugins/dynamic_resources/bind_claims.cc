@@ -61,13 +61,13 @@ void CountWait(framework::Metrics& metrics, const PodInfo& pod, const ClaimReser
   }
 }
 
-// The status of `claim`, as the API server has it, with what was decided for it.
+// The status of `claim`, as the API server has it, with what was decided for it, and when if `is_timed`.
 codec::json::object NewStatus(const api::ResourceClaim& claim, const ClaimReservation::Claim& decided,
-                              const PodInfo& pod, Time wall_now) {
+                              const PodInfo& pod, bool is_timed, Time wall_now) {
   codec::json::object status;
   if (decided.allocation && !claim.allocation) {
     api::AllocationResult written = *decided.allocation;
-    if (!written.allocation_timestamp) written.allocation_timestamp = wall_now;
+    if (is_timed && !written.allocation_timestamp) written.allocation_timestamp = wall_now;
     status["allocation"] = ToJson(written);
   }
   // Upstream also puts a timestamp into an allocation that has none, from before there were any. The API server
@@ -232,7 +232,7 @@ class ClaimBinder final : public std::enable_shared_from_this<ClaimBinder> {
       return Fail("claim " + Key() + " got deallocated elsewhere in the meantime");
     }
     reservation_->being_written = index_;
-    return Operation::Write(PatchStatus(*claim_, NewStatus(*claim_, current(), pod_, wall_now_)),
+    return Operation::Write(PatchStatus(*claim_, NewStatus(*claim_, current(), pod_, HasConditions(), wall_now_)),
                             Then(&ClaimBinder::Written));
   }
 
@@ -326,7 +326,10 @@ class ClaimBinder final : public std::enable_shared_from_this<ClaimBinder> {
     return NextClaim();
   }
 
+  bool HasConditions() const { return handle_.release().devices.has_binding_conditions; }
+
   Operation WaitForDevices() {
+    if (!HasConditions()) return Succeed();
     const auto& claims = reservation_->claims;
     if (std::none_of(claims.begin(), claims.end(), [](const Claim& c) { return HasBindingConditions(*c.claim); })) {
       return Succeed();

@@ -729,7 +729,9 @@ TEST_F(GroupClaimsTest, AClaimThatWasMadeForTheGroupIsItsPods) {
   const auto error = [&](const std::string& owner) {
     cluster_.Set(MakeClaim("made", Requests(Exactly()), "",
                            "'ownerReferences': [{'apiVersion': '" + owner + "', 'uid': 'u', 'controller': true}]"));
-    return FindPodClaims(*pod, DeviceState::Of(cluster_.handle)->claims, true).error;
+    framework::Release release(37);
+    release.has_pod_group_claims = true;
+    return FindPodClaims(*pod, DeviceState::Of(cluster_.handle)->claims, release).error;
   };
   EXPECT_EQ(error("scheduling.k8s.io/v1beta1', 'kind': 'PodGroup', 'name': 'g"), "");
   EXPECT_EQ(error("scheduling.k8s.io/v2', 'kind': 'PodGroup', 'name': 'g"), "");

@@ -27,7 +27,7 @@ class AttributeConstraint {
     std::string_view full_name;
   };
 
-  // `constraint` must outlive it, and name an attribute. `are_distinct_in_request`: Release::Devices.
+  // `constraint` must outlive it, and name an attribute. `are_distinct_in_request`: DeviceRules.
   explicit AttributeConstraint(const api::DeviceConstraint& constraint, bool are_distinct_in_request = false);
 
   // Counts the device in if it satisfies the constraint or is not concerned.

@@ -14,29 +14,121 @@ using api::CapacityRequestPolicy;
 using api::CapacityRequestRange;
 using api::Quantity;
 
-const Quantity* Requested(const CapacityRequests& requests, const std::string& name) {
-  if (!requests) return nullptr;
-  const auto it = std::find_if(requests->begin(), requests->end(), [&](const auto& r) { return r.first == name; });
-  return it == requests->end() ? nullptr : &it->second;
+constexpr std::int64_t kInt64Max = std::numeric_limits<std::int64_t>::max();
+constexpr Quantity::Nanos kNanosPerMilli = 1'000'000;
+
+// "driver/id" of "id"; a name with a domain stays.
+std::string FullName(std::string_view driver, const std::string& name) {
+  return name.find('/') == std::string::npos ? std::string(driver) + "/" + name : name;
 }
 
-// Upstream divides by steps in whole units. The API server refuses steps that are not positive; nothing fits one.
-bool HasUsableStep(const CapacityRequestRange& range) { return range.step->Value() > 0; }
+// What a request asks of the capacities of one device.
+class RequestedCapacities {
+ public:
+  RequestedCapacities(const CapacityRequests& requests, std::string_view driver, const framework::DeviceRules& rules)
+      : requests_(requests), driver_(driver), completes_names_(rules.completes_capacity_names) {}
 
-std::int64_t MinOf(const CapacityRequestRange& range) { return range.min ? range.min->Value() : 0; }
+  // Null: nothing is asked of it.
+  const Quantity* Find(const std::string& capacity) const {
+    if (!requests_) return nullptr;
+    const auto it =
+        std::find_if(requests_->begin(), requests_->end(), [&](const auto& r) { return IsSame(r.first, capacity); });
+    return it == requests_->end() ? nullptr : &it->second;
+  }
 
-// How many steps above the range's minimum the amount is, rounded up.
-Quantity::Nanos StepsAbove(std::int64_t amount, const CapacityRequestRange& range) {
-  const std::int64_t step = range.step->Value();
-  const std::int64_t added = framework::WrappingSub(amount, MinOf(range));
-  return added / step + (added % step != 0 ? 1 : 0);
-}
+  // Whether the device has all that is asked for. The error: two names that are one.
+  Expected<bool> AreIn(const api::Device& device) const {
+    if (!requests_) return true;
+    for (auto wanted = requests_->begin(); wanted != requests_->end(); ++wanted) {
+      const bool is_there = std::any_of(device.capacity.begin(), device.capacity.end(),
+                                        [&](const auto& c) { return IsSame(c.first, wanted->first); });
+      if (!is_there) return false;
+      const auto twin =
+          std::find_if(requests_->begin(), wanted, [&](const auto& r) { return IsSame(r.first, wanted->first); });
+      if (twin == wanted) continue;
+      const std::string full = FullName(driver_, wanted->first);
+      return InvalidError("capacity \"" + full.substr(full.find('/') + 1) + "\" requested both as \"" + wanted->first +
+                          "\" and as \"" + twin->first + "\"");
+    }
+    return true;
+  }
 
-Quantity RoundUpRange(const Quantity& requested, const CapacityRequestRange& range) {
+  // The capacity's name as errors have it.
+  std::string Shown(const std::string& capacity) const {
+    return completes_names_ ? FullName(driver_, capacity) : capacity;
+  }
+
+ private:
+  bool IsSame(const std::string& a, const std::string& b) const {
+    return a == b || (completes_names_ && FullName(driver_, a) == FullName(driver_, b));
+  }
+
+  const CapacityRequests& requests_;
+  const std::string_view driver_;
+  const bool completes_names_;
+};
+
+// A range is counted in whole units, or in thousandths: of the latter all its amounts have to be multiples. Upstream
+// divides by steps. The API server refuses steps that are not positive; nothing fits one.
+class RangeSteps {
+ public:
+  RangeSteps(const CapacityRequestRange& range, const framework::DeviceRules& rules) {
+    const auto is_milli = [](const std::optional<Quantity>& amount) { return !amount || IsMilli(*amount); };
+    counts_milli_ = rules.has_fractional_capacities && is_milli(range.min) && is_milli(range.max) &&
+                    is_milli(range.step) && range.step && range.step->nanos() >= kNanosPerMilli;
+    step_ = range.step ? Count(*range.step) : 0;
+    min_ = range.min ? Count(*range.min) : 0;
+  }
+
+  bool AreUsable() const { return step_ > 0; }
+  bool CanCount(const Quantity& amount) const { return !counts_milli_ || IsMilli(amount); }
+
+  // Whether the amount is the minimum and some steps.
+  bool Reach(const Quantity& amount) const {
+    return CanCount(amount) && framework::WrappingSub(Count(amount), min_) % step_ == 0;
+  }
+
+  Quantity RoundUp(const Quantity& amount) const {
+    const Quantity::Nanos rounded = min_ + StepsTo(amount) * step_;
+    if (counts_milli_) return Quantity::FromNanos(rounded * kNanosPerMilli);
+    return Quantity::FromValue(static_cast<std::int64_t>(rounded));
+  }
+
+  // Why the amount cannot be rounded up, in upstream's words; nothing when it can.
+  std::string WhyNotRounded(const Quantity& amount) const {
+    constexpr std::string_view kPrefix = "capacity request cannot be represented in the device's range arithmetic: ";
+    if (!CanCount(amount))
+      return std::string(kPrefix) + "request " + QuantityText(amount) + " is not a representable milli value";
+    if ((!counts_milli_ && min_ < 0) || StepsTo(amount) <= (Quantity::Nanos{kInt64Max} - min_) / step_) return {};
+    return std::string(kPrefix) + "rounding request " + QuantityText(amount) + " up to the next step passes " +
+           (counts_milli_ ? "the milli-value range" : "MaxInt64");
+  }
+
+ private:
+  static bool IsMilli(const Quantity& amount) {
+    return amount.nanos() % kNanosPerMilli == 0 && amount.nanos() / kNanosPerMilli <= kInt64Max &&
+           amount.nanos() / kNanosPerMilli >= -kInt64Max - 1;
+  }
+
+  std::int64_t Count(const Quantity& amount) const { return counts_milli_ ? amount.MilliValue() : amount.Value(); }
+
+  // How many steps above the range's minimum the amount is, rounded up.
+  Quantity::Nanos StepsTo(const Quantity& amount) const {
+    const std::int64_t added = framework::WrappingSub(Count(amount), min_);
+    return added / step_ + (added % step_ != 0 ? 1 : 0);
+  }
+
+  bool counts_milli_ = false;
+  std::int64_t step_ = 0;
+  std::int64_t min_ = 0;
+};
+
+Quantity RoundUpRange(const Quantity& requested, const CapacityRequestRange& range,
+                      const framework::DeviceRules& rules) {
   if (requested < *range.min) return *range.min;
-  if (!range.step || !HasUsableStep(range)) return requested;
-  return Quantity::FromValue(
-      static_cast<std::int64_t>(MinOf(range) + StepsAbove(requested.Value(), range) * range.step->Value()));
+  if (!range.step) return requested;
+  const RangeSteps steps(range, rules);
+  return steps.AreUsable() && steps.CanCount(requested) ? steps.RoundUp(requested) : requested;
 }
 
 Quantity RoundUpValues(const Quantity& requested, const std::vector<Quantity>& values) {
@@ -44,68 +136,70 @@ Quantity RoundUpValues(const Quantity& requested, const std::vector<Quantity>& v
   return it == values.end() ? requested : *it;
 }
 
-bool ViolatesRange(const Quantity& amount, const CapacityRequestRange& range) {
+bool ViolatesRange(const Quantity& amount, const CapacityRequestRange& range, const framework::DeviceRules& rules) {
   if (range.max && amount > *range.max) return true;
   if (!range.step) return false;
-  return !HasUsableStep(range) || framework::WrappingSub(amount.Value(), MinOf(range)) % range.step->Value() != 0;
+  const RangeSteps steps(range, rules);
+  return !steps.AreUsable() || !steps.Reach(amount);
 }
 
-bool ViolatesPolicy(const Quantity& amount, const std::optional<CapacityRequestPolicy>& policy) {
+bool ViolatesPolicy(const Quantity& amount, const std::optional<CapacityRequestPolicy>& policy,
+                    const framework::DeviceRules& rules) {
   if (!policy || (policy->default_value && amount == *policy->default_value)) return false;
-  if (policy->valid_range) return ViolatesRange(amount, *policy->valid_range);
+  if (policy->valid_range) return ViolatesRange(amount, *policy->valid_range, rules);
   const auto& values = policy->valid_values;
   return !values.empty() && std::find(values.begin(), values.end(), amount) == values.end();
 }
 
-// A capacity's amount that cannot be, in upstream's words; nothing when it can.
-std::string OddAmount(const Quantity* requested, const api::DeviceCapacity& capacity, const Quantity& consumed) {
-  constexpr Quantity::Nanos kMax = std::numeric_limits<std::int64_t>::max();
-  const auto& policy = capacity.request_policy;
-  if (requested != nullptr && policy && policy->valid_range && policy->valid_range->min && policy->valid_range->step) {
-    const CapacityRequestRange& range = *policy->valid_range;
-    const std::int64_t min = range.min->Value();
-    if (*requested >= *range.min && HasUsableStep(range) && min >= 0 &&
-        StepsAbove(requested->Value(), range) > (kMax - min) / range.step->Value()) {
-      return "capacity request cannot be represented in the device's range arithmetic: rounding request " +
-             QuantityText(*requested) + " up to the next step passes MaxInt64";
-    }
-  }
-  return consumed.nanos() < 0 ? "capacity value is negative" : "";
-}
-
-Quantity ConsumedCapacity(const Quantity* requested, const api::DeviceCapacity& capacity) {
+Quantity ConsumedCapacity(const Quantity* requested, const api::DeviceCapacity& capacity,
+                          const framework::DeviceRules& rules) {
   const auto& policy = capacity.request_policy;
   if (requested == nullptr) return policy && policy->default_value ? *policy->default_value : capacity.value;
   if (!policy) return *requested;
-  if (policy->valid_range && policy->valid_range->min) return RoundUpRange(*requested, *policy->valid_range);
+  if (policy->valid_range && policy->valid_range->min) return RoundUpRange(*requested, *policy->valid_range, rules);
   return RoundUpValues(*requested, policy->valid_values);
+}
+
+// A capacity's amount that cannot be, in upstream's words; nothing when it can.
+std::string OddAmount(const Quantity* requested, const api::DeviceCapacity& capacity,
+                      const framework::DeviceRules& rules) {
+  constexpr std::string_view kNegative = "capacity value is negative";
+  if (rules.refuses_negative_requests && requested != nullptr && requested->nanos() < 0)
+    return std::string(kNegative) + ": request " + QuantityText(*requested);
+  const auto& policy = capacity.request_policy;
+  if (requested != nullptr && policy && policy->valid_range && policy->valid_range->min && policy->valid_range->step) {
+    const RangeSteps steps(*policy->valid_range, rules);
+    if (*requested >= *policy->valid_range->min && steps.AreUsable()) {
+      if (std::string why = steps.WhyNotRounded(*requested); !why.empty()) return why;
+    }
+  }
+  return ConsumedCapacity(requested, capacity, rules).nanos() < 0 ? std::string(kNegative) : "";
 }
 
 }  // namespace
 
 std::vector<std::pair<std::string, Quantity>> ConsumedCapacities(const CapacityRequests& requests,
-                                                                 const api::Device& device) {
+                                                                 std::string_view driver, const api::Device& device,
+                                                                 const framework::DeviceRules& rules) {
+  const RequestedCapacities wanted(requests, driver, rules);
   std::vector<std::pair<std::string, Quantity>> consumed;
   consumed.reserve(device.capacity.size());
   for (const auto& [name, capacity] : device.capacity) {
-    consumed.emplace_back(name, ConsumedCapacity(Requested(requests, name), capacity));
+    consumed.emplace_back(name, ConsumedCapacity(wanted.Find(name), capacity, rules));
   }
   return consumed;
 }
 
-Expected<bool> FitsCapacity(const CapacityRequests& requests, const api::Device& device, const DeviceAmounts* consumed,
-                            const DeviceAmounts* allocating, bool refuses_odd) {
-  const auto has = [&](const std::string& name) {
-    return std::any_of(device.capacity.begin(), device.capacity.end(), [&](const auto& c) { return c.first == name; });
-  };
-  if (requests && !std::all_of(requests->begin(), requests->end(), [&](const auto& r) { return has(r.first); })) {
-    return false;
-  }
+Expected<bool> FitsCapacity(const CapacityRequests& requests, std::string_view driver, const api::Device& device,
+                            const DeviceAmounts* consumed, const DeviceAmounts* allocating,
+                            const framework::DeviceRules& rules) {
+  const RequestedCapacities wanted(requests, driver, rules);
+  BERTH_ASSIGN_OR_RETURN(const bool are_there, wanted.AreIn(device));
+  if (!are_there) return false;
   for (const auto& [name, capacity] : device.capacity) {
-    if (!refuses_odd) break;
-    const Quantity* requested = Requested(requests, name);
-    if (const std::string odd = OddAmount(requested, capacity, ConsumedCapacity(requested, capacity)); !odd.empty())
-      return InvalidError("capacity \"" + name + "\": " + odd);
+    if (!rules.refuses_odd_capacities) break;
+    if (const std::string odd = OddAmount(wanted.Find(name), capacity, rules); !odd.empty())
+      return InvalidError("capacity \"" + wanted.Shown(name) + "\": " + odd);
   }
   const auto taken = [](const DeviceAmounts* amounts, const std::string& name) -> Quantity::Nanos {
     if (amounts == nullptr) return 0;
@@ -113,8 +207,8 @@ Expected<bool> FitsCapacity(const CapacityRequests& requests, const api::Device&
     return it == amounts->end() ? 0 : it->second;
   };
   for (const auto& [name, capacity] : device.capacity) {
-    const Quantity amount = ConsumedCapacity(Requested(requests, name), capacity);
-    if (ViolatesPolicy(amount, capacity.request_policy)) return false;
+    const Quantity amount = ConsumedCapacity(wanted.Find(name), capacity, rules);
+    if (ViolatesPolicy(amount, capacity.request_policy, rules)) return false;
     if (amount.nanos() + taken(consumed, name) + taken(allocating, name) > capacity.value.nanos()) return false;
   }
   return true;

@@ -5,11 +5,13 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "berth/api/resource_claim.h"
 #include "berth/base/expected.h"
+#include "berth/framework/release.h"
 #include "berth/plugins/helper/device_claims.h"
 
 namespace berth::plugins {
@@ -20,13 +22,15 @@ using CapacityRequests = std::optional<std::vector<std::pair<std::string, api::Q
 // What the request takes of every capacity of the device, by name: the amount it asks for, rounded up as the policy
 // says; without one the policy's default, or all.
 std::vector<std::pair<std::string, api::Quantity>> ConsumedCapacities(const CapacityRequests& requests,
-                                                                      const api::Device& device);
+                                                                      std::string_view driver,
+                                                                      const api::Device& device,
+                                                                      const framework::DeviceRules& rules);
 
 // Whether the device has what the request takes, beside what claims consume already and what the same allocation
 // takes (either may be null), and its policies allow the amounts. Devices that are not shared are checked as well. An
-// error, where `refuses_odd` (Release::Devices::refuses_odd_capacities): an amount that cannot be represented, or is
-// negative.
-Expected<bool> FitsCapacity(const CapacityRequests& requests, const api::Device& device, const DeviceAmounts* consumed,
-                            const DeviceAmounts* allocating, bool refuses_odd);
+// error, where DeviceRules::refuses_odd_capacities: an amount that cannot be represented, or is negative.
+Expected<bool> FitsCapacity(const CapacityRequests& requests, std::string_view driver, const api::Device& device,
+                            const DeviceAmounts* consumed, const DeviceAmounts* allocating,
+                            const framework::DeviceRules& rules);
 
 }  // namespace berth::plugins

@@ -16,6 +16,7 @@
 #include "berth/plugins/dynamic_resources/allocator.h"
 #include "berth/plugins/dynamic_resources/bind_claims.h"
 #include "berth/plugins/dynamic_resources/binding_conditions.h"
+#include "berth/plugins/dynamic_resources/claim_json.h"
 #include "berth/plugins/dynamic_resources/claim_writes.h"
 #include "berth/plugins/dynamic_resources/extended_resources.h"
 #include "berth/plugins/dynamic_resources/pod_claims.h"
@@ -88,7 +89,8 @@ struct State final : StateData {
   bool has_extended = false;
   std::vector<std::pair<std::string, std::int64_t>> extended_resources;
   bool has_priorities = false;
-  std::int64_t allocated_score = 0;  // of claims that are allocated already
+  bool retries_slow_allocations = true;  // Release
+  std::int64_t allocated_score = 0;      // of claims that are allocated already
 
   // The allocator is null when every claim is allocated.
   std::unique_ptr<DeviceAllocator> allocator;
@@ -124,6 +126,19 @@ std::string SharingGroupOf(const Handle& handle, const PodInfo& pod) {
   return groups->RootOf(group) ? group.EntityText() : std::string();
 }
 
+// Why it cannot be said which devices are in use, in upstream's words; empty: it can.
+std::string UsageErrorOf(const DeviceClaims& claims) {
+  const auto& all = claims.negative_usages();
+  if (all.empty()) return {};
+  const auto& [uid, first] =
+      *std::ranges::min_element(all, {}, [](const auto& entry) -> const std::string& { return entry.second.claim; });
+  std::string error = "claim " + first.claim + ", device " + first.device + ": consumed capacity \"" + first.capacity +
+                      "\" must not be negative, got " + QuantityText(first.amount);
+  if (all.size() > 1)
+    error += " (and " + std::to_string(all.size() - 1) + " more claims with invalid consumed capacity)";
+  return error;
+}
+
 Status CheckDeviceClass(const DeviceState& devices, const std::string& class_name, const std::string& request) {
   if (class_name.empty()) return Status::Error("request " + request + ": unsupported request type");
   if (devices.class_store().Find(class_name) != nullptr) return {};
@@ -132,7 +147,7 @@ Status CheckDeviceClass(const DeviceState& devices, const std::string& class_nam
 
 // What PreFilter says of a claim, without a look at nodes.
 Status CheckClaim(DeviceState& devices, State& state, std::size_t index, std::string_view sharing,
-                  Duration binding_timeout, Time wall_now) {
+                  bool has_binding_conditions, Duration binding_timeout, Time wall_now) {
   State::Claim& entry = state.claims[index];
   const api::ResourceClaim& claim = *entry.claim;
   if (claim.allocation) {
@@ -141,6 +156,7 @@ Status CheckClaim(DeviceState& devices, State& state, std::size_t index, std::st
       if (!errors.empty()) return Status::Error(errors);
       entry.available_on.emplace(*claim.allocation->node_selector);
     }
+    if (!has_binding_conditions) return {};
     using Readiness = BindingReadiness::State;
     const Readiness readiness = ReadinessOf(claim).state;
     entry.is_unusable = readiness == Readiness::kFailed ||
@@ -240,7 +256,9 @@ Status FilterNode(DeviceState& devices, State& state, const PodInfo& pod, const 
       }
       case Result::kFailedOnNode: return Refusal(answer.message);
       case Result::kError: return Status::Error(answer.message);
-      case Result::kOutOfSteps: return Status::Error("node " + node.name() + ": timed out trying to allocate devices");
+      case Result::kOutOfSteps:
+        if (!state.retries_slow_allocations) return Refusal("timed out trying to allocate devices");
+        return Status::Error("node " + node.name() + ": timed out trying to allocate devices");
     }
     if (is_available) {
       State::OnNode& found = state.on_node[node.name()];
@@ -345,7 +363,7 @@ QueueingHint AfterClaimChange(const Handle& handle, const DeviceClaims& claims, 
     return QueueIf(before == nullptr || before->allocation.has_value() ||
                    (before->metadata.controller && before->metadata.controller->uid == pod.uid));
   }
-  const PodClaims found = FindPodClaims(pod, claims, handle.release().has_pod_group_claims);
+  const PodClaims found = FindPodClaims(pod, claims, handle.release());
   if (!found.error.empty()) return QueueingHint::kSkip;
   // Devices became free.
   if (before != nullptr && before->allocation && before->allocation != after->allocation) return QueueingHint::kQueue;
@@ -357,16 +375,15 @@ QueueingHint AfterClaimChange(const Handle& handle, const DeviceClaims& claims, 
                  before->reserved_for != after->reserved_for || before->devices != after->devices);
 }
 
-class DynamicResources final : public PreEnqueuePlugin,
-                               public PreFilterPlugin,
-                               public FastFilter,
-                               public PostFilterPlugin,
-                               public framework::PodGroupPostFilterPlugin,
-                               public FastScore,
-                               public ReservePlugin,
-                               public PreBindPlugin,
-                               public ObjectReader,
-                               public EnqueueExtensions {
+class DynamicResources : public PreEnqueuePlugin,
+                         public PreFilterPlugin,
+                         public FastFilter,
+                         public PostFilterPlugin,
+                         public framework::PodGroupPostFilterPlugin,
+                         public ReservePlugin,
+                         public PreBindPlugin,
+                         public ObjectReader,
+                         public EnqueueExtensions {
  public:
   DynamicResources(const config::DynamicResourcesArgs& args, Handle& handle)
       : handle_(handle),
@@ -380,7 +397,7 @@ class DynamicResources final : public PreEnqueuePlugin,
   // Holds the pod back until its claims are there.
   Status PreEnqueue(const PodInfo& pod) const override {
     if (pod.spec().resource_claims.empty()) return {};
-    const std::string error = FindPodClaims(pod, devices_->claims, handle_.release().has_pod_group_claims).error;
+    const std::string error = FindPodClaims(pod, devices_->claims, handle_.release()).error;
     return error.empty() ? Status() : Refusal(error);
   }
 
@@ -389,12 +406,13 @@ class DynamicResources final : public PreEnqueuePlugin,
     cycle.state.Write(kStateKey, nothing_);
     PodClaims found;
     const bool accepts_groups = handle_.release().has_pod_group_claims;
-    if (!pod.spec().resource_claims.empty()) found = FindPodClaims(pod, devices_->claims, accepts_groups);
+    if (!pod.spec().resource_claims.empty()) found = FindPodClaims(pod, devices_->claims, handle_.release());
     if (!found.error.empty()) return {Refusal(found.error), std::nullopt};
     auto extended_resources = DeviceBackedRequests(pod, devices_->classes);
     if (found.claims.empty() && extended_resources.empty()) return {Status::Skip(), std::nullopt};
 
     auto state = std::make_shared<State>();
+    state->retries_slow_allocations = handle_.release().retries_slow_allocations;
     state->extended_resources = std::move(extended_resources);
     const api::PodGroup* const group = accepts_groups ? GroupObjectOf(handle_, pod) : nullptr;
     for (std::size_t i = 0; i < found.claims.size(); ++i) {
@@ -410,8 +428,10 @@ class DynamicResources final : public PreEnqueuePlugin,
     }
     bool needs_allocator = false;
     const std::string sharing = SharingGroupOf(handle_, pod);
+    const bool has_binding_conditions = handle_.release().devices.has_binding_conditions;
     for (std::size_t i = 0; i < state->claims.size(); ++i) {
-      if (Status status = CheckClaim(*devices_, *state, i, sharing, binding_timeout_, cycle.wall_now);
+      if (Status status =
+              CheckClaim(*devices_, *state, i, sharing, has_binding_conditions, binding_timeout_, cycle.wall_now);
           !status.IsSuccess())
         return {std::move(status), std::nullopt};
       const api::ResourceClaim& claim = *state->claims[i].claim;
@@ -420,6 +440,8 @@ class DynamicResources final : public PreEnqueuePlugin,
       state->has_priorities |= HasPriorities(claim);
       if (allocation) state->allocated_score += PriorityScoreOf(claim, *allocation);
     }
+    if (const std::string error = UsageErrorOf(devices_->claims); needs_allocator && !error.empty())
+      return {Status::Error("gather allocation state: " + error), std::nullopt};
     if (needs_allocator) {
       state->allocator =
           std::make_unique<DeviceAllocator>(devices_->claims, StepsOf(filter_timeout_), handle_.release().devices);
@@ -495,33 +517,6 @@ class DynamicResources final : public PreEnqueuePlugin,
         return {.status = *std::move(released)};
     }
     return {.status = Status::Unschedulable("deallocation and deletion of ResourceClaims completed")};
-  }
-
-  Dependency ScoreDependsOn() const override { return Dependency::kCycle; }
-  Normalization ScoreNormalization() const override { return Normalization::kMax; }
-  bool ScoresNothing(const Cycle& cycle, const PodInfo&) const override {
-    const auto* state = cycle.state.Read<State>(kStateKey);
-    return state != nullptr && (!state->has_priorities || state->allocator == nullptr);
-  }
-
-  std::int64_t Score(const Cycle& cycle, const PodInfo&, NodeIndex, const NodeInfo& node,
-                     Status& status) const override {
-    const auto* state = cycle.state.Read<State>(kStateKey);
-    if (state == nullptr) {
-      status = Status::Error("not found");
-      return 0;
-    }
-    const auto it = state->on_node.find(node.name());
-    return it == state->on_node.end() ? 0 : it->second.score;
-  }
-
-  void ScoreRows(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> rows,
-                 std::span<std::int64_t> scores, Status& status) const override {
-    if (!ScoresNothing(cycle, pod)) {
-      FastScore::ScoreRows(cycle, pod, rows, scores, status);
-      return;
-    }
-    for (const NodeIndex row : rows) scores[row] = 0;
   }
 
   Status Reserve(const Cycle& cycle, const PodInfo& pod, std::string_view node_name) override {
@@ -633,9 +628,8 @@ class DynamicResources final : public PreEnqueuePlugin,
         // The pod's status now names a claim that was made for it.
         OnPod(kUpdatePodGeneratedResourceClaim,
               [this](const PodInfo& pod, const EventObjects& event) {
-                const bool accepts_groups = handle_.release().has_pod_group_claims;
                 return QueueIf(IsOwnUpdate(pod, event) &&
-                               FindPodClaims(*event.new_pod, devices_->claims, accepts_groups).error.empty());
+                               FindPodClaims(*event.new_pod, devices_->claims, handle_.release()).error.empty());
               }),
         {{kDeviceClass, kAdd | kUpdate}, {}},
         // A deleted slice helps a request for all of a pool's devices, which are fewer then.
@@ -654,10 +648,44 @@ class DynamicResources final : public PreEnqueuePlugin,
   std::map<std::string, std::shared_ptr<ClaimReservation>, std::less<>> reservations_;
 };
 
+// Since Release::scores_devices.
+class ScoringDynamicResources final : public DynamicResources, public FastScore {
+ public:
+  using DynamicResources::DynamicResources;
+
+  Dependency ScoreDependsOn() const override { return Dependency::kCycle; }
+  Normalization ScoreNormalization() const override { return Normalization::kMax; }
+  bool ScoresNothing(const Cycle& cycle, const PodInfo&) const override {
+    const auto* state = cycle.state.Read<State>(kStateKey);
+    return state != nullptr && (!state->has_priorities || state->allocator == nullptr);
+  }
+
+  std::int64_t Score(const Cycle& cycle, const PodInfo&, NodeIndex, const NodeInfo& node,
+                     Status& status) const override {
+    const auto* state = cycle.state.Read<State>(kStateKey);
+    if (state == nullptr) {
+      status = Status::Error("not found");
+      return 0;
+    }
+    const auto it = state->on_node.find(node.name());
+    return it == state->on_node.end() ? 0 : it->second.score;
+  }
+
+  void ScoreRows(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> rows,
+                 std::span<std::int64_t> scores, Status& status) const override {
+    if (!ScoresNothing(cycle, pod)) {
+      FastScore::ScoreRows(cycle, pod, rows, scores, status);
+      return;
+    }
+    for (const NodeIndex row : rows) scores[row] = 0;
+  }
+};
+
 }  // namespace
 
 std::unique_ptr<framework::Plugin> CreateDynamicResources(const config::DynamicResourcesArgs& args, Handle& handle) {
-  return std::make_unique<DynamicResources>(args, handle);
+  if (!handle.release().scores_devices) return std::make_unique<DynamicResources>(args, handle);
+  return std::make_unique<ScoringDynamicResources>(args, handle);
 }
 
 }  // namespace berth::plugins

@@ -29,19 +29,21 @@ bool IsOwnedByGroupOf(const PodInfo& pod, const api::OwnerReference& owner) {
 }
 
 // Why the claim was not made for the pod or its group; empty when it was.
-std::string WhyNotMadeFor(const PodInfo& pod, const api::ResourceClaim& claim, bool accepts_groups) {
+std::string WhyNotMadeFor(const PodInfo& pod, const api::ResourceClaim& claim, const framework::Release& release) {
   const auto& owner = claim.metadata.controller;
   if (owner && owner->uid == pod.uid) return {};
-  const bool is_in_group = accepts_groups && !pod.pod_group_name.empty();
+  const bool is_in_group = release.has_pod_group_claims && !pod.pod_group_name.empty();
+  const std::string kind = release.capitalizes_claim_owner ? "Pod" : "pod";
   if (is_in_group && owner && IsOwnedByGroupOf(pod, *owner)) return {};
-  return "ResourceClaim " + claim.metadata.namespace_name + "/" + claim.metadata.name + " was not created for Pod " +
-         pod.Key() +
-         (is_in_group ? " (neither Pod nor PodGroup " + pod.pod_group_name + " is the owner)" : " (Pod is not owner)");
+  return "ResourceClaim " + claim.metadata.namespace_name + "/" + claim.metadata.name + " was not created for " + kind +
+         " " + pod.Key() +
+         (is_in_group ? " (neither Pod nor PodGroup " + pod.pod_group_name + " is the owner)"
+                      : " (" + kind + " is not owner)");
 }
 
 }  // namespace
 
-PodClaims FindPodClaims(const PodInfo& pod, const DeviceClaims& claims, bool accepts_groups) {
+PodClaims FindPodClaims(const PodInfo& pod, const DeviceClaims& claims, const framework::Release& release) {
   PodClaims found;
   const auto fail = [&](std::string error) {
     found.error = std::move(error);
@@ -64,7 +66,7 @@ PodClaims FindPodClaims(const PodInfo& pod, const DeviceClaims& claims, bool acc
     DeviceClaims::Ptr claim = claims.Find(pod.namespace_name(), *name);
     if (claim == nullptr) return fail("could not find ResourceClaim \"" + pod.namespace_name() + "/" + *name + "\"");
     if (claim->metadata.deletion_time) return fail("resourceclaim \"" + claim->metadata.name + "\" is being deleted");
-    if (std::string why = wanted.claim_name ? "" : WhyNotMadeFor(pod, *claim, accepts_groups); !why.empty())
+    if (std::string why = wanted.claim_name ? "" : WhyNotMadeFor(pod, *claim, release); !why.empty())
       return fail(std::move(why));
     found.claims.push_back(std::move(claim));
     found.positions.push_back(position);

@@ -8,6 +8,7 @@
 
 #include "berth/api/pod_group.h"
 #include "berth/framework/pod_info.h"
+#include "berth/framework/release.h"
 #include "berth/plugins/helper/device_claims.h"
 
 namespace berth::plugins {
@@ -18,14 +19,15 @@ struct PodClaims {
   std::string error;                      // not empty: why the pod has to wait; `claims` are those before
 };
 
-// Claims that turned out not to be needed for the pod are left out. `accepts_groups`, here and below:
-// Release::has_pod_group_claims.
-PodClaims FindPodClaims(const framework::PodInfo& pod, const DeviceClaims& claims, bool accepts_groups = false);
+// Claims that turned out not to be needed for the pod are left out.
+PodClaims FindPodClaims(const framework::PodInfo& pod, const DeviceClaims& claims,
+                        const framework::Release& release = framework::Release());
 
 // The pod's claims that are allocated and reserved for it, whatever is wrong with the others.
 std::vector<DeviceClaims::Ptr> FindReservedClaims(const framework::PodInfo& pod, const DeviceClaims& claims);
 
-// True when the claim is reserved for the pod or, with `accepts_groups`, for its group, which is compared by name.
+// True when the claim is reserved for the pod or, with `accepts_groups` (Release::has_pod_group_claims), for its group,
+// which is compared by name.
 bool IsReservedFor(const api::ResourceClaim& claim, const framework::PodInfo& pod, bool accepts_groups = false);
 
 // What the `position`th claim of the pod's spec is reserved for: the group where that has the same claim, else the pod.

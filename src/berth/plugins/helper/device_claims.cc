@@ -31,6 +31,16 @@ bool IsNewer(const api::ResourceClaim& shown, const api::ResourceClaim& assumed)
   return !a || !b || *a > *b;
 }
 
+std::optional<NegativeUsage> FindNegativeUsage(const api::ResourceClaim& claim) {
+  for (const api::DeviceAllocationResult& result : claim.allocation->results) {
+    for (const auto& [name, amount] : result.consumed_capacity) {
+      if (amount.nanos() >= 0) continue;
+      return NegativeUsage{KeyOf(claim), DeviceId(result.driver, result.pool, result.device), name, amount};
+    }
+  }
+  return std::nullopt;
+}
+
 bool IsForExtendedResources(const api::ResourceClaim& claim) {
   const std::string* value = claim.metadata.annotations.Find(kExtendedResourceClaimAnnotation);
   return value != nullptr && *value == "true" && claim.metadata.controller.has_value();
@@ -44,7 +54,8 @@ std::string DeviceId(std::string_view driver, std::string_view pool, std::string
   return id.append(driver).append("/").append(pool).append("/").append(device);
 }
 
-DeviceClaims::DeviceClaims(const Store& store) : store_(store) {
+DeviceClaims::DeviceClaims(const Store& store, const framework::DeviceRules& rules)
+    : store_(store), has_shares_(rules.has_consumable_capacity), refuses_negative_usage_(rules.refuses_negative_usage) {
   for (const auto& [key, claim] : store) Replace(nullptr, claim);
 }
 
@@ -200,16 +211,22 @@ void DeviceClaims::Replace(const Ptr& before, const Ptr& after) {
 // hold the same device: giving one back does not make it free.
 void DeviceClaims::Count(const api::ResourceClaim& claim, int sign) {
   if (!claim.allocation) return;
+  std::optional<NegativeUsage> negative;
+  if (refuses_negative_usage_) negative = FindNegativeUsage(claim);
+  const bool is_negative = negative.has_value();
+  if (is_negative && sign > 0) negative_usages_[claim.metadata.uid] = *std::move(negative);
+  if (sign < 0) negative_usages_.erase(claim.metadata.uid);
   for (const api::DeviceAllocationResult& result : claim.allocation->results) {
     if (result.admin_access) continue;
     ++revision_;
     const std::string id = DeviceId(result.driver, result.pool, result.device);
     DeviceUsage& usage = usage_[id];
-    if (!result.share_id) {
+    if (!result.share_id || !has_shares_) {
       usage.exclusive_count += sign;
     } else {
       usage.share_count += sign;
       if (!result.consumed_capacity.empty()) usage.consuming_share_count += sign;
+      if (is_negative) continue;
       for (const auto& [name, amount] : result.consumed_capacity) usage.consumed[name] += sign * amount.nanos();
     }
     if (!usage.IsAllocated()) usage_.erase(id);

@@ -18,6 +18,7 @@
 #include "berth/base/hash_map.h"
 #include "berth/framework/objects.h"
 #include "berth/framework/pod_info.h"
+#include "berth/framework/release.h"
 
 namespace berth::plugins {
 
@@ -36,13 +37,22 @@ struct DeviceUsage {
   bool IsAllocated() const { return exclusive_count > 0 || share_count > 0; }
 };
 
+// A claim's share of a capacity that is less than nothing.
+struct NegativeUsage {
+  std::string claim;   // "namespace/name"
+  std::string device;  // DeviceId
+  std::string capacity;
+  api::Quantity amount;
+};
+
 class DeviceClaims {
  public:
   using Ptr = std::shared_ptr<const api::ResourceClaim>;
   using Store = framework::ObjectStore<api::ResourceClaim>;
 
-  // `store` must outlive it.
-  explicit DeviceClaims(const Store& store);
+  // `store` must outlive it. Without DeviceRules::has_consumable_capacity, who has a share of a device has it for
+  // itself.
+  explicit DeviceClaims(const Store& store, const framework::DeviceRules& rules = framework::DeviceRules());
 
   // The store's listener.
   void Changed(const Ptr& before, const Ptr& after);
@@ -82,6 +92,9 @@ class DeviceClaims {
 
   // Who uses the device; null when it is free.
   const DeviceUsage* UsageOf(std::string_view device_id) const;
+  // Claims that use less than nothing, which makes it impossible to say what is in use
+  // (DeviceRules::refuses_negative_usage); by uid.
+  const std::map<std::string, NegativeUsage, std::less<>>& negative_usages() const { return negative_usages_; }
   // Grows whenever a device is taken or given back.
   std::uint64_t revision() const { return revision_; }
 
@@ -100,6 +113,8 @@ class DeviceClaims {
   void Count(const api::ResourceClaim& claim, int sign);
 
   const Store& store_;
+  const bool has_shares_;
+  const bool refuses_negative_usage_;
   std::map<std::string, Ptr, std::less<>> assumed_;                                   // by key
   std::map<std::string, Pending, std::less<>> pending_;                               // by the claim's uid
   std::map<std::string, std::weak_ptr<const std::string>, std::less<>> write_turns_;  // by the claim's uid
@@ -107,6 +122,7 @@ class DeviceClaims {
   // Claims for extended resources, by the uid of their pod: key and claim.
   std::map<std::string, std::map<std::string, Ptr>, std::less<>> by_pod_;
   StringHashMap<DeviceUsage> usage_;
+  std::map<std::string, NegativeUsage, std::less<>> negative_usages_;
   std::uint64_t revision_ = 0;
 };
 

@@ -227,6 +227,59 @@ TEST(DeviceClasses, FollowsChanges) {
   EXPECT_EQ(classes.version(), 3U);
 }
 
+// From 1.38 on the class that has lost a name keeps its own, and takes the other when the winner goes.
+TEST(DeviceClasses, LosersAreRememberedFrom138On) {
+  const auto loser = Dated("z", "example.com/gpu", "2020");
+  const auto winner = Dated("y", "example.com/gpu", "2021");
+  const struct {
+    int minor;
+    std::shared_ptr<const api::DeviceClass> own, after_winner;
+  } cases[] = {{37, nullptr, nullptr}, {38, loser, loser}};
+  for (const auto& test : cases) {
+    DeviceClasses classes(framework::ReleaseOf(test.minor).devices);
+    classes.Changed(nullptr, winner);
+    classes.Changed(nullptr, loser);
+    EXPECT_EQ(classes.Find("example.com/gpu"), winner);
+    EXPECT_EQ(classes.Find("deviceclass.resource.kubernetes.io/z"), test.own) << test.minor;
+    classes.Changed(winner, nullptr);
+    EXPECT_EQ(classes.Find("example.com/gpu"), test.after_winner) << test.minor;
+    EXPECT_EQ(classes.Find("deviceclass.resource.kubernetes.io/y"), nullptr);
+    if (test.after_winner == nullptr) continue;
+    classes.Changed(loser, nullptr);
+    EXPECT_TRUE(classes.empty());
+  }
+}
+
+TEST(DeviceClasses, NoneIsAnExtendedResourceWhereTheGateIsOff) {
+  DeviceClasses classes(framework::ReleaseOf(35).devices);
+  classes.Changed(nullptr, Dated("z", "example.com/gpu", "2020"));
+  EXPECT_TRUE(classes.empty());
+}
+
+// From 1.38 on a share of less than nothing is told, and does not free what others use.
+TEST(DeviceClaims, NegativeUsage) {
+  const auto share = [](const std::string& amount) {
+    return Allocated("s", {"a"}, ", 'shareID': 'u', 'consumedCapacity': {'bw': '" + amount + "'}");
+  };
+  framework::Objects objects;
+  objects.Set(MakeClaim("odd", "", share("-7")));
+  objects.Set(MakeClaim("other", "", share("3")));
+  const auto& store = objects.Of<api::ResourceClaim>();
+  const auto consumed = [](const DeviceClaims& claims) {
+    return api::Quantity::FromNanos(claims.UsageOf("d/s/a")->consumed.find("bw")->second).Value();
+  };
+  DeviceClaims in_137(store, framework::ReleaseOf(37).devices);
+  EXPECT_TRUE(in_137.negative_usages().empty());
+  EXPECT_EQ(consumed(in_137), -4);
+  DeviceClaims in_138(store, framework::ReleaseOf(38).devices);
+  ASSERT_EQ(in_138.negative_usages().size(), 1U);
+  EXPECT_EQ(in_138.negative_usages().begin()->second.claim, "default/odd");
+  EXPECT_EQ(consumed(in_138), 3);
+  in_138.Changed(in_138.Find("default", "odd"), nullptr);
+  EXPECT_TRUE(in_138.negative_usages().empty());
+  EXPECT_EQ(consumed(in_138), 3);
+}
+
 TEST(DeviceClasses, Names) {
   EXPECT_TRUE(IsDeviceBackedResourceName("example.com/gpu"));
   EXPECT_TRUE(IsDeviceBackedResourceName("deviceclass.resource.kubernetes.io/c"));

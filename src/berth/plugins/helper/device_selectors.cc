@@ -79,10 +79,10 @@ std::string TextOf(const api::DeviceAttribute& attribute) {
 
 }  // namespace
 
-DeviceSelector::DeviceSelector(std::uint64_t id, std::string_view expression)
+DeviceSelector::DeviceSelector(std::uint64_t id, std::string_view expression, const cel::DeviceFeatures& features)
     : id_(id),
       is_constant_(expression.find("device") == std::string_view::npos),
-      program_(cel::DeviceSelector::Compile(expression)) {}
+      program_(cel::DeviceSelector::Compile(expression, features)) {}
 
 std::string DeviceSelector::TextOfRead(std::string_view driver, const api::Device& device) const {
   std::string text;
@@ -148,7 +148,7 @@ DeviceSelectors::Ptr DeviceSelectors::Get(std::string_view expression) {
   const auto it = by_expression_.find(expression);
   if (it != by_expression_.end()) return it->second;
   if (by_expression_.size() >= kSelectorsMax) by_expression_.clear();
-  auto made = std::make_shared<const DeviceSelector>(next_id_++, expression);
+  auto made = std::make_shared<const DeviceSelector>(next_id_++, expression, features_);
   by_expression_.emplace(std::string(expression), made);
   return made;
 }

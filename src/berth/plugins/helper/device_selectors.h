@@ -44,7 +44,7 @@ class DeviceSelector {
   // The number of expensive answers that are remembered for each selector. When there are more, all are forgotten.
   static constexpr std::size_t kDearAnswersMax = 4096;
 
-  DeviceSelector(std::uint64_t id, std::string_view expression);
+  DeviceSelector(std::uint64_t id, std::string_view expression, const cel::DeviceFeatures& features = {});
 
   std::uint64_t id() const { return id_; }  // never reused
   SelectorAnswer Matches(std::string_view driver, const api::Device& device) const;
@@ -92,10 +92,13 @@ class DeviceSelectors {
   // Upstream keeps the 10 that were used last; compiling again is all that one more costs.
   static constexpr std::size_t kSelectorsMax = 1024;
 
+  explicit DeviceSelectors(const cel::DeviceFeatures& features = {}) : features_(features) {}
+
   Ptr Get(std::string_view expression);
   std::vector<Ptr> Get(const std::vector<std::string>& expressions);
 
  private:
+  const cel::DeviceFeatures features_;
   StringHashMap<Ptr> by_expression_;
   std::uint64_t next_id_ = 1;
 };

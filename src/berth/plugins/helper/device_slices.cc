@@ -19,14 +19,15 @@ void SortByName(std::vector<PublishedSlicePtr>& slices) {
   std::sort(slices.begin(), slices.end(), [](const auto& a, const auto& b) { return a->name() < b->name(); });
 }
 
-bool HasDuplicateDevices(const std::vector<PublishedSlicePtr>& slices) {
+// The first name that comes twice; empty when none does.
+std::string FindDuplicateDevice(const std::vector<PublishedSlicePtr>& slices) {
   std::set<std::string_view> names;
   for (const PublishedSlicePtr& slice : slices) {
     for (const api::Device& device : slice->object->devices) {
-      if (!names.insert(device.name).second) return true;
+      if (!names.insert(device.name).second) return device.name;
     }
   }
-  return false;
+  return {};
 }
 
 // False when two sets have the same name.
@@ -111,15 +112,15 @@ bool Selects(const api::DeviceTaintRule& rule, const api::ResourceSlice& slice) 
                      [&](const api::Device& device) { return SelectsDevice(rule, device); });
 }
 
-DeviceSlices::DeviceSlices(const Store& store, bool selects_counter_slices, const RuleStore* rules)
-    : store_(store), selects_counter_slices_(selects_counter_slices), rules_(rules) {
+DeviceSlices::DeviceSlices(const Store& store, const framework::DeviceRules& rules, const RuleStore* taint_rules)
+    : store_(store), rules_(rules), taint_rules_(taint_rules) {
   for (const auto& [key, slice] : store) Changed(nullptr, slice);
 }
 
 DeviceSlices::Ptr DeviceSlices::Tainted(const Ptr& slice) const {
-  if (rules_ == nullptr || rules_->empty()) return slice;
+  if (taint_rules_ == nullptr || taint_rules_->empty()) return slice;
   std::shared_ptr<api::ResourceSlice> tainted;  // made for the first rule that selects a device
-  for (const auto& [key, rule] : *rules_) {
+  for (const auto& [key, rule] : *taint_rules_) {
     if (!SelectsPool(*rule, *slice)) continue;
     for (std::size_t i = 0; i < slice->devices.size(); ++i) {
       if (!SelectsDevice(*rule, slice->devices[i])) continue;
@@ -142,15 +143,23 @@ void DeviceSlices::RuleChanged(const RulePtr& before, const RulePtr& after) {
 
 // True when the slice's devices are for one node alone.
 bool DeviceSlices::IsLocal(const api::ResourceSlice& slice) const {
-  return slice.nodes.node_name && !slice.nodes.node_name->empty() &&
-         (slice.shared_counters.empty() || selects_counter_slices_);
+  return slice.nodes.node_name && !slice.nodes.node_name->empty() && !CountsAnywhere(slice);
+}
+
+// Counters are needed wherever the pool is used. Where they are selected like devices, a pool with devices for the node
+// gets them with the rest of its slices.
+bool DeviceSlices::CountsAnywhere(const api::ResourceSlice& slice) const {
+  return !slice.shared_counters.empty() && rules_.has_partitionable_devices && !rules_.selects_counter_slices;
+}
+
+bool DeviceSlices::IsIgnored(const api::ResourceSlice& slice) const {
+  if (rules_.has_partitionable_devices) return false;
+  return slice.per_device_node_selection || (!slice.shared_counters.empty() && !rules_.uses_counter_slices);
 }
 
 // Whether the slice matters to the node; nullopt: it says nothing that we know about nodes, and is passed over.
 Expected<std::optional<bool>> DeviceSlices::IsRelevant(const api::ResourceSlice& slice, const api::Node& node) const {
-  // Counters are needed wherever the pool is used. Where they are selected like devices, a pool with devices for the
-  // node gets them with the rest of its slices.
-  if (!slice.shared_counters.empty() && !selects_counter_slices_) return std::optional<bool>(true);
+  if (CountsAnywhere(slice)) return std::optional<bool>(true);
   if (HasSelection(slice.nodes)) {
     const auto match = AreForNode(slice.nodes, node);
     if (match.ok()) return std::optional<bool>(*match);
@@ -228,6 +237,7 @@ NodePools DeviceSlices::GatherPools(const api::Node& node) const {
   const auto add = [&](const ByName& slices) {
     for (const auto& [name, slice] : slices) {
       const api::ResourceSlice& object = *slice->object;
+      if (IsIgnored(object)) continue;
       const auto relevant = IsRelevant(object, node);
       if (!relevant.ok()) {
         result.error = "gather pool information: " + relevant.error().message;
@@ -249,7 +259,7 @@ NodePools DeviceSlices::GatherPools(const api::Node& node) const {
     const std::int64_t generation = slices.front()->object->pool_generation;
     const auto wanted = static_cast<std::uint64_t>(slices.front()->object->pool_slice_count);
     std::vector<PublishedSlicePtr> all;
-    if (slices.size() != wanted) {
+    if (slices.size() != wanted && !rules_.uses_incomplete_pools) {
       // Slices of the pool that do not matter to the node make it complete, or tell that it is being replaced: then
       // the old devices are no longer given away.
       bool is_obsolete = false;
@@ -265,9 +275,11 @@ NodePools DeviceSlices::GatherPools(const api::Node& node) const {
         continue;
       }
     }
+    const bool is_incomplete = all.empty() && slices.size() != wanted;
     DevicePool pool = MakePool(id, std::move(slices), all);
+    pool.is_incomplete = is_incomplete;
     result.has_invalid |= pool.is_invalid;
-    (HasBindingConditions(pool) ? last : result.pools).push_back(std::move(pool));
+    (!rules_.HasSmallAllocator() && HasBindingConditions(pool) ? last : result.pools).push_back(std::move(pool));
   }
   std::move(last.begin(), last.end(), std::back_inserter(result.pools));
   AddDevices(result, node);
@@ -280,18 +292,26 @@ DevicePool DeviceSlices::MakePool(const PoolId& id, std::vector<PublishedSlicePt
   DevicePool pool(id.first, id.second);
   SortByName(slices);
   for (const PublishedSlicePtr& slice : slices) {
-    (slice->object->shared_counters.empty() ? pool.slices : pool.counter_slices).push_back(slice);
+    const bool has_devices = slice->object->shared_counters.empty() || !rules_.has_partitionable_devices;
+    (has_devices ? pool.slices : pool.counter_slices).push_back(slice);
+  }
+  pool.duplicate = FindDuplicateDevice(pool.slices);
+  if (!rules_.has_partitionable_devices) {
+    pool.is_invalid = !pool.duplicate.empty();
+    if (pool.is_invalid) pool.slices.clear();
+    return pool;
   }
   for (const PublishedSlicePtr& slice : all) {
     if (std::find(slices.begin(), slices.end(), slice) != slices.end()) continue;
-    const bool is_of_counters = selects_counter_slices_ && !slice->object->shared_counters.empty();
+    const bool is_of_counters = rules_.selects_counter_slices && !slice->object->shared_counters.empty();
     (is_of_counters ? pool.counter_slices : pool.other_slices).push_back(slice);
   }
-  pool.is_invalid = HasDuplicateDevices(pool.slices) || !CollectCounterSets(pool) || !AreCountersKnown(pool, slices) ||
+  pool.is_invalid = !pool.duplicate.empty() || !CollectCounterSets(pool) || !AreCountersKnown(pool, slices) ||
                     !AreCountersKnown(pool, pool.other_slices);
   if (!pool.is_invalid) return pool;
   DevicePool invalid(id.first, id.second);
   invalid.is_invalid = true;
+  invalid.duplicate = std::move(pool.duplicate);
   return invalid;
 }
 

@@ -17,6 +17,7 @@
 #include "berth/base/expected.h"
 #include "berth/base/hash_map.h"
 #include "berth/framework/objects.h"
+#include "berth/framework/release.h"
 #include "berth/plugins/helper/device_selectors.h"
 
 namespace berth::plugins {
@@ -60,6 +61,7 @@ struct DevicePool {
   std::string id;                               // "driver/name"
   bool is_incomplete = false;                   // not all of its slices are there
   bool is_invalid = false;                      // it contradicts itself
+  std::string duplicate;                        // a name that several of its devices have; empty: none
   std::vector<PublishedSlicePtr> slices;        // with devices for the node, by name
   std::vector<PublishedSlicePtr> other_slices;  // where counters are shared: the rest of the pool
   std::map<std::string, const api::CounterSet*, std::less<>> counter_sets;
@@ -85,9 +87,9 @@ class DeviceSlices {
   // Nodes whose pools are kept. All are forgotten when there are more.
   static constexpr std::size_t kNodesMax = std::size_t{1} << 16;
 
-  // `selects_counter_slices`: Release::Devices. `rules` taint devices beside their slices; null: there are none. The
-  // stores must outlive it.
-  explicit DeviceSlices(const Store& store, bool selects_counter_slices = false, const RuleStore* rules = nullptr);
+  // `taint_rules` taint devices beside their slices; null: there are none. The stores must outlive it.
+  explicit DeviceSlices(const Store& store, const framework::DeviceRules& rules = framework::DeviceRules(),
+                        const RuleStore* taint_rules = nullptr);
 
   // The stores' listeners.
   void Changed(const Ptr& before, const Ptr& after);
@@ -120,15 +122,18 @@ class DeviceSlices {
   // The slice with the taints of the rules that select some of its devices.
   Ptr Tainted(const Ptr& slice) const;
   void Forget(const api::ResourceSlice& slice);
+  // Whether the slice is left out, as it needs a feature that is off.
+  bool IsIgnored(const api::ResourceSlice& slice) const;
   DevicePool MakePool(const PoolId& id, std::vector<PublishedSlicePtr> slices,
                       const std::vector<PublishedSlicePtr>& all) const;
 
   bool IsLocal(const api::ResourceSlice& slice) const;
+  bool CountsAnywhere(const api::ResourceSlice& slice) const;
   Expected<std::optional<bool>> IsRelevant(const api::ResourceSlice& slice, const api::Node& node) const;
 
   const Store& store_;
-  const bool selects_counter_slices_;
-  const RuleStore* const rules_;
+  const framework::DeviceRules rules_;
+  const RuleStore* const taint_rules_;
   StringHashMap<ByName> on_node_;  // by node: IsLocal()
   ByName shared_;                  // the others
   std::map<PoolId, ByName> by_pool_;

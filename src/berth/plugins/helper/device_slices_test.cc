@@ -195,7 +195,8 @@ class TaintedSlices : public ::testing::Test {
   }
 
   framework::Objects objects_;
-  DeviceSlices slices_{objects_.Of<api::ResourceSlice>(), true, &objects_.Of<api::DeviceTaintRule>()};
+  DeviceSlices slices_{objects_.Of<api::ResourceSlice>(), framework::DeviceRules(37),
+                       &objects_.Of<api::DeviceTaintRule>()};
   std::shared_ptr<const api::Node> n1_ = MakeNode("n1").Build();
 };
 

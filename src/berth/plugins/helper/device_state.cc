@@ -51,9 +51,11 @@ std::shared_ptr<DeviceState> DeviceState::Of(framework::Handle& handle) {
 }
 
 DeviceState::DeviceState(const framework::Objects& objects, const framework::Release& release)
-    : claims(objects.Of<api::ResourceClaim>()),
-      slices(objects.Of<api::ResourceSlice>(), release.devices.selects_counter_slices,
+    : classes(release.devices),
+      claims(objects.Of<api::ResourceClaim>(), release.devices),
+      slices(objects.Of<api::ResourceSlice>(), release.devices,
              release.reads_device_taint_rules ? &objects.Of<api::DeviceTaintRule>() : nullptr),
+      selectors({.shared_devices = release.devices.has_consumable_capacity}),
       class_store_(objects.Of<api::DeviceClass>()) {
   for (const auto& [key, device_class] : class_store_) classes.Changed(nullptr, device_class);
 }

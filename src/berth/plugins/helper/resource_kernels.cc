@@ -113,7 +113,7 @@ BERTH_ALWAYS_INLINE std::int32_t BalanceOf(double fraction0, double fraction1) {
   return static_cast<std::int32_t>((1 - std::abs((fraction0 - fraction1) / 2)) * 100);
 }
 
-template <CpuLevel kLevel>
+template <CpuLevel kLevel, BalanceScore kScore>
 BERTH_ALWAYS_INLINE void BalanceOfTwoLoop(const std::array<ResourceRows, 2>& resources, std::size_t count,
                                           std::int64_t* scores) {
   const std::int64_t* const allocatable0 = resources[0].allocatable;
@@ -131,6 +131,10 @@ BERTH_ALWAYS_INLINE void BalanceOfTwoLoop(const std::array<ResourceRows, 2>& res
     const double used1 = ToDouble<kLevel>(allocated1[i]);
     const std::int32_t with_pod = BalanceOf(FractionOf<kLevel>(used0 + request0, capacity0, reciprocal0[i]),
                                             FractionOf<kLevel>(used1 + request1, capacity1, reciprocal1[i]));
+    if constexpr (kScore == BalanceScore::kOutcome) {
+      scores[i] = with_pod;
+      continue;
+    }
     const std::int32_t without_pod = BalanceOf(FractionOf<kLevel>(used0, capacity0, reciprocal0[i]),
                                                FractionOf<kLevel>(used1, capacity1, reciprocal1[i]));
     // A balance is 50 to 100, so that nothing here is negative and the shift divides.
@@ -161,8 +165,9 @@ BERTH_ALWAYS_INLINE FractionBounds BoundsOfFraction(const ResourceRows& emptiest
           request / small};
 }
 
-BERTH_ALWAYS_INLINE std::int64_t BoundOfBalance(const FractionBounds& a, const FractionBounds& b) {
+BERTH_ALWAYS_INLINE std::int64_t BoundOfBalance(BalanceScore score, const FractionBounds& a, const FractionBounds& b) {
   const double gap_with = std::max(0.0, std::max(a.low_with - b.high_with, b.low_with - a.high_with));
+  if (score == BalanceScore::kOutcome) return BalanceOf(gap_with, 0);
   const double gap_without = std::max(a.high - b.low, b.high - a.low);
   const std::int32_t by_range = BalanceOf(gap_with, 0) - BalanceOf(gap_without, 0);
   // The fractions come no nearer to each other than by what the pod adds to one more than to the other, half of which
@@ -179,6 +184,13 @@ BERTH_ALWAYS_INLINE void WeightedShareOf(ShareOf share, const std::array<Resourc
                                          std::int64_t* scores) {
   return share == ShareOf::kFree ? WeightedShareLoop<kLevel, ShareOf::kFree>(resources, weights, count, scores)
                                  : WeightedShareLoop<kLevel, ShareOf::kUsed>(resources, weights, count, scores);
+}
+
+template <CpuLevel kLevel>
+BERTH_ALWAYS_INLINE void BalanceOfTwoOf(BalanceScore score, const std::array<ResourceRows, 2>& resources,
+                                        std::size_t count, std::int64_t* scores) {
+  return score == BalanceScore::kChange ? BalanceOfTwoLoop<kLevel, BalanceScore::kChange>(resources, count, scores)
+                                        : BalanceOfTwoLoop<kLevel, BalanceScore::kOutcome>(resources, count, scores);
 }
 
 #if BERTH_CPU_DISPATCH
@@ -201,13 +213,13 @@ BERTH_TARGET_AVX512 void WeightedShareAvx512(ShareOf share, const std::array<Res
                                              std::int64_t* scores) {
   return WeightedShareOf<CpuLevel::kAvx512>(share, resources, weights, count, scores);
 }
-BERTH_TARGET_AVX2 void BalanceOfTwoAvx2(const std::array<ResourceRows, 2>& resources, std::size_t count,
-                                        std::int64_t* scores) {
-  return BalanceOfTwoLoop<CpuLevel::kAvx2>(resources, count, scores);
+BERTH_TARGET_AVX2 void BalanceOfTwoAvx2(BalanceScore score, const std::array<ResourceRows, 2>& resources,
+                                        std::size_t count, std::int64_t* scores) {
+  return BalanceOfTwoOf<CpuLevel::kAvx2>(score, resources, count, scores);
 }
-BERTH_TARGET_AVX512 void BalanceOfTwoAvx512(const std::array<ResourceRows, 2>& resources, std::size_t count,
-                                            std::int64_t* scores) {
-  return BalanceOfTwoLoop<CpuLevel::kAvx512>(resources, count, scores);
+BERTH_TARGET_AVX512 void BalanceOfTwoAvx512(BalanceScore score, const std::array<ResourceRows, 2>& resources,
+                                            std::size_t count, std::int64_t* scores) {
+  return BalanceOfTwoOf<CpuLevel::kAvx512>(score, resources, count, scores);
 }
 
 #endif
@@ -247,21 +259,21 @@ void WeightedShare(ShareOf share, const std::array<ResourceRows, 2>& resources,
   return WeightedShareOf<CpuLevel::kBaseline>(share, resources, weights, count, scores);
 }
 
-void BalanceOfTwo(const std::array<ResourceRows, 2>& resources, std::size_t count, std::int64_t* scores,
-                  CpuLevel level) {
+void BalanceOfTwo(BalanceScore score, const std::array<ResourceRows, 2>& resources, std::size_t count,
+                  std::int64_t* scores, CpuLevel level) {
 #if BERTH_CPU_DISPATCH
-  if (level == CpuLevel::kAvx512) return BalanceOfTwoAvx512(resources, count, scores);
-  if (level == CpuLevel::kAvx2) return BalanceOfTwoAvx2(resources, count, scores);
+  if (level == CpuLevel::kAvx512) return BalanceOfTwoAvx512(score, resources, count, scores);
+  if (level == CpuLevel::kAvx2) return BalanceOfTwoAvx2(score, resources, count, scores);
 #endif
   (void)level;
-  return BalanceOfTwoLoop<CpuLevel::kBaseline>(resources, count, scores);
+  return BalanceOfTwoOf<CpuLevel::kBaseline>(score, resources, count, scores);
 }
 
-void BoundsOfBalance(const std::array<ResourceRows, 2>& emptiest, const std::array<ResourceRows, 2>& fullest,
-                     std::size_t count, std::int64_t* bounds) {
+void BoundsOfBalance(BalanceScore score, const std::array<ResourceRows, 2>& emptiest,
+                     const std::array<ResourceRows, 2>& fullest, std::size_t count, std::int64_t* bounds) {
   for (std::size_t i = 0; i < count; ++i) {
-    bounds[i] =
-        BoundOfBalance(BoundsOfFraction(emptiest[0], fullest[0], i), BoundsOfFraction(emptiest[1], fullest[1], i));
+    bounds[i] = BoundOfBalance(score, BoundsOfFraction(emptiest[0], fullest[0], i),
+                               BoundsOfFraction(emptiest[1], fullest[1], i));
   }
 }
 

@@ -56,14 +56,18 @@ void WeightedShare(ShareOf share, const std::array<ResourceRows, 2>& resources,
                    const std::array<std::int64_t, 2>& weights, std::size_t count, std::int64_t* scores,
                    CpuLevel level = BestCpuLevel());
 
+// What NodeResourcesBalancedAllocation scores: what the pod changes in the balance of the used shares, or the balance
+// with the pod (Release::scores_change_of_balance).
+enum class BalanceScore : std::uint8_t { kChange, kOutcome };
+
 // Scores of NodeResourcesBalancedAllocation over two resources.
-void BalanceOfTwo(const std::array<ResourceRows, 2>& resources, std::size_t count, std::int64_t* scores,
-                  CpuLevel level = BestCpuLevel());
+void BalanceOfTwo(BalanceScore score, const std::array<ResourceRows, 2>& resources, std::size_t count,
+                  std::int64_t* scores, CpuLevel level = BestCpuLevel());
 
 // Upper bounds of BalanceOfTwo's scores. Each pair of rows stands for a set of rows: `emptiest` has the largest
 // allocatable and the smallest allocated amounts of the set, and `fullest` the opposite. Demands what BalanceOfTwo
 // does.
-void BoundsOfBalance(const std::array<ResourceRows, 2>& emptiest, const std::array<ResourceRows, 2>& fullest,
-                     std::size_t count, std::int64_t* bounds);
+void BoundsOfBalance(BalanceScore score, const std::array<ResourceRows, 2>& emptiest,
+                     const std::array<ResourceRows, 2>& fullest, std::size_t count, std::int64_t* bounds);
 
 }  // namespace berth::plugins

@@ -117,13 +117,15 @@ TEST(ResourceKernels, BoundBalancesFromAbove) {
       fullest.allocated[r][0] = *most;
       emptiest.request[r] = fullest.request[r] = all.request[r];
     }
-    std::vector<std::int64_t> scores(all.size());
-    BalanceOfTwo(all.Rows(), all.size(), scores.data());
-    std::int64_t bound = 0;
-    BoundsOfBalance(emptiest.Rows(), fullest.Rows(), 1, &bound);
-    for (const std::int64_t score : scores) ASSERT_LE(score, bound) << "round " << round;
-    if (all.size() == 1) {
-      ASSERT_EQ(scores[0], bound) << "round " << round;
+    for (const BalanceScore kind : {BalanceScore::kChange, BalanceScore::kOutcome}) {
+      std::vector<std::int64_t> scores(all.size());
+      BalanceOfTwo(kind, all.Rows(), all.size(), scores.data());
+      std::int64_t bound = 0;
+      BoundsOfBalance(kind, emptiest.Rows(), fullest.Rows(), 1, &bound);
+      for (const std::int64_t score : scores) ASSERT_LE(score, bound) << "round " << round;
+      if (all.size() == 1) {
+        ASSERT_EQ(scores[0], bound) << "round " << round;
+      }
     }
   }
 }
@@ -150,9 +152,14 @@ TEST(ResourceKernels, ScoreExactlyAtEveryLevel) {
               << "level " << static_cast<int>(level) << ", round " << round << ", row " << i;
         }
       }
-      BalanceOfTwo(rows, columns.size(), scores.data(), level);
+      BalanceOfTwo(BalanceScore::kChange, rows, columns.size(), scores.data(), level);
       for (std::size_t i = 0; i < columns.size(); ++i) {
         ASSERT_EQ(scores[i], 50 + (50 + Balance(columns, i, true) - Balance(columns, i, false)) / 2)
+            << "level " << static_cast<int>(level) << ", round " << round << ", row " << i;
+      }
+      BalanceOfTwo(BalanceScore::kOutcome, rows, columns.size(), scores.data(), level);
+      for (std::size_t i = 0; i < columns.size(); ++i) {
+        ASSERT_EQ(scores[i], Balance(columns, i, true))
             << "level " << static_cast<int>(level) << ", round " << round << ", row " << i;
       }
     }

@@ -4,13 +4,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "berth/framework/pod_requests.h"
 #include "berth/plugins/helper/device_state.h"
 #include "berth/plugins/helper/framework_names.h"
 
 namespace berth::plugins {
 
-ScoredResources::ScoredResources(const std::vector<config::ResourceSpec>& resources, RequestedKind requested,
+ScoredResources::ScoredResources(const std::vector<config::ResourceSpec>& resources, PodAmounts requested,
                                  std::shared_ptr<DeviceState> devices)
     : requested_(requested), devices_(std::move(devices)) {
   entries_.reserve(resources.size());
@@ -33,7 +32,7 @@ std::vector<std::int64_t> ScoredResources::PodRequests(const framework::PodClass
   std::vector<std::int64_t> requests;
   requests.reserve(entries_.size());
   for (const Entry& entry : entries_) {
-    requests.push_back(framework::PodRequestForScoring(pod_class, entry.name, requested_ == RequestedKind::kNonzero));
+    requests.push_back(framework::PodRequestForScoring(pod_class, entry.name, requested_));
   }
   return requests;
 }
@@ -62,7 +61,7 @@ ScoredResources::Amounts ScoredResources::ScalarOf(std::size_t i, const NodeInfo
 std::optional<std::array<ResourceRows, 2>> ScoredResources::CpuAndMemoryRows(
     const NodeTable& nodes, const std::vector<std::int64_t>& pod_requests) const {
   if (entries_.size() != 2 || entries_[0].kind == entries_[1].kind) return std::nullopt;
-  const bool nonzero = requested_ == RequestedKind::kNonzero;
+  const bool nonzero = IsNonzero();
   const NodeTable::Columns& c = nodes.columns();
   std::array<ResourceRows, 2> rows;
   for (std::size_t i = 0; i < 2; ++i) {
@@ -83,7 +82,7 @@ std::optional<std::array<ResourceRows, 2>> ScoredResources::CpuAndMemoryRows(
 }
 
 ScoredResources::Amounts ScoredResources::Of(std::size_t i, const NodeInfo& node) const {
-  const bool nonzero = requested_ == RequestedKind::kNonzero;
+  const bool nonzero = IsNonzero();
   const framework::Resource& allocatable = node.allocatable();
   const framework::Resource& requested = node.requested();
   switch (entries_[i].kind) {
@@ -98,7 +97,7 @@ ScoredResources::Amounts ScoredResources::Of(std::size_t i, const NodeInfo& node
 }
 
 ScoredResources::Amounts ScoredResources::Of(std::size_t i, const NodeTable& nodes, NodeIndex row) const {
-  const bool nonzero = requested_ == RequestedKind::kNonzero;
+  const bool nonzero = IsNonzero();
   const NodeTable::Columns& c = nodes.columns();
   switch (entries_[i].kind) {
     case Kind::kCpu:

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,17 +14,22 @@
 #include "berth/core/config/args.h"
 #include "berth/framework/node_table.h"
 #include "berth/framework/pod_info.h"
+#include "berth/framework/pod_requests.h"
 #include "berth/plugins/helper/resource_kernels.h"
 
 namespace berth::plugins {
 
 class DeviceState;
 
-// How much of its cpu and memory a node counts as taken.
-enum class RequestedKind : std::uint8_t {
-  kNonzero,  // with defaults for containers without a request
-  kActual,
-};
+using framework::PodAmounts;
+
+// A node's amount with that of a pod. `saturates` (Release::saturates_scores): the sum stops at the largest number
+// instead of wrapping.
+inline std::int64_t SumOf(std::int64_t allocated, std::int64_t pod_request, bool saturates) {
+  const std::int64_t sum = framework::WrappingAdd(allocated, pod_request);
+  const bool is_too_large = saturates && allocated > 0 && pod_request > 0 && sum < 0;
+  return is_too_large ? std::numeric_limits<std::int64_t>::max() : sum;
+}
 
 class ScoredResources {
  public:
@@ -38,8 +44,9 @@ class ScoredResources {
     std::int64_t allocated = 0;
   };
 
-  // A resource that the node does not have counts as the devices of the class behind it, if there is one.
-  ScoredResources(const std::vector<config::ResourceSpec>& resources, RequestedKind requested,
+  // A resource that the node does not have counts as the devices of the class behind it, if there is one. `requested`:
+  // how much a pod requests; the nodes' amounts have defaults for containers without requests but for kActual.
+  ScoredResources(const std::vector<config::ResourceSpec>& resources, PodAmounts requested,
                   std::shared_ptr<DeviceState> devices);
 
   // True when some resource may be counted as devices: then the amounts rest on claims and slices as well.
@@ -67,9 +74,10 @@ class ScoredResources {
 
  private:
   Amounts ScalarOf(std::size_t i, const framework::NodeInfo& node) const;
+  bool IsNonzero() const { return requested_ != PodAmounts::kActual; }
 
   std::vector<Entry> entries_;
-  RequestedKind requested_;
+  PodAmounts requested_;
   const std::shared_ptr<DeviceState> devices_;
 };
 

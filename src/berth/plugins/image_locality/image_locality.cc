@@ -25,13 +25,6 @@ std::string NormalizedName(const std::string& image) {
   return has_tag ? image : image + ":latest";
 }
 
-template <typename Visit>
-void ForEachImage(const api::PodSpec& spec, const Visit& visit) {
-  for (const api::Container& container : spec.init_containers) visit(container.image);
-  for (const api::Container& container : spec.containers) visit(container.image);
-  for (const std::string& reference : spec.image_volumes) visit(reference);
-}
-
 bool HasImage(const api::Node& node, std::string_view name) {
   return std::any_of(node.images.begin(), node.images.end(), [name](const api::ContainerImage& image) {
     return std::find(image.names.begin(), image.names.end(), name) != image.names.end();
@@ -47,7 +40,9 @@ std::int64_t ScaledSize(const NodeTable& nodes, std::string_view image) {
 
 class ImageLocality final : public FastScore {
  public:
-  explicit ImageLocality(const Handle& handle) : counts_image_volumes_(handle.release().counts_image_volumes) {}
+  explicit ImageLocality(const Handle& handle)
+      : scores_image_volumes_(handle.release().scores_image_volumes),
+        counts_image_volumes_(handle.release().counts_image_volumes) {}
 
   std::string_view Name() const override { return names::kImageLocality; }
   bool ReadsPlacementOnly() const override { return true; }
@@ -110,6 +105,14 @@ class ImageLocality final : public FastScore {
   }
 
  private:
+  template <typename Visit>
+  void ForEachImage(const api::PodSpec& spec, const Visit& visit) const {
+    for (const api::Container& container : spec.init_containers) visit(container.image);
+    for (const api::Container& container : spec.containers) visit(container.image);
+    if (!scores_image_volumes_) return;
+    for (const std::string& reference : spec.image_volumes) visit(reference);
+  }
+
   std::int64_t ToScore(std::int64_t sum, const api::PodSpec& spec) const {
     std::size_t count = spec.init_containers.size() + spec.containers.size();
     if (counts_image_volumes_) count += spec.image_volumes.size();
@@ -122,6 +125,7 @@ class ImageLocality final : public FastScore {
     return framework::kNodeScoreMax * (sum - kSumMin) / (sum_max - kSumMin);
   }
 
+  const bool scores_image_volumes_;
   const bool counts_image_volumes_;
 };
 

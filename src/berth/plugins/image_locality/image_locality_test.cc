@@ -65,6 +65,13 @@ TEST(ImageLocality, ImageVolumesRaiseTheThresholdFrom137On) {
   EXPECT_EQ(cluster.Score(Locality(framework::ReleaseOf(37)), *pod, "n"), 100 * (500 - 23) / (2000 - 23));
 }
 
+TEST(ImageLocality, ImageVolumesCountFrom136On) {
+  TestCluster cluster({MakeNode("n").Image({"images.example/app:1"}, 1000 * kMi), MakeNode("m")});
+  const auto pod = MakePod("p").Image("images.example/other:1").ImageVolume("images.example/app:1").Info();
+  EXPECT_EQ(cluster.Score(Locality(framework::ReleaseOf(35)), *pod, "n"), 0);
+  EXPECT_EQ(cluster.Score(Locality(framework::ReleaseOf(36)), *pod, "n"), 100 * (500 - 23) / (1000 - 23));
+}
+
 TEST(ImageLocality, TheFirstNodesSizeCountsForAll) {
   TestCluster cluster({MakeNode("n").Image({"images.example/app:1"}, 400 * kMi),
                        MakeNode("m").Image({"images.example/app:1"}, 900 * kMi)});

@@ -20,13 +20,14 @@ constexpr std::string_view kRestartAllContainers = "RestartAllContainersOnContai
 constexpr std::string_view kUserNamespacesHostNetwork = "UserNamespacesHostNetworkSupport";
 
 struct Requirements final : StateData {
-  explicit Requirements(const api::PodSpec& spec) {
+  // `is_first`: of the first release that has the plugin, which knows one feature alone.
+  Requirements(const api::PodSpec& spec, bool is_first) {
     const auto restarts_all = [](const api::Container& container) { return container.restarts_all_containers; };
     if (std::any_of(spec.containers.begin(), spec.containers.end(), restarts_all) ||
         std::any_of(spec.init_containers.begin(), spec.init_containers.end(), restarts_all)) {
       features.push_back(kRestartAllContainers);
     }
-    if (spec.host_network && !spec.host_users) features.push_back(kUserNamespacesHostNetwork);
+    if (!is_first && spec.host_network && !spec.host_users) features.push_back(kUserNamespacesHostNetwork);
   }
 
   std::vector<std::string_view> features;
@@ -50,22 +51,18 @@ QueueingHint AfterNodeChange(const PodInfo&, const EventObjects& event) {
   return QueueIf(event.old_node->declared_features != event.new_node->declared_features);
 }
 
-QueueingHint AfterPodUpdate(const PodInfo& pod, const EventObjects& event) {
-  if (event.old_pod == nullptr || event.new_pod == nullptr) return QueueingHint::kQueue;
-  return QueueIf(IsOwnUpdate(pod, event) &&
-                 Requirements(event.old_pod->spec()).features != Requirements(event.new_pod->spec()).features);
-}
-
 class NodeDeclaredFeatures final : public PreFilterPlugin, public FastFilter, public EnqueueExtensions {
  public:
   static constexpr std::string_view kReason = "node(s) didn't match Pod's required features";
+
+  explicit NodeDeclaredFeatures(const Handle& handle) : is_first_(!handle.release().hides_missing_features) {}
 
   std::string_view Name() const override { return names::kNodeDeclaredFeatures; }
   bool ReadsPlacementOnly() const override { return true; }
 
   Dependency PreFilterDependsOn() const override { return Dependency::kNode; }
   PreFilterResult PreFilter(const Cycle& cycle, const PodInfo& pod) const override {
-    auto required = std::make_shared<Requirements>(pod.spec());
+    auto required = std::make_shared<Requirements>(pod.spec(), is_first_);
     if (required->features.empty()) return {Status::Skip(), std::nullopt};
     cycle.state.Write(kPreFilterKey, std::move(required));
     return {};
@@ -78,14 +75,15 @@ class NodeDeclaredFeatures final : public PreFilterPlugin, public FastFilter, pu
       return Status::Error("error reading \"" + std::string(kPreFilterKey) + "\" from cycle-state: not found");
     }
     if (DeclaresAll(node.node(), *required)) return Status::Success();
-    return Status::UnschedulableAndUnresolvable(std::string(kReason));
+    return Status::UnschedulableAndUnresolvable(ReasonOf(*required));
   }
 
   void FilterRows(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> rows,
                   std::span<VerdictId> verdicts, StatusTable& statuses) const override {
     const auto* required = cycle.state.Read<Requirements>(kPreFilterKey);
     if (required == nullptr) return FastFilter::FilterRows(cycle, pod, rows, verdicts, statuses);
-    CachedRefusal refusal(statuses, Code::kUnschedulableAndUnresolvable, kReason);
+    const std::string reason = ReasonOf(*required);
+    CachedRefusal refusal(statuses, Code::kUnschedulableAndUnresolvable, reason);
     for (const NodeIndex row : rows) {
       if (verdicts[row] != kVerdictOk) continue;
       if (!DeclaresAll(cycle.nodes.Info(row).node(), *required)) verdicts[row] = refusal.Get();
@@ -94,12 +92,31 @@ class NodeDeclaredFeatures final : public PreFilterPlugin, public FastFilter, pu
 
   std::vector<ClusterEventWithHint> EventsToRegister() const override {
     using namespace framework::action;
-    return {OnNode(kAdd | kUpdateNodeDeclaredFeature, AfterNodeChange), OnPod(kUpdate, AfterPodUpdate)};
+    return {
+        OnNode(kAdd | kUpdateNodeDeclaredFeature, AfterNodeChange),
+        OnPod(kUpdate, [this](const PodInfo& pod, const EventObjects& event) { return AfterPodUpdate(pod, event); })};
   }
+
+ private:
+  QueueingHint AfterPodUpdate(const PodInfo& pod, const EventObjects& event) const {
+    if (event.old_pod == nullptr || event.new_pod == nullptr) return QueueingHint::kQueue;
+    const auto features_of = [this](const PodInfo& of) { return Requirements(of.spec(), is_first_).features; };
+    return QueueIf(IsOwnUpdate(pod, event) && features_of(*event.old_pod) != features_of(*event.new_pod));
+  }
+
+  // The one feature that the first release knows is the one that is missing.
+  std::string ReasonOf(const Requirements& required) const {
+    if (!is_first_) return std::string(kReason);
+    return "node declared features check failed - unsatisfied requirements: " + std::string(required.features.front());
+  }
+
+  const bool is_first_;
 };
 
 }  // namespace
 
-std::unique_ptr<framework::Plugin> CreateNodeDeclaredFeatures() { return std::make_unique<NodeDeclaredFeatures>(); }
+std::unique_ptr<framework::Plugin> CreateNodeDeclaredFeatures(Handle& handle) {
+  return std::make_unique<NodeDeclaredFeatures>(handle);
+}
 
 }  // namespace berth::plugins

@@ -4,10 +4,13 @@
 // there, two are needed by new pods, the others by updates alone.
 #pragma once
 
+#include <memory>
+
+#include "berth/framework/handle.h"
 #include "berth/framework/plugin.h"
 
 namespace berth::plugins {
 
-std::unique_ptr<framework::Plugin> CreateNodeDeclaredFeatures();
+std::unique_ptr<framework::Plugin> CreateNodeDeclaredFeatures(framework::Handle& handle);
 
 }  // namespace berth::plugins

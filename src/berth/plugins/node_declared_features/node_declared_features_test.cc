@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "berth/plugins/helper/test_cluster.h"
+#include "berth/testing/fake_handle.h"
 
 namespace berth::plugins {
 namespace {
@@ -68,7 +69,8 @@ TEST(NodeDeclaredFeatures, Filters) {
       {"both", Both(), {kRestart, kUsers}, "ok"},
       {"not sorted: what follows a larger name is not found", Restarting(), {kUsers, kRestart}, kRefused},
   };
-  const TestedPlugin plugin = CreateNodeDeclaredFeatures();
+  testing::FakeHandle handle;
+  const TestedPlugin plugin = CreateNodeDeclaredFeatures(handle);
   for (const auto& c : kCases) {
     TestCluster cluster;
     cluster.table().SetNode(Node(c.declared));
@@ -89,10 +91,31 @@ TEST(NodeDeclaredFeatures, Filters) {
   }
 }
 
+TEST(NodeDeclaredFeatures, KnowsOneFeatureIn135) {
+  testing::FakeHandle handle;
+  handle.SetRelease(framework::Release(35));
+  const TestedPlugin plugin = CreateNodeDeclaredFeatures(handle);
+  TestCluster cluster;
+  cluster.table().SetNode(Node({}));
+  const auto restarting = testing::MakePodInfo(Restarting());
+  const auto cycle = cluster.cycle();
+  ASSERT_TRUE(plugin.PreFilter(cycle, *restarting).status.IsSuccess());
+  const std::string want =
+      "UnschedulableAndUnresolvable: node declared features check failed - unsatisfied requirements: " +
+      std::string(kRestart);
+  EXPECT_EQ(cluster.Filter(plugin, *restarting, "n"), want);
+  framework::StatusTable statuses;
+  framework::VerdictId verdict[] = {framework::kVerdictOk};
+  plugin.FilterRows(cycle, *restarting, cycle.nodes.rows(), verdict, statuses);
+  EXPECT_EQ(TestCluster::Describe(statuses.Get(verdict[0])), want);
+  EXPECT_TRUE(plugin.PreFilter(cycle, *testing::MakePodInfo(OwnUsers(true))).status.IsSkip());
+}
+
 TEST(NodeDeclaredFeatures, SaysWhenItWasNotPrepared) {
   TestCluster cluster;
   cluster.table().SetNode(Node({}));
-  const TestedPlugin plugin = CreateNodeDeclaredFeatures();
+  testing::FakeHandle handle;
+  const TestedPlugin plugin = CreateNodeDeclaredFeatures(handle);
   const auto pod = testing::MakePodInfo(Restarting());
   constexpr const char* kWant = "Error: error reading \"PreFilterNodeDeclaredFeatures\" from cycle-state: not found";
   EXPECT_EQ(cluster.Filter(plugin, *pod, "n"), kWant);
@@ -106,7 +129,8 @@ TEST(NodeDeclaredFeatures, SaysWhenItWasNotPrepared) {
 TEST(NodeDeclaredFeatures, EventsThatMayHelp) {
   using namespace framework::action;
   using framework::EventResource;
-  const TestedPlugin plugin = CreateNodeDeclaredFeatures();
+  testing::FakeHandle handle;
+  const TestedPlugin plugin = CreateNodeDeclaredFeatures(handle);
   const auto waiting = testing::MakePodInfo(Restarting());
   const auto hint = [&](framework::ClusterEvent event, const framework::EventObjects& objects) {
     return HintFor(plugin, event, *waiting, objects);

@@ -55,18 +55,25 @@ std::int64_t Balance(std::size_t resource_count, const Fraction& fraction) {
 
 constexpr double kNotCounted = -1;
 
+// How releases score.
+struct Rules {
+  BalanceScore score = BalanceScore::kChange;
+  bool saturates = false;  // Release::saturates_scores
+};
+
 template <typename Source>
-std::int64_t ScoreOf(const Source& source, const std::vector<std::int64_t>& pod_requests) {
+std::int64_t ScoreOf(const Rules& rules, const Source& source, const std::vector<std::int64_t>& pod_requests) {
   const auto fraction = [&](std::size_t i, std::int64_t pod_request) {
     if (!source.resources.IsScored(i, pod_requests[i])) return kNotCounted;
     const ScoredResources::Amounts amounts = source.Of(i);
     if (amounts.allocatable == 0) return kNotCounted;
-    const double used = static_cast<double>(framework::WrappingAdd(amounts.allocated, pod_request)) /
+    const double used = static_cast<double>(SumOf(amounts.allocated, pod_request, rules.saturates)) /
                         static_cast<double>(amounts.allocatable);
     return std::clamp(used, 0.0, 1.0);
   };
   const std::size_t count = pod_requests.size();
   const std::int64_t with_pod = Balance(count, [&](std::size_t i) { return fraction(i, pod_requests[i]); });
+  if (rules.score == BalanceScore::kOutcome) return with_pod;
   const std::int64_t without_pod = Balance(count, [&](std::size_t i) { return fraction(i, 0); });
   constexpr std::int64_t kHalf = framework::kNodeScoreMax / 2;
   return kHalf + (kHalf + with_pod - without_pod) / 2;
@@ -82,7 +89,9 @@ class NodeResourcesBalancedAllocation final : public PreScorePlugin,
                                               public ObjectReader {
  public:
   NodeResourcesBalancedAllocation(const config::NodeResourcesBalancedAllocationArgs& args, Handle& handle)
-      : scored_(args.resources, RequestedKind::kActual, DeviceState::Of(handle)) {}
+      : rules_{handle.release().scores_change_of_balance ? BalanceScore::kChange : BalanceScore::kOutcome,
+               handle.release().saturates_scores},
+        scored_(args.resources, PodAmounts::kActual, DeviceState::Of(handle)) {}
 
   std::string_view Name() const override { return names::kNodeResourcesBalancedAllocation; }
   bool ReadsPlacementOnly() const override { return true; }
@@ -100,9 +109,11 @@ class NodeResourcesBalancedAllocation final : public PreScorePlugin,
   Dependency ScoreDependsOn() const override { return Dependency::kNode; }
   std::int64_t Score(const Cycle& cycle, const PodInfo& pod, NodeIndex, const NodeInfo& node, Status&) const override {
     const NodeAmounts source{scored_, node};
-    if (const auto* state = cycle.state.Read<PreScoreState>(kPreScoreKey)) return ScoreOf(source, state->pod_requests);
+    if (const auto* state = cycle.state.Read<PreScoreState>(kPreScoreKey)) {
+      return ScoreOf(rules_, source, state->pod_requests);
+    }
     const std::vector<std::int64_t> pod_requests = scored_.PodRequests(*pod.pod_class);
-    return RequestsNothing(pod_requests) ? 0 : ScoreOf(source, pod_requests);
+    return RequestsNothing(pod_requests) ? 0 : ScoreOf(rules_, source, pod_requests);
   }
 
   void ScoreRows(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> rows,
@@ -113,7 +124,7 @@ class NodeResourcesBalancedAllocation final : public PreScorePlugin,
     const std::vector<std::int64_t>& pod_requests = state != nullptr ? state->pod_requests : own;
     if (RequestsNothing(pod_requests)) return framework::FillRows<std::int64_t>(rows, scores, 0);
     const auto score_row = [&](NodeIndex row) {
-      scores[row] = ScoreOf(RowAmounts{scored_, cycle.table, row}, pod_requests);
+      scores[row] = ScoreOf(rules_, RowAmounts{scored_, cycle.table, row}, pod_requests);
     };
     // Most pods are asked about a single row, that of the pod before them.
     const bool are_many = rows.size() >= kKernelRowsMin;
@@ -126,7 +137,7 @@ class NodeResourcesBalancedAllocation final : public PreScorePlugin,
     framework::ForEachRun(rows, kKernelRows, [&](NodeIndex first, std::size_t count) {
       const std::array<ResourceRows, 2> piece = From(*columns, first);
       if (count >= kKernelRowsMin && (are_exact || AreExact(piece, count))) {
-        BalanceOfTwo(piece, count, &scores[first]);
+        BalanceOfTwo(rules_.score, piece, count, &scores[first]);
       } else {
         for (std::size_t i = 0; i < count; ++i) score_row(first + static_cast<NodeIndex>(i));
       }
@@ -143,7 +154,7 @@ class NodeResourcesBalancedAllocation final : public PreScorePlugin,
     const auto* state = emptiest.state.Read<PreScoreState>(kPreScoreKey);
     const auto low = scored_.CpuAndMemoryRows(emptiest.table, state->pod_requests);
     const auto high = scored_.CpuAndMemoryRows(fullest.table, state->pod_requests);
-    BoundsOfBalance(*low, *high, bounds.size(), bounds.data());
+    BoundsOfBalance(rules_.score, *low, *high, bounds.size(), bounds.data());
   }
 
   std::vector<ObjectKind> ObjectsRead() const override {
@@ -154,6 +165,7 @@ class NodeResourcesBalancedAllocation final : public PreScorePlugin,
   std::uint64_t Epoch() const override { return scored_.MayCountDevices() ? scored_.DeviceEpoch() : 0; }
 
  private:
+  const Rules rules_;
   ScoredResources scored_;
 };
 

@@ -45,6 +45,34 @@ TEST(NodeResourcesBalancedAllocation, Score) {
   }
 }
 
+// Up to 1.35 the balance with the pod counts, and not what the pod changes in it.
+TEST(NodeResourcesBalancedAllocation, OlderReleasesScoreTheOutcome) {
+  const struct {
+    const char* name;
+    testing::PodBuilder pod;
+    testing::PodBuilder running;
+    std::int64_t want_in_135, want_in_136;
+  } cases[] = {
+      {"as balanced as before", MakePod("p").Request("cpu", "1").Request("memory", "8Gi"), MakePod("q"), 100, 75},
+      {"fractions 1/2 and 0", MakePod("p").Request("cpu", "2"), MakePod("q"), 75, 62},
+      {"from 1/2 and 0 to 1/2 and 1/2", MakePod("p").Request("memory", "16Gi"), MakePod("q").Request("cpu", "2"), 100,
+       50 + (50 + 100 - 75) / 2},
+  };
+  for (auto test : cases) {
+    SCOPED_TRACE(test.name);
+    TestCluster cluster({MakeNode("n")});
+    cluster.Add(test.running.Node("n"));
+    const auto pod = test.pod.Info();
+    for (const auto& [minor, want] : {std::pair(35, test.want_in_135), std::pair(36, test.want_in_136)}) {
+      testing::FakeHandle handle;
+      handle.SetRelease(framework::ReleaseOf(minor));
+      const TestedPlugin plugin = CreateNodeResourcesBalancedAllocation({}, handle);
+      EXPECT_TRUE(plugin.PreScore(cluster.cycle(), *pod, {}).IsSuccess());
+      EXPECT_EQ(cluster.Score(plugin, *pod, "n"), want) << minor;
+    }
+  }
+}
+
 TEST(NodeResourcesBalancedAllocation, SkipsPodsWithoutRequests) {
   TestCluster cluster({MakeNode("n")});
   testing::FakeHandle handle;

@@ -51,6 +51,15 @@ std::int64_t WrappingDiv(std::int64_t a, std::int64_t b) {
   return b == -1 ? static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(a)) : a / b;
 }
 
+// part * max / whole: exact and within 0 and `max` where `saturates` (Release::saturates_scores), else with Go's
+// wrapping. `whole` must not be 0.
+std::int64_t ShareOfWhole(std::int64_t part, std::int64_t whole, std::int64_t max, bool saturates) {
+  if (!saturates) return WrappingDiv(WrappingMul(part, max), whole);
+  if (whole <= 0 || part <= 0) return 0;
+  if (part >= whole) return max;
+  return static_cast<std::int64_t>(static_cast<__int128>(part) * max / whole);
+}
+
 // What is short on a node, as bits. Equal bits give equal statuses.
 using Shortage = std::uint64_t;
 constexpr Shortage kPods = 1 << 0;
@@ -273,20 +282,23 @@ class FitCheck {
   const DeviceState& devices_;
 };
 
-std::int64_t ResourceScore(const config::ScoringStrategy& strategy, std::int64_t requested, std::int64_t capacity) {
+std::int64_t ResourceScore(const config::ScoringStrategy& strategy, std::int64_t requested, std::int64_t capacity,
+                           bool saturates) {
   constexpr std::int64_t kMax = framework::kNodeScoreMax;
   switch (strategy.type) {
     case config::ScoringStrategyType::kLeastAllocated:
-      return requested > capacity ? 0 : WrappingDiv(WrappingMul(WrappingSub(capacity, requested), kMax), capacity);
+      if (requested > capacity) return 0;
+      if (saturates) requested = std::max<std::int64_t>(requested, 0);
+      return ShareOfWhole(WrappingSub(capacity, requested), capacity, kMax, saturates);
     case config::ScoringStrategyType::kMostAllocated:
-      return WrappingDiv(WrappingMul(std::min(requested, capacity), kMax), capacity);
+      return ShareOfWhole(std::min(requested, capacity), capacity, kMax, saturates);
     case config::ScoringStrategyType::kRequestedToCapacityRatio: break;
   }
   // A broken line through the shape's points, flat outside of them, in integers.
   constexpr std::int64_t kUtilizationMax = 100;
   constexpr std::int64_t kShapeScoreScale = 10;
   const std::int64_t utilization =
-      requested > capacity ? kUtilizationMax : WrappingDiv(WrappingMul(requested, kUtilizationMax), capacity);
+      requested > capacity ? kUtilizationMax : ShareOfWhole(requested, capacity, kUtilizationMax, saturates);
   if (!strategy.shape) return 0;
   const std::vector<config::UtilizationShapePoint>& shape = *strategy.shape;
   for (std::size_t i = 0; i < shape.size(); ++i) {
@@ -320,7 +332,9 @@ class NodeResourcesFit final : public PreFilterPlugin,
       : args_(args),
         handle_(handle),
         devices_(DeviceState::Of(handle)),
-        scored_(strategy().resources, RequestedKind::kNonzero, devices_) {}
+        scored_(strategy().resources,
+                handle.release().scores_pod_level_requests ? PodAmounts::kNonzero : PodAmounts::kNonzeroOfContainers,
+                devices_) {}
 
   std::string_view Name() const override { return names::kNodeResourcesFit; }
   bool ReadsPlacementOnly() const override { return true; }
@@ -421,7 +435,8 @@ class NodeResourcesFit final : public PreFilterPlugin,
       const std::int64_t capacity = sums[i].allocatable;
       if (capacity == 0 || !scored_.IsScored(i, requests[i])) continue;
       const std::int64_t used = std::min(framework::WrappingAdd(sums[i].allocated, requests[i]), capacity);
-      const std::int64_t share = WrappingDiv(WrappingMul(used, framework::kNodeScoreMax), capacity);
+      const std::int64_t share =
+          ShareOfWhole(used, capacity, framework::kNodeScoreMax, handle_.release().saturates_scores);
       const std::int64_t weight = scored_.entries()[i].weight;
       score.score = framework::WrappingAdd(score.score, WrappingMul(share, weight));
       score.weight += weight;
@@ -453,12 +468,20 @@ class NodeResourcesFit final : public PreFilterPlugin,
   std::uint64_t Epoch() const override { return scored_.DeviceEpoch(); }
   std::vector<ClusterEventWithHint> EventsToRegister() const override {
     using namespace framework::action;
-    return {
+    std::vector<ClusterEventWithHint> events{
         OfClass(OnPod(kDelete | kUpdatePodScaleDown,
                       [this](const PodInfo& pod, const EventObjects& event) { return AfterPodEvent(pod, event); })),
         OfClass(OnNode(kAdd | kUpdateNodeAllocatable,
-                       [this](const PodInfo& pod, const EventObjects& event) { return AfterNodeChange(pod, event); })),
-        OfClass({{EventResource::kDeviceClass, kAdd | kUpdate}, AfterDeviceClassEvent})};
+                       [this](const PodInfo& pod, const EventObjects& event) { return AfterNodeChange(pod, event); }))};
+    // Whether a node is the nominated one is a question of the pod, not of its class.
+    if (handle_.release().requeues_from_shrunken_nodes) {
+      events.push_back(OnNode(kUpdateNodeAllocatable, [this](const PodInfo& pod, const EventObjects& event) {
+        return QueueIf(HasLostNomination(pod, event));
+      }));
+    }
+    if (handle_.release().devices.has_extended_resources)
+      events.push_back(OfClass({{EventResource::kDeviceClass, kAdd | kUpdate}, AfterDeviceClassEvent}));
+    return events;
   }
 
  private:
@@ -503,6 +526,19 @@ class NodeResourcesFit final : public PreFilterPlugin,
       --pod_count;
     }
     return check_.Fits(request, node.allocatable(), requested, pod_count);
+  }
+
+  // Whether the node to which the pod is nominated has just become too small for it. Other resources than these may be
+  // away for a moment, while their device plugin starts again.
+  bool HasLostNomination(const PodInfo& pod, const EventObjects& event) const {
+    if (event.old_node == nullptr || event.new_node == nullptr || !pod.pod_group_name.empty()) return false;
+    if (pod.nominated_node_name != event.new_node->metadata.name) return false;
+    const Resource wanted = framework::PodRequestsFromSpec(*pod.pod_class);
+    const Resource now = Resource::FromList(event.new_node->allocatable);
+    const bool fits_now = wanted.cpu_milli <= now.cpu_milli && wanted.memory_bytes <= now.memory_bytes &&
+                          wanted.ephemeral_storage_bytes <= now.ephemeral_storage_bytes;
+    const Resource before = Resource::FromList(event.old_node->allocatable);
+    return !fits_now && check_.StatusOf(wanted, before, Resource(), 0).IsSuccess();
   }
 
   // Upstream's hint wakes every pod that wants something of what became free, wherever that is.
@@ -550,13 +586,14 @@ class NodeResourcesFit final : public PreFilterPlugin,
   template <typename Source>
   std::int64_t ScoreOf(const Source& source, const std::vector<std::int64_t>& pod_requests) const {
     const bool is_ratio = strategy().type == config::ScoringStrategyType::kRequestedToCapacityRatio;
+    const bool saturates = handle_.release().saturates_scores;
     WeightedSum sum;
     for (std::size_t i = 0; i < pod_requests.size(); ++i) {
       if (!scored_.IsScored(i, pod_requests[i])) continue;
       const ScoredResources::Amounts amounts = source.Of(i);
       if (amounts.allocatable == 0) continue;
-      const std::int64_t score =
-          ResourceScore(strategy(), framework::WrappingAdd(amounts.allocated, pod_requests[i]), amounts.allocatable);
+      const std::int64_t score = ResourceScore(strategy(), SumOf(amounts.allocated, pod_requests[i], saturates),
+                                               amounts.allocatable, saturates);
       // The ratio strategy leaves resources that score nothing out of both sums.
       if (is_ratio && score <= 0) continue;
       const std::int64_t weight = scored_.entries()[i].weight;

@@ -147,6 +147,36 @@ TEST(NodeResourcesFit, RunningPodsWithoutRequestsCountAsTheDefaults) {
   EXPECT_EQ(cluster.Score(FitWith(By({{"memory", 1}})), *MakePod("p").Request("memory", "0").Info(), "n"), 50);
 }
 
+// What 1.38 does otherwise, switch by switch (docs/reference/versions.md).
+TEST(NodeResourcesFit, ReleasesDiffer) {
+  const auto score = [](int minor, const config::ScoringStrategy& strategy, TestCluster& cluster,
+                        const testing::PodBuilder& builder) {
+    testing::FakeHandle handle;
+    handle.SetRelease(framework::ReleaseOf(minor));
+    config::NodeResourcesFitArgs args;
+    args.scoring_strategy = strategy;
+    const TestedPlugin plugin = CreateNodeResourcesFit(args, handle);
+    const auto pod = builder.Info();
+    const std::int64_t unprepared = cluster.Score(plugin, *pod, "n");
+    EXPECT_TRUE(plugin.PreScore(cluster.cycle(), *pod, {}).IsSuccess());
+    EXPECT_EQ(cluster.Score(plugin, *pod, "n"), unprepared);
+    return unprepared;
+  };
+  TestCluster cluster({MakeNode("n")});
+  const auto whole =
+      MakePod("p").Request("cpu", "1").Request("memory", "8Gi").PodLevelRequests({{"cpu", "4"}, {"memory", "16Gi"}});
+  EXPECT_EQ(score(37, {}, cluster, whole), 75);
+  EXPECT_EQ(score(38, {}, cluster, whole), (0 + 50) / 2);
+
+  TestCluster full({MakeNode("n").Allocatable("example.com/gpu", "9223372036854775807")});
+  full.Add(MakePod("q").Node("n").Request("example.com/gpu", "9223372036854775807"));
+  config::ScoringStrategy most = By({{"example.com/gpu", 1}});
+  most.type = config::ScoringStrategyType::kMostAllocated;
+  const auto one_more = MakePod("p").Request("example.com/gpu", "1");
+  EXPECT_EQ(score(37, most, full, one_more), 0) << "the sum wraps around";
+  EXPECT_EQ(score(38, most, full, one_more), 100);
+}
+
 TEST(NodeResourcesFit, AbsurdAmountsDoNoHarm) {
   TestCluster cluster({MakeNode("n").Allocatable("memory", "9E").Allocatable("cpu", "-1m")});
   cluster.Add(MakePod("q").Node("n").Request("memory", "9E").Request("cpu", "9E"));
@@ -266,6 +296,45 @@ TEST(NodeResourcesFit, NodeHints) {
             QueueingHint::kSkip);
   EXPECT_EQ(HintFor(plugin, update, *pod, {.old_node = large.get(), .new_node = more_pods.get()}),
             QueueingHint::kQueue);
+}
+
+// From 1.38 on a pod does not wait for a nominated node that has become too small.
+TEST(NodeResourcesFit, ANominatedNodeShrinks) {
+  using enum QueueingHint;
+  const auto large = MakeNode("n").Allocatable("cpu", "2").Build();
+  const auto small = MakeNode("n").Allocatable("cpu", "1").Build();
+  const framework::ClusterEvent update{EventResource::kNode, framework::action::kUpdateNodeAllocatable};
+  const struct {
+    const char* name;
+    testing::PodBuilder pod;
+    std::shared_ptr<const api::Node> before, after;
+    QueueingHint want_in_38;
+  } cases[] = {
+      {"it fitted, and does not now", MakePod("p").Request("cpu", "2").Nominated("n"), large, small, kQueue},
+      {"it has no nomination", MakePod("p").Request("cpu", "2"), large, small, kSkip},
+      {"it is nominated elsewhere", MakePod("p").Request("cpu", "2").Nominated("m"), large, small, kSkip},
+      {"it still fits", MakePod("p").Request("cpu", "1").Nominated("n"), large, small, kSkip},
+      {"it did not fit before", MakePod("p").Request("cpu", "3").Nominated("n"), large, small, kSkip},
+      {"it belongs to a group", MakePod("p").Request("cpu", "2").Nominated("n").InGroup("g"), large, small, kSkip},
+  };
+  // Whether one of the plugin's hints for the event wakes the pod.
+  const auto hint = [&](int minor, const framework::PodInfo& pod, const framework::EventObjects& objects) {
+    testing::FakeHandle handle;
+    handle.SetRelease(framework::ReleaseOf(minor));
+    const TestedPlugin plugin = CreateNodeResourcesFit({}, handle);
+    for (const framework::ClusterEventWithHint& registered : plugin.EventsToRegister()) {
+      if (!framework::ClusterEvent::Matches(registered.event, update) || !registered.hint) continue;
+      if (registered.hint(pod, objects) == kQueue) return kQueue;
+    }
+    return kSkip;
+  };
+  for (const auto& test : cases) {
+    SCOPED_TRACE(test.name);
+    const auto pod = test.pod.Info();
+    const framework::EventObjects objects{.old_node = test.before.get(), .new_node = test.after.get()};
+    EXPECT_EQ(hint(37, *pod, objects), kSkip);
+    EXPECT_EQ(hint(38, *pod, objects), test.want_in_38);
+  }
 }
 
 }  // namespace

@@ -54,14 +54,16 @@ struct Brought {
   std::vector<std::string> to_be_installed;
 };
 
-// The drivers of new volumes whose CSIDriver wants nodes without them left out. A driver without that object may be
-// none.
-std::vector<std::string> DriversToBeInstalled(const Objects& objects,
+// The drivers of new volumes whose CSIDriver wants nodes without them left out, or all with one (see
+// Release::asks_driver_to_prevent). A driver without that object may be none.
+std::vector<std::string> DriversToBeInstalled(const Handle& handle,
                                               const std::map<std::string, std::int64_t>& count_by_driver) {
+  const bool asks_driver = handle.release().asks_driver_to_prevent;
   std::vector<std::string> drivers;
   for (const auto& [name, count] : count_by_driver) {
-    const api::CsiDriver* driver = objects.Of<api::CsiDriver>().Find(name);
-    if (driver != nullptr && driver->prevent_pod_scheduling_if_missing.value_or(false)) drivers.push_back(name);
+    const api::CsiDriver* driver = handle.objects().Of<api::CsiDriver>().Find(name);
+    if (driver == nullptr) continue;
+    if (!asks_driver || driver->prevent_pod_scheduling_if_missing.value_or(false)) drivers.push_back(name);
   }
   return drivers;
 }
@@ -184,7 +186,7 @@ class NodeVolumeLimits final : public PreFilterPlugin,
     if (Status status = AddAttachableVolumes(objects, pod, csi_node, true, brought); !status.IsSuccess()) return status;
     if (brought.empty()) return {};
     if (handle_.release().scales_volume_limits) {
-      Status missing = MissingDriver(DriversToBeInstalled(objects, CountByDriver(brought)), csi_node);
+      Status missing = MissingDriver(DriversToBeInstalled(handle_, CountByDriver(brought)), csi_node);
       if (!missing.IsSuccess()) return missing;
     }
     const VolumeLimits limits = VolumeLimitsOf(csi_node);
@@ -221,7 +223,7 @@ class NodeVolumeLimits final : public PreFilterPlugin,
       brought.status = AddAttachableVolumes(objects, pod, has_csi_node ? &kSomeCsiNode : nullptr, true, volumes);
       brought.count_by_driver = CountByDriver(volumes);
       if (handle_.release().scales_volume_limits)
-        brought.to_be_installed = DriversToBeInstalled(objects, brought.count_by_driver);
+        brought.to_be_installed = DriversToBeInstalled(handle_, brought.count_by_driver);
     }
     std::vector<std::optional<std::int64_t>> room;
     for (std::uint32_t id = 0; id < attachments_->limit_set_count(); ++id) {

@@ -134,6 +134,21 @@ TEST(NodeVolumeLimits, ADriverMayKeepPodsFromNodesWithoutIt) {
   EXPECT_EQ(fixture.plugin.ObjectsRead().back(), framework::ObjectKind::kCsiDriver);
 }
 
+// 1.35 asks for nothing but a CSIDriver.
+TEST(NodeVolumeLimits, EachDriverKeepsPodsFromNodesWithoutItIn135) {
+  framework::Release release = framework::ReleaseOf(35);
+  release.scales_volume_limits = true;
+  Fixture fixture;
+  fixture.handle.SetRelease(release);
+  fixture.CsiClaims(1);
+  EXPECT_EQ(fixture.Decide(MakePod("p").Claim("c0"), "bare"), "ok");
+  api::CsiDriver driver;
+  driver.metadata.name = kDriver;
+  fixture.Set(driver);
+  EXPECT_EQ(fixture.Decide(MakePod("p").Claim("c0"), "bare"),
+            std::string("Unschedulable: ") + kDriver + " CSI driver is not installed on the node");
+}
+
 TEST(NodeVolumeLimits, CountsVolumesOfADriver) {
   const auto on_n = [](std::vector<std::string> claims) {
     auto pod = MakePod("e").Node("n");

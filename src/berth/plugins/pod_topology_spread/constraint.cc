@@ -10,7 +10,7 @@ namespace berth::plugins {
 
 Expected<std::vector<SpreadConstraint>> CompileConstraints(
     const std::vector<api::TopologySpreadConstraint>& constraints, const api::StringMap& pod_labels,
-    api::UnsatisfiableConstraintAction action) {
+    api::UnsatisfiableConstraintAction action, bool counts_by_empty_selector) {
   std::vector<SpreadConstraint> compiled;
   for (const api::TopologySpreadConstraint& source : constraints) {
     if (source.when_unsatisfiable != action) continue;
@@ -18,6 +18,7 @@ Expected<std::vector<SpreadConstraint>> CompileConstraints(
     constraint.max_skew = source.max_skew;
     constraint.topology_key = source.topology_key;
     constraint.selector = source.selector;
+    constraint.counts_by_empty_selector = counts_by_empty_selector;
     if (constraint.selector) {
       if (std::string error = LabelSelectorError(*constraint.selector); !error.empty()) {
         return InvalidError(std::move(error));

@@ -243,8 +243,8 @@ struct KeptClass {
 // Keeps the constraints of pod classes and their counts in each node table.
 class KeptClasses {
  public:
-  KeptClasses(const config::PodTopologySpreadArgs& args, const Objects& objects)
-      : objects_(objects), is_system_defaulted_(!args.is_list_defaulting) {
+  KeptClasses(const config::PodTopologySpreadArgs& args, const Objects& objects, bool counts_by_empty)
+      : objects_(objects), is_system_defaulted_(!args.is_list_defaulting), counts_by_empty_(counts_by_empty) {
     if (is_system_defaulted_) {
       default_constraints_ = {SystemDefault(kHostname, 3), SystemDefault(kZone, 5)};
       return;
@@ -256,8 +256,10 @@ class KeptClasses {
     KeptClass& kept = classes_.Get(pod.pod_class, [&] {
       KeptClass made;
       const auto& own = pod.spec().topology_spread_constraints;
-      made.hard = CompileConstraints(own, pod.labels(), UnsatisfiableConstraintAction::kDoNotSchedule);
-      made.soft = CompileConstraints(own, pod.labels(), UnsatisfiableConstraintAction::kScheduleAnyway);
+      made.hard =
+          CompileConstraints(own, pod.labels(), UnsatisfiableConstraintAction::kDoNotSchedule, counts_by_empty_);
+      made.soft =
+          CompileConstraints(own, pod.labels(), UnsatisfiableConstraintAction::kScheduleAnyway, counts_by_empty_);
       made.constraint_bytes = (made.hard.ok() ? BytesOf(*made.hard) : 0) + (made.soft.ok() ? BytesOf(*made.soft) : 0);
       return made;
     });
@@ -315,7 +317,7 @@ class KeptClasses {
                                               std::pair(UnsatisfiableConstraintAction::kScheduleAnyway, &kept.soft)}) {
       *constraints = std::vector<SpreadConstraint>();
       if (selector.requirements.empty()) continue;
-      *constraints = CompileConstraints(default_constraints_, pod_class.labels, action);
+      *constraints = CompileConstraints(default_constraints_, pod_class.labels, action, counts_by_empty_);
       for (SpreadConstraint& constraint : constraints->value()) constraint.selector = selector;
     }
     kept.constraint_bytes = BytesOf(*kept.hard) + BytesOf(*kept.soft);
@@ -323,6 +325,7 @@ class KeptClasses {
 
   const Objects& objects_;
   const bool is_system_defaulted_;
+  const bool counts_by_empty_;  // Release::spreads_by_empty_selectors
   std::vector<api::TopologySpreadConstraint> default_constraints_;
   std::uint64_t numbers_ = 0;  // versions given so far, to marks and to numberings
   IndexPerTable<SpreadIndex> indexes_;
@@ -344,7 +347,7 @@ class PodTopologySpread final : public PreFilterPlugin,
       "node(s) didn't match pod topology spread constraints (missing required label)";
 
   PodTopologySpread(const config::PodTopologySpreadArgs& args, const Handle& handle)
-      : classes_(args, handle.objects()) {}
+      : classes_(args, handle.objects(), handle.release().spreads_by_empty_selectors) {}
 
   std::string_view Name() const override { return names::kPodTopologySpread; }
 

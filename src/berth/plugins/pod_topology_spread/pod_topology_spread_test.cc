@@ -179,6 +179,22 @@ TEST_F(PodTopologySpreadTest, Filters) {
   }
 }
 
+// From 1.38 on an empty selector counts all pods of the namespace.
+TEST_F(PodTopologySpreadTest, EmptySelectorsCountFrom138On) {
+  cluster_.Add(Node("a1", "a"));
+  cluster_.Add(Node("b1", "b"));
+  AddWeb("a1", 2);
+  cluster_.Add(MakePod("elsewhere").Namespace("other").Node("b1"));
+  const auto hard = Spread(SpreadConstraint(1, "zone", api::LabelSelector())).Info();
+  const auto soft = Spread(SpreadConstraint(1, "zone", api::LabelSelector(), kAnyway)).Info();
+  EXPECT_EQ(Filter(*hard), (Strings{"ok", "ok"}));
+  EXPECT_EQ(Score(plugin_, *soft), (Scores{100, 100}));
+  handle_.SetRelease(framework::ReleaseOf(38));
+  plugin_ = CreatePodTopologySpread({}, handle_);
+  EXPECT_EQ(Filter(*hard), (Strings{kSkewed, "ok"}));
+  EXPECT_EQ(Score(plugin_, *soft), (Scores{0, 100}));
+}
+
 TEST_F(PodTopologySpreadTest, FollowsAddedAndRemovedPods) {
   cluster_.Add(Node("a1", "a"));
   cluster_.Add(Node("b1", "b"));

@@ -6,9 +6,10 @@
 
 namespace berth::plugins {
 
-SelectorCounts::SelectorCounts(std::string namespace_name, std::optional<api::LabelSelector> selector)
+SelectorCounts::SelectorCounts(std::string namespace_name, std::optional<api::LabelSelector> selector,
+                               bool counts_by_empty)
     : namespace_name_(std::move(namespace_name)), selector_(std::move(selector)) {
-  if (selector_ && selector_->requirements.empty()) selector_.reset();
+  if (selector_ && !counts_by_empty && selector_->requirements.empty()) selector_.reset();
 }
 
 bool SelectorCounts::Counts(const PodIndex::Slot& slot) const {

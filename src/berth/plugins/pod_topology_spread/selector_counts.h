@@ -17,8 +17,8 @@ namespace berth::plugins {
 
 class SelectorCounts {
  public:
-  // An absent selector matches no pod. Neither does an empty one, here: upstream's oddity.
-  SelectorCounts(std::string namespace_name, std::optional<api::LabelSelector> selector);
+  // An absent selector matches no pod. Neither does an empty one, unless `counts_by_empty` (see SpreadConstraint).
+  SelectorCounts(std::string namespace_name, std::optional<api::LabelSelector> selector, bool counts_by_empty = false);
 
   // Brings everything up to date with the index, which must be of the epoch that it was the first time.
   void Update(const PodIndex& index, std::size_t row_count);

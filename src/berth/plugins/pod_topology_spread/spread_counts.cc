@@ -39,7 +39,8 @@ void SpreadCounts::AddGroup(const std::vector<SpreadConstraint>& all, bool is_so
     // Most constraints of a pod have one selector.
     const bool is_known = i > 0 && constraints[i].selector == constraints[i - 1].selector;
     group.pods.push_back(is_known ? group.pods.back()
-                                  : index.SelectorFor(pod_class_->namespace_name, constraints[i].selector));
+                                  : index.SelectorFor(pod_class_->namespace_name, constraints[i].selector,
+                                                      constraints[i].counts_by_empty_selector));
     SelectorCounts* const pods = group.pods.back().get();
     if (std::find(distinct_pods_.begin(), distinct_pods_.end(), pods) == distinct_pods_.end()) {
       distinct_pods_.push_back(pods);

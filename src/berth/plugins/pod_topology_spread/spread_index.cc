@@ -77,7 +77,8 @@ void SpreadIndex::BoundSelectors() {
 }
 
 std::shared_ptr<SelectorCounts> SpreadIndex::SelectorFor(const std::string& namespace_name,
-                                                         const std::optional<api::LabelSelector>& selector) {
+                                                         const std::optional<api::LabelSelector>& selector,
+                                                         bool counts_by_empty) {
   std::string text;
   AppendText(text, namespace_name);
   if (selector) AppendText(text, selector->requirements);
@@ -85,7 +86,7 @@ std::shared_ptr<SelectorCounts> SpreadIndex::SelectorFor(const std::string& name
   Selector& kept = selectors_[text];
   kept.epoch = epoch_;
   const bool is_new = kept.counts == nullptr;
-  if (is_new) kept.counts = std::make_shared<SelectorCounts>(namespace_name, selector);
+  if (is_new) kept.counts = std::make_shared<SelectorCounts>(namespace_name, selector, counts_by_empty);
   Update(*kept.counts);
   if (is_new) selector_bytes_ += text.capacity() + kept.counts->Bytes();
   return kept.counts;

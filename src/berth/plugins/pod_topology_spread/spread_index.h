@@ -43,9 +43,10 @@ class SpreadIndex {
   const PodIndex& pods() const { return pods_; }
   SpreadTopology& topology() { return topology_; }
 
-  // The counts of a selector, up to date.
+  // The counts of a selector, up to date. `counts_by_empty`: see SpreadConstraint; it is the same in all calls.
   std::shared_ptr<SelectorCounts> SelectorFor(const std::string& namespace_name,
-                                              const std::optional<api::LabelSelector>& selector);
+                                              const std::optional<api::LabelSelector>& selector,
+                                              bool counts_by_empty = false);
   void Update(SelectorCounts& counts) const { counts.Update(pods_, nodes_->row_count()); }
 
   // Holds it until the epoch ends. Ends the epoch first where there are too many.

@@ -102,9 +102,9 @@ struct CycleRecord {
 
 struct Case {
   std::string name;
-  int release_minor = framework::kOldestRelease;  // of the kube-scheduler that answered
-  std::vector<std::string> gates;                 // that differ from its defaults: "Name=bool"
-  std::string config;                             // YAML or JSON; empty: the default
+  int release_minor = framework::kDefaultRelease;  // of the kube-scheduler that answered
+  std::vector<std::string> gates;                  // that differ from its defaults: "Name=bool"
+  std::string config;                              // YAML or JSON; empty: the default
   std::vector<std::shared_ptr<const api::Node>> nodes;
   std::vector<std::shared_ptr<const api::Pod>> pods;
   std::vector<std::shared_ptr<const api::Pod>> pending;

@@ -13,6 +13,7 @@
 #include "berth/codec/json.h"
 #include "berth/codec/json_reader.h"
 #include "berth/core/config/write.h"
+#include "berth/framework/release.h"
 #include "berth/shell/recording/records.h"
 
 namespace berth::recording {
@@ -51,15 +52,11 @@ Time FindTime(element object, std::string_view key) { return Time(Duration(codec
 
 std::string Find(element object, std::string_view key) { return std::string(codec::StringOrEmpty(object, key)); }
 
-// The minor version of "1.37". A berth that followed 1.36 alone may have written an older, emulated version, or none.
+// The minor version of "1.37". A berth that followed 1.36 alone wrote none.
 Expected<int> ReleaseOf(std::string_view kubernetes) {
-  if (kubernetes.empty()) return framework::kOldestRelease;
-  for (int minor = framework::kNewestRelease; minor > framework::kOldestRelease; --minor) {
+  if (kubernetes.empty()) return framework::kDefaultRelease;
+  for (int minor = framework::kOldestRelease; minor <= framework::kNewestRelease; ++minor) {
     if (kubernetes == "1." + std::to_string(minor)) return minor;
-  }
-  for (int minor = framework::kOldestRelease; minor >= framework::kOldestRelease - config::kEmulatedMinorsBefore;
-       --minor) {
-    if (kubernetes == "1." + std::to_string(minor)) return framework::kOldestRelease;
   }
   return InvalidError("it follows Kubernetes " + std::string(kubernetes.substr(0, 20)) + "; this berth follows 1." +
                       std::to_string(framework::kOldestRelease) + " to 1." + std::to_string(framework::kNewestRelease));

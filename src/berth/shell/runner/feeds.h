@@ -15,6 +15,7 @@
 
 #include "berth/core/scheduler/io.h"
 #include "berth/framework/object_kinds.h"
+#include "berth/framework/release.h"
 #include "berth/shell/client/informer.h"
 #include "berth/shell/client/rest_client.h"
 #include "berth/shell/runner/debug_dump.h"
@@ -41,7 +42,7 @@ class Feeds final {
   struct Options {
     std::uint64_t seed = 0;
     std::vector<framework::ObjectKind> kinds;  // the kinds that are read beside nodes and pods
-    int release_minor = framework::kOldestRelease;
+    int release_minor = framework::kDefaultRelease;
   };
   struct Callbacks {
     // Gets the inputs, on the loop's thread. It may block.
