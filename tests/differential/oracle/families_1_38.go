@@ -116,9 +116,6 @@ func genDRAFractional(g *gen) {
 		if g.chance(3) { // no milli value
 			wanted = map[resourcev1.QualifiedName]resource.Quantity{"cores": qty(pick(g, "1u", "1500001u", "20P"))}
 		}
-		if g.chance(3) { // one capacity by two names
-			wanted = map[resourcev1.QualifiedName]resource.Quantity{"cores": qty("1"), nicDriver + "/cores": qty(pick(g, "1", "2"))}
-		}
 		return wanted
 	}
 	request := func(name string) resourcev1.DeviceRequest {
