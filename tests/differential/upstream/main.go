@@ -32,6 +32,7 @@ var (
 	scheduler  = part{"k8s.io/kubernetes", "pkg/scheduler"}
 	gateParts  = []part{{"k8s.io/kubernetes", "pkg/features/kube_features.go"}, {"k8s.io/apiserver", "pkg/features/kube_features.go"}, {"k8s.io/component-base", "logs/api/v1/kube_features.go"}, {"k8s.io/component-base", "metrics/features/kube_features.go"}, {"k8s.io/component-base", "zpages/features/kube_features.go"}}
 	flagParts  = []part{{"k8s.io/kubernetes", "cmd/kube-scheduler/app/options"}, {"k8s.io/apiserver", "pkg/server/options/serving.go"}, {"k8s.io/apiserver", "pkg/server/options/authentication.go"}, {"k8s.io/apiserver", "pkg/server/options/authorization.go"}, {"k8s.io/component-base", "config/options"}, {"k8s.io/component-base", "logs/api/v1/options.go"}, {"k8s.io/component-base", "metrics/options.go"}, {"k8s.io/component-base", "compatibility/registry.go"}}
+	textParts  = []part{scheduler, {"k8s.io/dynamic-resource-allocation", "structured"}}
 	pluginPart = part{"k8s.io/kubernetes", "pkg/scheduler/apis/config/v1/default_plugins.go"}
 )
 
@@ -159,7 +160,7 @@ func list(folder func(module string) (string, error)) ([]string, error) {
 		parts []part
 		visit func(*token.FileSet, *ast.File) []string
 	}{
-		{[]part{pluginPart}, plugins}, {gateParts, gates}, {flagParts, flags}, {[]part{scheduler}, metrics}, {[]part{scheduler}, texts},
+		{[]part{pluginPart}, plugins}, {gateParts, gates}, {flagParts, flags}, {[]part{scheduler}, metrics}, {textParts, texts},
 	} {
 		from := len(out)
 		if err := collect(each.parts, each.visit); err != nil {
@@ -170,8 +171,8 @@ func list(folder func(module string) (string, error)) ([]string, error) {
 		}
 		if each.parts[0] != pluginPart {
 			slices.Sort(out[from:])
+			out = slices.Compact(out)
 		}
-		out = slices.Compact(out)
 	}
 	return out, nil
 }
@@ -327,7 +328,7 @@ func metrics(set *token.FileSet, file *ast.File) (out []string) {
 	return out
 }
 
-// texts are those of events, and those that are called reasons, messages or errors.
+// texts are those of events, statuses and errors, and those that are called reasons, messages or errors.
 func texts(set *token.FileSet, file *ast.File) (out []string) {
 	add := func(name string, value ast.Expr) {
 		ast.Inspect(value, func(node ast.Node) bool {
@@ -350,8 +351,9 @@ func texts(set *token.FileSet, file *ast.File) (out []string) {
 				}
 				out = append(out, "event "+strings.Join(words, ", "))
 			}
-			if method, ok := node.Fun.(*ast.SelectorExpr); ok && method.Sel.Name == "NewStatus" {
-				for _, argument := range node.Args[1:] {
+			switch source(set, node.Fun) {
+			case "fwk.NewStatus", "framework.NewStatus", "fmt.Errorf", "errors.New":
+				for _, argument := range node.Args {
 					add("reason", argument)
 				}
 			}

@@ -53,6 +53,7 @@ func fail() {
 	fwk.EventRecorder().Eventf(pod, nil, v1.EventTypeNormal, "Scheduled", "Binding", "Successfully assigned %v", pod.Name)
 	return fwk.NewStatus(fwk.Unschedulable, "cannot allocate all claims")
 }
+func find() error { return fmt.Errorf("claim %s is gone", name) }
 `,
 	"kubernetes/pkg/scheduler/one_test.go": `package scheduler
 const ErrReasonTest = "of a test"
@@ -69,6 +70,7 @@ var lines = []string{
 	`metric NewCounterVec "scheduler" "attempts_total" metrics.STABLE []string{"result"}`,
 	`event v1.EventTypeNormal, "Scheduled", "Binding", "Successfully assigned %v", pod.Name`,
 	`text "cannot allocate all claims"`,
+	`text "claim %s is gone"`,
 	`text "no free ports"`,
 }
 
