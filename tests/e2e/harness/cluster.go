@@ -283,6 +283,12 @@ func before(t testing.TB, minor int) bool {
 	return is < minor
 }
 
+// Before135 says that the control plane is one of Kubernetes 1.34.
+func Before135(t testing.TB) bool {
+	t.Helper()
+	return before(t, 35)
+}
+
 // Before136 says that the control plane is one of Kubernetes 1.34 or 1.35, where most of what devices can do is off: an API
 // server drops shares, binding conditions, taints and extended resources of classes.
 func Before136(t testing.TB) bool {
