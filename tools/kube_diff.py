@@ -6,7 +6,7 @@
     tools/kube_diff.py A B --files        ... and for each changed file
     tools/kube_diff.py A B --full [PATH]  the whole difference, of the followed paths that begin with PATH
 
-A and B are versions such as 1.36.3, or 1.37 for its newest patch. Tests, mocks and generated code are left out. The
+A and B are versions such as 1.36.3 or 1.38.0-beta.0, or 1.37 for its newest patch. Tests, mocks and generated code are left out. The
 sources are Go modules: `go` fetches them into its own cache. docs/new-kubernetes-version.md says what to do with them.
 """
 
@@ -22,7 +22,7 @@ from pathlib import Path
 
 PATHS = Path(__file__).resolve().parent / "kubernetes_paths.txt"
 MODULE = re.compile(r"k8s\.io/[a-z0-9-]+")
-VERSION = re.compile(r"v?1\.(\d{1,3})(?:\.(\d{1,3}))?")
+VERSION = re.compile(r"v?1\.(\d{1,3})(?:\.(\d{1,3}(?:-(?:alpha|beta|rc)\.\d{1,3})?))?")
 # Files whose changes decide nothing.
 LEFT_OUT = re.compile(r"_test\.go$|/[a-z]*testing/|/testdata/|/test/|zz_generated|\.pb\.go$|/mock|(^|/)generated\.(pb\.go|proto)$|/OWNERS$")
 SOURCE = (".go", ".proto", ".yaml", ".json")
@@ -45,7 +45,7 @@ class Followed:
 @dataclass(frozen=True)
 class Version:
     minor: int
-    patch: int | None  # None: the newest
+    patch: str | None  # as in 2 or 0-beta.0; None: the newest
 
     def of(self, module: str) -> str:
         """The module's own version: those beside k8s.io/kubernetes count from v0."""
@@ -57,7 +57,7 @@ def parse_version(text: str) -> Version:
     match = VERSION.fullmatch(text)
     if not match:
         raise Wrong(f"{text}: should be a version such as 1.37.2 or 1.37")
-    return Version(int(match[1]), None if match[2] is None else int(match[2]))
+    return Version(int(match[1]), match[2])
 
 
 def parse_paths(text: str, name: str) -> list[Followed]:
@@ -93,6 +93,11 @@ def fetch(module: str, version: str) -> Path:
         answer = json.loads(done.stdout)
     except ValueError:
         answer = {}
+    # A module for a newer Go is fetched and unpacked all the same; only its folder is not named.
+    if "Dir" not in answer and "requires go" in answer.get("Error", "") and "Zip" in answer:
+        unpacked = Path(answer["Zip"].split("/cache/download/")[0], f"{answer['Path']}@{answer['Version']}")
+        if unpacked.is_dir():
+            return unpacked
     if "Dir" not in answer:
         why = (answer.get("Error") or done.stderr or "no answer").strip().splitlines()[-1]
         raise Wrong(f"{module} {version}: {why}")

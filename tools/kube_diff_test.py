@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of kube_diff.py: versions, the list of followed paths, and what it finds between two trees."""
 
+import json
+import os
 import sys
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import kube_diff  # noqa: E402
@@ -20,8 +23,14 @@ class Versions(unittest.TestCase):
     def test_without_a_patch_the_newest_is_meant(self):
         self.assertEqual(kube_diff.parse_version("v1.38").of("k8s.io/kubernetes"), "v1.38")
 
+    def test_pre_releases(self):
+        version = kube_diff.parse_version("1.38.0-beta.0")
+        self.assertEqual(version.of("k8s.io/kubernetes"), "v1.38.0-beta.0")
+        self.assertEqual(version.of("k8s.io/api"), "v0.38.0-beta.0")
+        self.assertEqual(kube_diff.parse_version("v1.38.0-rc.1").of("k8s.io/api"), "v0.38.0-rc.1")
+
     def test_what_is_no_version(self):
-        for text in ("", "37", "1", "2.1", "1.37.x", "1.37.2-rc.1", "latest"):
+        for text in ("", "37", "1", "2.1", "1.37.x", "1.38-rc.1", "1.38.0-", "1.38.0-beta", "1.38.0-beta.x", "1.38.0-dev.1", "latest"):
             with self.assertRaisesRegex(kube_diff.Wrong, "should be a version such as 1.37.2 or 1.37"):
                 kube_diff.parse_version(text)
 
@@ -46,6 +55,34 @@ class Paths(unittest.TestCase):
     def test_the_real_list(self):
         followed = kube_diff.parse_paths(kube_diff.PATHS.read_text(encoding="utf-8"), "kubernetes_paths.txt")
         self.assertIn("k8s.io/kubernetes/pkg/scheduler", map(str, followed))
+
+
+class Fetching(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def fetch(self, answer: dict) -> Path:
+        """What a go that gives this answer leads to."""
+        go = self.folder / "go"
+        go.write_text(f"#!/bin/sh\ncat <<'END'\n{json.dumps(answer)}\nEND\nexit 1\n", encoding="utf-8")
+        go.chmod(0o755)
+        with mock.patch.dict(os.environ, {"PATH": f"{self.folder}:{os.environ['PATH']}"}):
+            return kube_diff.fetch("k8s.io/api", "v0.38.0-beta.0")
+
+    def test_a_module_for_a_newer_go(self):
+        answer = {"Path": "k8s.io/api", "Version": "v0.38.0-beta.0", "Zip": f"{self.folder}/cache/download/k8s.io/api/@v/v0.38.0-beta.0.zip",
+                  "Error": "k8s.io/api@v0.38.0-beta.0 requires go >= 1.27.0 (running go 1.26.8; GOTOOLCHAIN=local)"}
+        with self.assertRaisesRegex(kube_diff.Wrong, "k8s.io/api v0.38.0-beta.0: .*requires go >= 1.27.0"):
+            self.fetch(answer)  # not unpacked
+        unpacked = self.folder / "k8s.io/api@v0.38.0-beta.0"
+        unpacked.mkdir(parents=True)
+        self.assertEqual(self.fetch(answer), unpacked)
+
+    def test_a_version_that_is_not_there(self):
+        with self.assertRaisesRegex(kube_diff.Wrong, "no matching versions"):
+            self.fetch({"Path": "k8s.io/api", "Version": "v0.38", "Error": 'module k8s.io/api: no matching versions for query "v0.38"'})
 
 
 class Changes(unittest.TestCase):

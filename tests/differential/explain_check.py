@@ -372,7 +372,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="./dev explain-check", description=__doc__.split("\n\n")[1])
     parser.add_argument("program", help=argparse.SUPPRESS)
     parser.add_argument("--seeds", type=numbers, default=range(1, 3), help="the generator's seeds, first and last (1..2)")
-    parser.add_argument("--kubernetes", default="1.36", help="the version of the kube-scheduler that is asked (1.36)")
+    parser.add_argument("--kubernetes", default="1.36", choices=("1.34", "1.35", "1.36", "1.37", "1.38"),
+                        help="the version of the kube-scheduler that is asked (1.36)")
     parser.add_argument("--families", default="all", help="which kinds of cases (all of them)")
     parser.add_argument("--pods", type=int, default=4, help="of each case so many pods at most, from the first (4)")
     parser.add_argument("--keep", type=Path, help="a folder for the cases in which something is wrong")

@@ -14,13 +14,15 @@ number_max=1000000  # keeps the arithmetic of seeds far away from overflow
 usage() {
   cat <<'TEXT'
 ./dev conformance --seeds A..B [--families F,F|all] [--count N] [--nodes MIN..MAX] [--pods MIN..MAX]
-                  [--existing MIN..MAX] [--jobs J] [--kubernetes 1.36|1.37]
+                  [--existing MIN..MAX] [--jobs J] [--kubernetes 1.34|1.35|1.36|1.37|1.38]
   --seeds     the generator's seeds, first and last
   --families  which kinds of cases (all of them but podgroups, groupclaims and compositegroups, which take longer: docs/pod-groups.md)
   --count     cases of each family for one seed (1); seed S then stands for the generator's (S-1)*N+1 to S*N
   --nodes, --pods, --existing   nodes, pending pods and running pods of a case, instead of the family's own numbers
   --jobs      how many batches at a time (one a processor)
   --kubernetes   the kube-scheduler that answers (1.36)
+Before, what upstream's sources say of that version (default plugins, feature gates, flags, metrics, texts) is compared with
+tests/differential/upstream/VERSION.txt.
 TEXT
 }
 
@@ -116,6 +118,7 @@ done
 ((last * count <= number_max)) || fail "--seeds $seeds --count $count: more than $number_max seeds"
 
 oracle=$("$here/oracle.sh" oracle "$kubernetes")
+(cd "$here/upstream" && go test . >&2 && go run . "$kubernetes")
 all=$("$oracle" families | awk '{print $1}')
 if [[ $families == all ]]; then
   chosen=$(grep -vxE 'podgroups|groupclaims|compositegroups' <<<"$all")

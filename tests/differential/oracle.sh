@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # oracle.sh [FOLDER [VERSION]]: builds an oracle, which is the real program in another shape, and prints the path of its
 # own: "oracle", kube-scheduler, unless told otherwise, or "descheduler". There are oracles of several versions of
-# Kubernetes, made of the same sources: the one of go.mod, and those of kubernetes-VERSION.mod.
+# Kubernetes, made of the same sources: the one of go.mod, and those of kubernetes-VERSION.mod. A sources-VERSION.sh
+# fetches modules that cannot be built as they are published.
 #
 # The program is a cache like the control plane's (tests/e2e/controlplane.sh), in
 # ${BERTH_CACHE_DIR:-${XDG_CACHE_HOME:-~/.cache}/berth}, named after all its sources: it is never stale.
@@ -19,7 +20,7 @@ elif [[ -n $version ]] && ! grep -q "k8s.io/kubernetes v$version\." "$sources/go
   echo "oracle: there is none of Kubernetes $version in $sources (add kubernetes-$version.mod)" >&2
   exit 2
 fi
-hash=$(cd "$sources" && { cat ./*.go ./*.mod ./*.sum && echo "${GOFLAGS:-}"; } | sha256sum | cut -c1-16)
+hash=$(cd "$sources" && shopt -s nullglob && { cat ./*.go ./*.mod ./*.sum ./*.sh && echo "${GOFLAGS:-}"; } | sha256sum | cut -c1-16)
 program=$cache/$name-$hash/oracle
 ((${#flags[@]} == 0)) || program+=-$version
 
@@ -30,6 +31,20 @@ go_is_new_enough() {
   version=$(cd "$sources" && go env GOVERSION 2>/dev/null) || return 1
   [[ $version =~ ^go([0-9]+)\.([0-9]+) ]] || return 1
   ((BASH_REMATCH[1] > 1 || BASH_REMATCH[2] >= 26))
+}
+
+# fetch FOLDER: fills it with the modules that sources-VERSION.sh makes, which FOLDER/go.mod names.
+fetch() {
+  local folder=$1
+  if [[ ! -e $folder/go.mod ]]; then
+    echo "oracle: fetching the sources of Kubernetes $version into $folder" >&2
+    "$sources/sources-$version.sh" "$folder.new"
+    cp "$sources/kubernetes-$version.sum" "$folder.new/go.sum"
+    sed "s#=> \./src-$version/#=> $folder/#" "$sources/kubernetes-$version.mod" >"$folder.new/go.mod"
+    rm -rf "$folder"
+    mv -T "$folder.new" "$folder"
+  fi
+  touch "$folder"
 }
 
 build() {
@@ -44,6 +59,13 @@ build() {
   [[ ! -x $program ]] || return 0
   echo "oracle: building $program (some minutes the first time)" >&2
   mkdir -p "$(dirname "$program")"
+  if [[ -n $version && -e $sources/sources-$version.sh ]]; then
+    local modules
+    modules=$cache/$name-sources-$version-$(cat "$sources/sources-$version.sh" "$sources/kubernetes-$version".{mod,sum} | sha256sum | cut -c1-16)
+    fetch "$modules"
+    flags[0]=-modfile=$modules/go.mod
+    export GOEXPERIMENT=jsonv2
+  fi
   # Without cgo it shares its compiled packages with the control plane.
   (cd "$sources" && CGO_ENABLED=0 go build "${flags[@]}" -mod=readonly -buildvcs=false -o "$program.new" .) >&2
   mv "$program.new" "$program"

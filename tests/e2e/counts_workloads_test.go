@@ -159,7 +159,7 @@ func TestCounts(t *testing.T) {
 	for _, w := range countedWorkloads {
 		t.Run(w.name, func(t *testing.T) {
 			if w.gates != "" && harness.Before137(t) {
-				t.Skip("kube-apiserver 1.36 has another API for groups of pods")
+				t.Skip("kube-apiserver before 1.37 has another API for groups of pods, or none")
 			}
 			n := w.play(t, c, false)
 			show(t, w.pods, n, w.bounds, "", nil)

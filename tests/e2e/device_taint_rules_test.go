@@ -17,7 +17,7 @@ import (
 // A rule that taints every device of a driver keeps a pod waiting, and the pod goes to its node when the rule is gone.
 func TestDeviceTaintRules(t *testing.T) {
 	if harness.Before137(t) {
-		t.Skip("kube-apiserver 1.36 serves DeviceTaintRules only when told to")
+		t.Skip("kube-apiserver serves DeviceTaintRules before 1.37 only when told to")
 	}
 	t.Parallel()
 	ctx := context.Background()

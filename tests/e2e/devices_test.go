@@ -114,6 +114,13 @@ func TestDevices(t *testing.T) {
 	}
 	none := "0/3 nodes are available: 3 cannot allocate all claims. " + released + "preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling."
 
+	since136 := func(t *testing.T) {
+		t.Helper()
+		if harness.Before136(t) {
+			t.Skip("its gate is off before Kubernetes 1.36")
+		}
+	}
+
 	extended := "example.com/gpu"
 	class("gpu", "gpu", &extended)
 	class("card", "card", nil)
@@ -165,6 +172,7 @@ func TestDevices(t *testing.T) {
 		c.DeletePod(t, "patient")
 	})
 	t.Run("shares of a device", func(t *testing.T) {
+		since136(t)
 		share := func(name, memory string) {
 			r := request("r", "card")
 			r.Exactly.Capacity = &resourcev1.CapacityRequirements{Requests: map[resourcev1.QualifiedName]resource.Quantity{"memory": resource.MustParse(memory)}}
@@ -195,6 +203,7 @@ func TestDevices(t *testing.T) {
 		c.DeletePod(t, "modest")
 	})
 	t.Run("an extended resource", func(t *testing.T) {
+		since136(t)
 		p := pod("plain")
 		p.Spec.Containers[0].Resources.Requests[corev1.ResourceName(extended)] = resource.MustParse("1")
 		p.Spec.Containers[0].Resources.Limits = corev1.ResourceList{corev1.ResourceName(extended): resource.MustParse("1")}
@@ -211,6 +220,7 @@ func TestDevices(t *testing.T) {
 		}
 	})
 	t.Run("a device that has to be attached first", func(t *testing.T) {
+		since136(t)
 		claim("slow", request("r", "slow"))
 		c.CreatePods(t, 0, pod("slowly", "slow"))
 		harness.Eventually(t, 30*time.Second, "the claim is allocated", func() (bool, string) {

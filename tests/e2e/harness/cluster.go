@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -268,13 +269,40 @@ func KubernetesVersion(t testing.TB) string {
 	return environment(t, "BERTH_E2E_KUBERNETES", "what controlplane.sh version prints")
 }
 
-// Before137 says that the control plane is one of Kubernetes 1.36, where some messages and names are others.
-func Before137(t testing.TB) bool {
+// before says that the control plane is of an older version than 1.MINOR.
+func before(t testing.TB, minor int) bool {
 	t.Helper()
-	return strings.HasPrefix(KubernetesVersion(t), "v1.36.")
+	parts := strings.Split(KubernetesVersion(t), ".")
+	if len(parts) < 3 {
+		t.Fatalf("%s is no version", KubernetesVersion(t))
+	}
+	is, err := strconv.Atoi(parts[1])
+	if err != nil {
+		t.Fatalf("%s is no version: %v", KubernetesVersion(t), err)
+	}
+	return is < minor
 }
 
-// NoNewClaims is what a FailedScheduling message of 1.36 says of a pod without claims before it comes to preemption.
+// Before135 says that the control plane is one of Kubernetes 1.34.
+func Before135(t testing.TB) bool {
+	t.Helper()
+	return before(t, 35)
+}
+
+// Before136 says that the control plane is one of Kubernetes 1.34 or 1.35, where most of what devices can do is off: an API
+// server drops shares, binding conditions, taints and extended resources of classes.
+func Before136(t testing.TB) bool {
+	t.Helper()
+	return before(t, 36)
+}
+
+// Before137 says that the control plane is one of Kubernetes 1.34 to 1.36, where some messages and names are others.
+func Before137(t testing.TB) bool {
+	t.Helper()
+	return before(t, 37)
+}
+
+// NoNewClaims is what a FailedScheduling message before 1.37 says of a pod without claims before it comes to preemption.
 func NoNewClaims(t testing.TB) string {
 	t.Helper()
 	if Before137(t) {
