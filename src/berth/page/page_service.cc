@@ -96,10 +96,18 @@ void PageService::Begin() {
 
 void PageService::Stop() {
   if (is_stopped_.exchange(true)) return;
+  questions_.Interrupt();
   streams_.EndAll();
   io_.Stop();
-  quick_.reset();
-  slow_.reset();
+  std::unique_ptr<WorkerPool> quick;
+  std::unique_ptr<WorkerPool> slow;
+  {
+    const std::lock_guard lock(pools_mutex_);
+    quick = std::move(quick_);
+    slow = std::move(slow_);
+  }
+  quick.reset();
+  slow.reset();
   if (has_begun_.exchange(true) && watch_ != nullptr) watch_->Stop();
 }
 
@@ -115,7 +123,7 @@ void PageService::Handle(net::Request request, const net::Target& target, const 
   if (!path.starts_with(kApi)) return writer->Send(NoSuchPath(request));
   const auto asked = std::make_shared<const Asked>(Asked{std::move(request), target, path.substr(kApi.size()), writer});
   // The watch must not be started on a client's own thread.
-  if (!has_begun_) quick_->Run([this] { Begin(); });
+  if (!has_begun_) RunIn(Lane::kQuick, [this] { Begin(); });
   if (asked->request.method == "GET" || asked->request.method == "HEAD") return Get(asked);
   if (asked->request.method == "POST") return Post(asked);
   net::Response refused = serving::Failure(asked->request, 405, "MethodNotAllowed", "the page only reads");
@@ -154,17 +162,26 @@ void PageService::Post(const AskedPtr& asked) {
   Slow(asked, [this](const Asked& of) { return AnswerQuestion(of); });
 }
 
-void PageService::Later(WorkerPool& pool, std::atomic<int>& waiting, int waiting_max, const AskedPtr& asked,
-                        Make make) {
-  if (++waiting > waiting_max) {
+bool PageService::RunIn(Lane lane, std::function<void()> work) {
+  const std::lock_guard lock(pools_mutex_);
+  const std::unique_ptr<WorkerPool>& pool = lane == Lane::kQuick ? quick_ : slow_;
+  if (pool == nullptr) return false;
+  pool->Run(std::move(work));
+  return true;
+}
+
+void PageService::Later(Lane lane, const AskedPtr& asked, Make make) {
+  std::atomic<int>& waiting = lane == Lane::kQuick ? quick_waiting_ : slow_waiting_;
+  if (++waiting > (lane == Lane::kQuick ? kQuickWaitingMax : kSlowWaitingMax)) {
     --waiting;
     return asked->writer->Send(serving::Failure(asked->request, 429, "TooManyRequests",
                                                 "other questions are being answered, please try again later"));
   }
-  pool.Run([&waiting, asked, make = std::move(make)] {
+  const bool is_running = RunIn(lane, [&waiting, asked, make = std::move(make)] {
     asked->writer->Send(make(*asked));
     --waiting;
   });
+  if (!is_running) asked->writer->Send(serving::Failure(asked->request, 503, "ServiceUnavailable", "berth is ending"));
 }
 
 net::Response PageService::AnswerFleet(const Asked& asked) {
@@ -191,9 +208,7 @@ net::Response PageService::AnswerPending(const Asked& asked) {
                             (decisions_ == nullptr || pending_.decisions == decisions_->last());
     if (pending_.json && (is_current || clock_.Now() < pending_.due_at)) return JsonAnswer(*pending_.json);
   }
-  Expected<PendingView> view = FindPending();
-  if (!view.ok()) return FailureOf(asked.request, view.error());
-  KeepPending(*std::move(view));
+  if (const auto found = RefreshPending(); !found.ok()) return FailureOf(asked.request, found.error());
   const std::lock_guard lock(mutex_);
   return JsonAnswer(*pending_.json);
 }
@@ -297,18 +312,28 @@ Expected<PendingView> PageService::FindPending() {
   return view;
 }
 
-void PageService::KeepPending(PendingView view) {
-  std::string facts = codec::WriteJson(PendingJson(view, false));
+Expected<void> PageService::RefreshPending() {
+  const Time began_at = clock_.Now();
+  const std::uint32_t revision = fleet_.counts().revision;
+  const std::uint64_t decided = decisions_ == nullptr ? 0 : decisions_->last();
+  const Expected<PendingView> view = FindPending();
+  const Time ended_at = clock_.Now();
+  std::string facts = view.ok() ? codec::WriteJson(PendingJson(*view, false)) : std::string();
   const std::lock_guard lock(mutex_);
+  pending_.due_at = ended_at + std::max<Duration>(kPendingPeriod, kPendingRestFactor * (ended_at - began_at));
+  if (!view.ok()) return view.error();
+  pending_.fleet = revision;
+  pending_.decisions = decided;
   if (facts != pending_.facts) {
     ++pending_.revision;
     pending_.facts = std::move(facts);
     streams_.Announce(
         {"pending", codec::WriteJson(object{
-                        {"revision", pending_.revision}, {"pods", view.pods}, {"classes", view.classes.size()}})});
+                        {"revision", pending_.revision}, {"pods", view->pods}, {"classes", view->classes.size()}})});
   }
-  pending_.json = PendingJson(view);
+  pending_.json = PendingJson(*view);
   (*pending_.json)["revision"] = pending_.revision;
+  return {};
 }
 
 bool PageService::IsPendingDue(Time now) const {
@@ -338,19 +363,10 @@ void PageService::Pump() {
   if (is_sample_due) TakeSample(now);
   streams_.Pump(now);
   if (!is_pending_due) return;
-  WorkerPool& pool = core_.IsThere() ? *quick_ : *slow_;
-  pool.Run([this] {
-    const Time began_at = clock_.Now();
-    const std::uint32_t revision = fleet_.counts().revision;
-    const std::uint64_t decided = decisions_ == nullptr ? 0 : decisions_->last();
-    Expected<PendingView> view = FindPending();
-    const Time ended_at = clock_.Now();
-    if (view.ok()) KeepPending(*std::move(view));
+  RunIn(core_.IsThere() ? Lane::kQuick : Lane::kSlow, [this] {
+    (void)RefreshPending();  // who asks for it is told what is wrong
     const std::lock_guard lock(mutex_);
     pending_.is_under_way = false;
-    pending_.fleet = revision;
-    pending_.decisions = decided;
-    pending_.due_at = ended_at + std::max<Duration>(kPendingPeriod, kPendingRestFactor * (ended_at - began_at));
   });
 }
 

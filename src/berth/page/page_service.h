@@ -69,8 +69,8 @@ class PageService {
   PageService& operator=(const PageService&) = delete;
 
   void Start();
-  // Ends streams, questions under way and the watch. Whoever serves has ended before: no request comes after it. Before
-  // the scheduler and the client's loop end.
+  // Ends streams and the watch, and waits for questions under way; requests after it get 503. Before the client's loop
+  // ends.
   void Stop();
 
   // Answers a request for `path`, which is decoded and "/ui" or below it. `writer` is used at once or from another
@@ -95,12 +95,14 @@ class PageService {
   void Get(const AskedPtr& asked);
   void Post(const AskedPtr& asked);
   void Begin();
-  // Runs `make` on a thread of the pool and sends what it returns; 429 when too much waits.
-  void Later(WorkerPool& pool, std::atomic<int>& waiting, int waiting_max, const AskedPtr& asked, Make make);
-  void Quick(const AskedPtr& asked, Make make) {
-    Later(*quick_, quick_waiting_, kQuickWaitingMax, asked, std::move(make));
-  }
-  void Slow(const AskedPtr& asked, Make make) { Later(*slow_, slow_waiting_, kSlowWaitingMax, asked, std::move(make)); }
+  // Where a request is answered: on a thread for what takes long, or for all else.
+  enum class Lane : std::uint8_t { kQuick, kSlow };
+  // False: it has stopped.
+  bool RunIn(Lane lane, std::function<void()> work);
+  // Runs `make` in the lane and sends what it returns; 429 when too much waits there.
+  void Later(Lane lane, const AskedPtr& asked, Make make);
+  void Quick(const AskedPtr& asked, Make make) { Later(Lane::kQuick, asked, std::move(make)); }
+  void Slow(const AskedPtr& asked, Make make) { Later(Lane::kSlow, asked, std::move(make)); }
   net::Response AnswerFleet(const Asked& asked);
   net::Response AnswerPending(const Asked& asked);
   net::Response AnswerPod(const Asked& asked, const std::string& namespace_name, const std::string& name);
@@ -111,7 +113,8 @@ class PageService {
   codec::json::object StatusJson(bool with_counts) const;
   // Finds out what waits; on a thread that may block.
   Expected<PendingView> FindPending();
-  void KeepPending(PendingView view);
+  // The same, and keeps and announces it.
+  Expected<void> RefreshPending();
   bool IsPendingDue(Time now) const;
   void ArmPump();
   void Pump();
@@ -150,9 +153,10 @@ class PageService {
   std::uint64_t sampled_decisions_ = 0;
 
   net::IoContext io_;  // its thread pumps
-  // The last, since their work uses the others. Until Stop().
-  std::unique_ptr<WorkerPool> quick_ = std::make_unique<WorkerPool>(2);
-  std::unique_ptr<WorkerPool> slow_ = std::make_unique<WorkerPool>(1);
+  // The last, since their work uses the others. Null after Stop().
+  std::mutex pools_mutex_;
+  std::unique_ptr<WorkerPool> quick_ = std::make_unique<WorkerPool>(2);  // guarded by pools_mutex_
+  std::unique_ptr<WorkerPool> slow_ = std::make_unique<WorkerPool>(1);   // guarded by pools_mutex_
 };
 
 }  // namespace berth::page

@@ -197,7 +197,7 @@ Expected<std::shared_ptr<const whatif::ClusterState>> Questions::StateOfNow(Dura
   }
   const bool is_read_anew = read_ == nullptr || clock_.Now() - read_at_ > objects_age_max;
   if (is_read_anew) {
-    BERTH_ASSIGN_OR_RETURN(whatif::ClusterState read, source_.read());
+    BERTH_ASSIGN_OR_RETURN(whatif::ClusterState read, source_.read([this] { return is_interrupted_.load(); }));
     left_out_ = read.left_out;
     // The fleet has them.
     read.nodes.clear();

@@ -4,6 +4,7 @@
 // as they were read last. It blocks, so it has a thread of its own: all calls on one.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <functional>
@@ -27,8 +28,8 @@ namespace berth::page {
 struct ClusterSource {
   using Pods = std::vector<std::shared_ptr<const api::Pod>>;
 
-  // Reads the whole cluster; blocks. Empty: `fixed` is all there is.
-  std::function<Expected<whatif::ClusterState>()> read;
+  // Reads the whole cluster; blocks, and ends soon when `is_interrupted` returns true. Empty: `fixed` is all there is.
+  std::function<Expected<whatif::ClusterState>(const std::function<bool()>& is_interrupted)> read;
   // A snapshot; null: the cluster is a live one.
   std::shared_ptr<const whatif::ClusterState> fixed;
   // By what pods are decided; `added` are pods that the cluster does not have. The core's time is set by the caller.
@@ -56,6 +57,9 @@ class Questions {
   Expected<codec::json::object> CanDrain(const codec::json::value& body);
   Expected<codec::json::object> Headroom(const codec::json::value& body);
 
+  // Ends a reading of the cluster that is under way, and lets none begin. Any thread.
+  void Interrupt() { is_interrupted_ = true; }
+
   // What could not be read last time. On the thread of the questions.
   const std::vector<std::string>& left_out() const { return left_out_; }
 
@@ -68,6 +72,7 @@ class Questions {
   const ClusterSource source_;
   const Fleet& fleet_;
   const Clock& clock_;
+  std::atomic<bool> is_interrupted_{false};
   std::shared_ptr<const whatif::ClusterState> read_;   // as it was read last
   Time read_at_{};                                     // by Clock::Now()
   std::shared_ptr<const whatif::ClusterState> state_;  // with the fleet's nodes and pods

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "berth/app/process.h"
-#include "berth/shell/cli/signals.h"
 #include "berth/shell/client/kubeconfig.h"
 #include "berth/shell/plugin_files/plugin_files.h"
 #include "berth/whatif/cluster_reader.h"
@@ -14,11 +13,11 @@ namespace {
 
 page::ClusterSource SourceOf(const OwnPageOptions& options, client::RestClient& rest, const Clock& clock) {
   page::ClusterSource source;
-  source.read = [&rest, &clock, name = options.source] {
+  source.read = [&rest, &clock, name = options.source](const std::function<bool()>& is_interrupted) {
     whatif::ClusterReadOptions how;
     how.source = name;
     how.reads_pod_groups = true;
-    how.is_interrupted = [] { return cli::HasSignal(); };
+    how.is_interrupted = is_interrupted;
     return whatif::ReadCluster(rest, clock, how);
   };
   source.core_for = [options](const whatif::ClusterState&,

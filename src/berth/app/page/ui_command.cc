@@ -2,6 +2,7 @@
 #include "berth/app/page/ui_command.h"
 
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -48,7 +49,7 @@ class UiCommand {
       if (!connection.ok()) return cli::FailWith(connection.error(), cli::kExitUsage);
       connection_ = *std::move(connection);
     }
-    auto state = Read();
+    auto state = Read([] { return cli::HasSignal(); });
     if (!state.ok()) return cli::FailWith(state.error());
     const auto loaded = LoadFor(state->kubernetes_version);
     if (!loaded.ok()) return cli::FailWith(loaded.error(), cli::kExitUsage);
@@ -71,14 +72,13 @@ class UiCommand {
                                      options_.question.release);
   }
 
-  // With a progress line, the first time.
-  Expected<whatif::ClusterState> Read() const {
+  Expected<whatif::ClusterState> Read(const std::function<bool()>& is_interrupted) const {
     if (connection_ == nullptr) return ReadClusterFor(options_.question);
     whatif::ClusterReadOptions how;
     how.source = connection_->server();
     how.reads_pod_groups = MayHavePodGroups(options_.question.release);
     how.reads_composite_pod_groups = MayHaveCompositePodGroups(options_.question.release);
-    how.is_interrupted = [] { return cli::HasSignal(); };
+    how.is_interrupted = is_interrupted;
     return whatif::ReadCluster(connection_->rest(), clock_, how);
   }
 
@@ -91,7 +91,7 @@ class UiCommand {
     page.epoch = static_cast<std::uint32_t>(RandomSeed() >> 33);
     page.seed = RandomSeed();
     page::ClusterSource source;
-    source.read = [this] { return Read(); };
+    source.read = [this](const std::function<bool()>& is_interrupted) { return Read(is_interrupted); };
     if (connection_ == nullptr) {
       page.mode = "snapshot";
       page.as_of = state.read_at;
