@@ -2,6 +2,8 @@
 #include "berth/page/decision_feed.h"
 
 #include <algorithm>
+#include <iterator>
+#include <tuple>
 
 #include "berth/base/utf8.h"
 

@@ -47,7 +47,9 @@ bool EventStreams::Add(const std::shared_ptr<net::ResponseWriter>& writer, std::
                        Time time_of_day) {
   const FleetCounts counts = fleet_.counts();
   const std::uint64_t newest = decisions_ == nullptr ? 0 : decisions_->last();
-  Reader reader{.writer = writer, .is_gone = std::make_shared<std::atomic<bool>>(false)};
+  Reader reader;
+  reader.writer = writer;
+  reader.is_gone = std::make_shared<std::atomic<bool>>(false);
   const std::optional<LastSeen> seen = ParseId(last);
   const bool is_known = seen && seen->epoch == fleet_.epoch() && seen->revision <= counts.revision;
   reader.revision = is_known ? seen->revision : counts.revision;

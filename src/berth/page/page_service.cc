@@ -133,7 +133,10 @@ void PageService::Handle(net::Request request, const net::Target& target, const 
 
 void PageService::Get(const AskedPtr& asked) {
   const std::string& path = asked->path;
-  if (path == "events") return BeginEvents(*asked);
+  if (path == "events") {
+    if (RunIn(Lane::kQuick, [this, asked] { BeginEvents(*asked); })) return;
+    return asked->writer->Send(serving::Failure(asked->request, 503, "ServiceUnavailable", "berth is ending"));
+  }
   if (path == "status") return Quick(asked, [this](const Asked&) { return JsonAnswer(StatusJson(true)); });
   if (path == "fleet") return Quick(asked, [this](const Asked& of) { return AnswerFleet(of); });
   if (path == "numbers") return Quick(asked, [this](const Asked&) { return JsonAnswer(numbers_.Json()); });

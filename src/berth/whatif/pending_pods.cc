@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "berth/core/scheduler/profile_set.h"
 #include "berth/whatif/alike_pods.h"
 #include "berth/whatif/placement.h"
 #include "berth/whatif/waking_events.h"

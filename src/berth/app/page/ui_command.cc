@@ -46,7 +46,7 @@ class UiCommand {
     if (const auto loaded = LoadFor({}); !loaded.ok()) return cli::FailWith(loaded.error(), cli::kExitUsage);
     if (question.snapshot.empty()) {
       auto connection = Connection::Make(WithHomeKubeconfig(question.connection), clock_, RandomSeed());
-      if (!connection.ok()) return cli::FailWith(connection.error(), cli::kExitUsage);
+      if (!connection.ok()) return cli::FailWith(connection.error());
       connection_ = *std::move(connection);
     }
     auto state = Read([] { return cli::HasSignal(); });
@@ -79,7 +79,9 @@ class UiCommand {
     how.reads_pod_groups = MayHavePodGroups(options_.question.release);
     how.reads_composite_pod_groups = MayHaveCompositePodGroups(options_.question.release);
     how.is_interrupted = is_interrupted;
-    return whatif::ReadCluster(connection_->rest(), clock_, how);
+    auto state = whatif::ReadCluster(connection_->rest(), clock_, how);
+    if (!state.ok()) return state.error().Wrap("reading " + connection_->server());
+    return state;
   }
 
   void MakeService(whatif::ClusterState state) {
