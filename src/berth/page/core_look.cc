@@ -57,6 +57,7 @@ Expected<whatif::Explanation> CoreLook::Explain(const std::string& namespace_nam
     said.emplace(whatif::ExplainLive(core, {namespace_name, name, now, wall_ahead},
                                      {.is_over = [&] { return clock_.Now() >= over_at; }}));
   }));
+  if (!said) return Error{ErrorCode::kUnavailable, "the scheduler cannot be asked now"};
   if (said->ok()) (*said)->live->not_asked = sources_.not_asked;
   return *std::move(said);
 }

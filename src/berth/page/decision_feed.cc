@@ -79,6 +79,13 @@ void DecisionFeed::Note(const scheduler::Decision& decision, Time time_of_day) {
   refused_ages_.pop_front();
 }
 
+void DecisionFeed::Clear() {
+  const std::lock_guard lock(mutex_);
+  newest_.clear();
+  refused_.clear();
+  refused_ages_.clear();
+}
+
 std::uint64_t DecisionFeed::last() const {
   const std::lock_guard lock(mutex_);
   return last_;

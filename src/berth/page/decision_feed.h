@@ -53,6 +53,9 @@ class DecisionFeed {
   void SetOn(bool is_on) { is_on_ = is_on; }
   void Note(const scheduler::Decision& decision, Time time_of_day);
 
+  // Forgets all decisions; sequences go on.
+  void Clear();
+
   // The sequence of the newest one; 0: there was none.
   std::uint64_t last() const;
   // The last decision about the pod, if it was not placed; null: none is known.

@@ -71,6 +71,7 @@ PageService::PageService(PageOptions options, ClusterSource source, CoreSources 
       questions_(source, fleet_, clock),
       streams_(fleet_, decisions) {
   if (rest != nullptr) watch_ = std::make_unique<ClusterWatch>(*rest, fleet_, clock, options_.seed);
+  if (options_.timeline) (void)options_.timeline->seek(options_.timeline->state().to, fleet_);
   if (source.fixed == nullptr) return;
   for (const auto& node : source.fixed->nodes) fleet_.SetNode(node);
   for (const auto& pod : source.fixed->pods) fleet_.SetPod(pod, std::nullopt);
@@ -145,6 +146,7 @@ void PageService::Get(const AskedPtr& asked) {
     const auto answer = [this](const Asked& of) { return AnswerPending(of); };
     return core_.IsThere() ? Quick(asked, answer) : Slow(asked, answer);
   }
+  if (path == "timeline") return Quick(asked, [this](const Asked& of) { return AnswerTimeline(of); });
   const std::vector<std::string> parts = GoSplit(path, "/");
   if (parts.size() == 2 && parts[0] == "nodes") {
     return Quick(asked, [this, name = parts[1]](const Asked& of) {
@@ -160,6 +162,7 @@ void PageService::Get(const AskedPtr& asked) {
 }
 
 void PageService::Post(const AskedPtr& asked) {
+  if (asked->path == "timeline") return Slow(asked, [this](const Asked& of) { return AnswerSeek(of); });
   if (asked->path != "simulate" && asked->path != "can-drain" && asked->path != "headroom")
     return asked->writer->Send(NoSuchPath(asked->request));
   Slow(asked, [this](const Asked& of) { return AnswerQuestion(of); });
@@ -249,6 +252,27 @@ net::Response PageService::AnswerQuestion(const Asked& asked) {
   return answer.ok() ? JsonAnswer(*answer) : FailureOf(asked.request, answer.error());
 }
 
+net::Response PageService::AnswerTimeline(const Asked& asked) const {
+  if (!options_.timeline) return serving::Failure(asked.request, 404, "NotFound", "this is no recording");
+  const TimelineState state = options_.timeline->state();
+  object json{{"from", FormatRfc3339Micro(state.from)},
+              {"to", FormatRfc3339Micro(state.to)},
+              {"at", FormatRfc3339Micro(state.at)}};
+  if (!state.problem.empty()) json["problem"] = state.problem;
+  return JsonAnswer(json);
+}
+
+net::Response PageService::AnswerSeek(const Asked& asked) {
+  if (!options_.timeline) return AnswerTimeline(asked);
+  const auto body = codec::ParseJson(asked.request.body, {.bytes_max = kBodyBytesMax});
+  const codec::json::value* const at = body.ok() && body->is_object() ? body->as_object().if_contains("at") : nullptr;
+  const auto time = at != nullptr && at->is_string() ? ParseRfc3339(std::string(at->as_string())) : std::nullopt;
+  if (!time) return serving::Failure(asked.request, 422, "Invalid", "at should be a time: 2026-11-25T10:00:00Z");
+  if (const auto sought = options_.timeline->seek(*time, fleet_); !sought.ok())
+    return FailureOf(asked.request, sought.error());
+  return AnswerTimeline(asked);
+}
+
 void PageService::BeginEvents(const Asked& asked) {
   std::string_view last = asked.request.Get("Last-Event-ID");
   if (last.empty()) last = asked.target.Query("last");
@@ -266,12 +290,17 @@ object PageService::StatusJson(bool with_counts) const {
               {"mode", options_.mode},
               {"scheduler", core_.IsThere() ? "berth" : "other"},
               {"epoch", fleet_.epoch()}};
-  if (options_.as_of) json["asOf"] = FormatRfc3339(*options_.as_of);
+  if (options_.timeline) {
+    json["asOf"] = FormatRfc3339Micro(options_.timeline->state().at);
+  } else if (options_.as_of) {
+    json["asOf"] = FormatRfc3339(*options_.as_of);
+  }
   json["connected"] = problem.empty();
   if (!problem.empty()) json["problem"] = problem;
   if (why_not) json["notDeciding"] = *why_not;
   array features{"simulate", "can-drain", "headroom", "numbers"};
-  if (watch_ != nullptr) features.emplace_back("events");
+  if (watch_ != nullptr || options_.timeline) features.emplace_back("events");
+  if (options_.timeline) features.emplace_back("timeline");
   if (decisions_ != nullptr) features.emplace_back("decisions");
   if (core_.IsThere()) features.emplace_back("queue");
   json["features"] = std::move(features);
@@ -299,7 +328,7 @@ Expected<PendingView> PageService::FindPending() {
   const auto standings = core_.Standings();
   PendingView view =
       Fold(WaitingPods(fleet, standings ? &*standings : nullptr, *decisions_, core_.sources().scheduler_names));
-  view.as_of = clock_.WallNow();
+  view.as_of = options_.timeline ? options_.timeline->state().at : clock_.WallNow();
   if (standings) {
     QueueCounts counts;
     for (const auto& [uid, standing] : *standings) {

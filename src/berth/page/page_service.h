@@ -35,6 +35,19 @@
 
 namespace berth::page {
 
+// The moment of a recording that is shown, and its bounds; times of day.
+struct TimelineState {
+  Time from{}, to{}, at{};
+  std::string problem;  // why it cannot be followed to its end; empty: it can
+};
+
+// A recording, whose moment a reader chooses.
+struct Timeline {
+  std::function<TimelineState()> state;
+  // Changes the fleet to what the cluster was at that time, or at the nearest one that was recorded. May take long.
+  std::function<Expected<void>(Time at, Fleet& fleet)> seek;
+};
+
 struct PageOptions {
   std::string version;                // of berth
   std::string kubernetes;             // "v1.36.3"; empty: not known
@@ -42,6 +55,7 @@ struct PageOptions {
   std::string mode = "live";          // or "snapshot", "recording"
   std::optional<Time> as_of;          // of a snapshot
   std::vector<std::string> left_out;  // of a snapshot: what is missing
+  std::optional<Timeline> timeline;   // of a recording
   std::uint32_t epoch = 0;            // another one for each process
   std::uint64_t seed = 0;             // of the watch
   // The watch begins with the first request, for a process in which most never ask.
@@ -108,6 +122,8 @@ class PageService {
   net::Response AnswerPod(const Asked& asked, const std::string& namespace_name, const std::string& name);
   net::Response AnswerDecisions(const Asked& asked) const;
   net::Response AnswerQuestion(const Asked& asked);
+  net::Response AnswerTimeline(const Asked& asked) const;
+  net::Response AnswerSeek(const Asked& asked);
   void BeginEvents(const Asked& asked);
 
   codec::json::object StatusJson(bool with_counts) const;

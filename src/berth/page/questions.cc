@@ -210,7 +210,7 @@ Expected<std::shared_ptr<const whatif::ClusterState>> Questions::StateOfNow(Dura
   auto state = std::make_shared<whatif::ClusterState>(*read_);
   state->nodes = std::move(fleet.nodes);
   state->pods = std::move(fleet.pods);
-  state->read_at = clock_.WallNow();
+  state->read_at = source_.now ? source_.now() : clock_.WallNow();
   cluster_.reset();
   state_revision_ = fleet.revision;
   state_ = std::move(state);

@@ -32,6 +32,8 @@ struct ClusterSource {
   std::function<Expected<whatif::ClusterState>(const std::function<bool()>& is_interrupted)> read;
   // A snapshot; null: the cluster is a live one.
   std::shared_ptr<const whatif::ClusterState> fixed;
+  // The time of day in the cluster; empty: the clock's.
+  std::function<Time()> now{};
   // By what pods are decided; `added` are pods that the cluster does not have. The core's time is set by the caller.
   std::function<Expected<whatif::OfflineOptions>(const whatif::ClusterState& state, const Pods& added)> core_for;
 };

@@ -45,10 +45,7 @@ codec::json::value Json(const std::string& text) { return *codec::ParseJson(text
 struct OfSnapshot {
   Fleet fleet{1};
   FakeClock clock;
-  Questions questions{
-      {.read = nullptr, .fixed = std::make_shared<const whatif::ClusterState>(Shop()), .core_for = Defaults},
-      fleet,
-      clock};
+  Questions questions{SourceOfShop(), fleet, clock};
 };
 
 TEST(QuestionsTest, ExplainsAndListsWhatWaits) {

@@ -11,12 +11,14 @@
 #include "berth/app/commands.h"
 #include "berth/app/common_flags.h"
 #include "berth/app/page/own_page.h"
+#include "berth/app/page/recorded_cluster.h"
 #include "berth/app/process.h"
 #include "berth/app/questions/question_configuration.h"
 #include "berth/app/questions/question_flags.h"
 #include "berth/app/questions/question_output.h"
 #include "berth/app/questions/question_release.h"
 #include "berth/core/config/known_plugins.h"
+#include "berth/page/decision_feed.h"
 #include "berth/page/page_server.h"
 #include "berth/page/page_service.h"
 #include "berth/shell/cli/command.h"
@@ -32,6 +34,7 @@ namespace {
 
 struct UiOptions {
   QuestionOptions question;
+  std::string recording;  // in place of a cluster; empty: none
   std::string listen = "127.0.0.1:0";
 };
 
@@ -41,6 +44,7 @@ class UiCommand {
   UiCommand(const UiOptions& options, config::KnownPlugins plugins) : options_(options), plugins_(plugins) {}
 
   int Go() {
+    if (!options_.recording.empty()) return ShowRecording();
     const QuestionOptions& question = options_.question;
     // What is wrong with the flags is said before a large cluster is read.
     if (const auto loaded = LoadFor({}); !loaded.ok()) return cli::FailWith(loaded.error(), cli::kExitUsage);
@@ -56,6 +60,31 @@ class UiCommand {
     for (const std::string& line : loaded->unknown) Warn(line);
     WarnOfOtherRules(question.release, state->kubernetes_version, loaded->configuration.release.minor);
     MakeService(*std::move(state));
+    return Serve();
+  }
+
+ private:
+  int ShowRecording() {
+    auto recorded = RecordedCluster::Open(options_.recording, plugins_, feed_);
+    if (!recorded.ok()) return cli::FailWith(recorded.error());
+    recorded_ = *std::move(recorded);
+    if (const std::string problem = recorded_->State().problem; !problem.empty()) Warn(problem);
+    page::PageOptions page;
+    page.version = client::DefaultUserAgent();
+    page.kubernetes = recorded_->kubernetes();
+    page.source = recorded_->path();
+    page.mode = "recording";
+    page.epoch = static_cast<std::uint32_t>(RandomSeed() >> 33);
+    page.timeline = page::Timeline{
+        [this] { return recorded_->State(); },
+        [this](Time at, page::Fleet& fleet) { return recorded_->SeekTo(at, fleet); },
+    };
+    service_ = std::make_unique<page::PageService>(std::move(page), recorded_->Source(), recorded_->Core(), nullptr,
+                                                   &feed_, clock_);
+    return Serve();
+  }
+
+  int Serve() {
     auto server = ServePage(*service_, options_.listen);
     if (!server.ok()) return End(cli::FailWith(server.error(), cli::kExitUsage));
     service_->Start();
@@ -66,7 +95,6 @@ class UiCommand {
     return End(cli::kExitOk);
   }
 
- private:
   Expected<QuestionConfiguration> LoadFor(std::string_view server_version) const {
     return LoadQuestionConfiguration("--config", options_.question.config, plugins_, server_version,
                                      options_.question.release);
@@ -128,7 +156,9 @@ class UiCommand {
   const SystemClock clock_;
   const UiOptions& options_;
   const config::KnownPlugins plugins_;
-  std::unique_ptr<Connection> connection_;  // null: a snapshot
+  std::unique_ptr<Connection> connection_;     // null: there is no cluster
+  page::DecisionFeed feed_;                    // of a recording
+  std::unique_ptr<RecordedCluster> recorded_;  // null: it is none
   std::unique_ptr<page::PageService> service_;
 };
 
@@ -140,16 +170,26 @@ void AddUiCommand(Commands& commands) {
       commands.Add("ui", "a page in the browser: what waits and why, and where everything is",
                    {[options](config::KnownPlugins known) { return UiCommand(*options, known).Go(); }});
   AddQuestionConnection(command, options->question.connection);
-  command
-      .Option("snapshot", options->question.snapshot,
-              "file that the command snapshot has written, in place of a cluster")
-      .Type(cli::kFileHint)
-      .Excludes(command.At("context"))
-      .Excludes(command.At("master"));
-  command
-      .Option("config", options->question.config,
-              "file with the KubeSchedulerConfiguration to decide by; default: kube-scheduler's defaults")
-      .Type(cli::kFileHint);
+  cli::Flag& snapshot = command
+                            .Option("snapshot", options->question.snapshot,
+                                    "file that the command snapshot has written, in place of a cluster")
+                            .Type(cli::kFileHint);
+  cli::Flag& config =
+      command
+          .Option("config", options->question.config,
+                  "file with the KubeSchedulerConfiguration to decide by; default: kube-scheduler's defaults")
+          .Type(cli::kFileHint);
+  cli::Flag& recording =
+      command
+          .Option("recording", options->recording,
+                  "directory or file that `berth run --record` has written, in place of a cluster: any moment of it")
+          .Type(cli::kFileHint)
+          .Excludes(snapshot)
+          .Excludes(config);
+  for (const char* const other : {"context", "master"}) {
+    snapshot.Excludes(command.At(other));
+    recording.Excludes(command.At(other));
+  }
   AddQuestionRelease(command, options->question.release);
   AddPluginDirectory(command, commands.plugin_directory());
   command.Option("listen", options->listen, "address of loopback; port 0 is a free one")

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `berth ui`: the page of any cluster, whichever scheduler runs there, or of a snapshot; on loopback, and read-only.
+// `berth ui`: the page of any cluster, whichever scheduler runs there, or of a snapshot
+// or a recording; on loopback, and read-only.
 #pragma once
 
 namespace berth::app {
