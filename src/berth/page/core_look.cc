@@ -10,6 +10,7 @@
 #include "berth/core/scheduler/overlay.h"
 #include "berth/core/scheduler/profile_set.h"
 #include "berth/core/scheduler/scheduler.h"
+#include "berth/whatif/explanation.h"
 #include "berth/whatif/live_explanation.h"
 #include "berth/whatif/waking_events.h"
 

@@ -15,9 +15,14 @@
 #include "berth/base/expected.h"
 #include "berth/base/hash_map.h"
 #include "berth/base/time.h"
-#include "berth/core/scheduler/scheduler.h"
 #include "berth/page/pending_view.h"
-#include "berth/whatif/explanation.h"
+
+namespace berth::scheduler {
+class Scheduler;
+}
+namespace berth::whatif {
+struct Explanation;
+}
 
 namespace berth::page {
 

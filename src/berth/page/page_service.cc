@@ -11,6 +11,8 @@
 #include "berth/page/fleet_frame.h"
 #include "berth/page/live_pending.h"
 #include "berth/shell/serving/answers.h"
+#include "berth/whatif/explanation.h"
+#include "berth/whatif/offline_cluster.h"
 
 namespace berth::page {
 

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "berth/base/hash_map.h"
+#include "berth/whatif/cluster_state.h"
+#include "berth/whatif/pending_pods.h"
 
 namespace berth::page {
 

@@ -15,8 +15,11 @@
 #include "berth/codec/json.h"
 #include "berth/page/decision_feed.h"
 #include "berth/whatif/additions.h"
-#include "berth/whatif/cluster_state.h"
-#include "berth/whatif/pending_pods.h"
+
+namespace berth::whatif {
+struct ClusterState;
+struct PendingPods;
+}  // namespace berth::whatif
 
 namespace berth::page {
 

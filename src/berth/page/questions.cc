@@ -11,8 +11,10 @@
 #include "berth/answers/simulation_answer.h"
 #include "berth/whatif/additions.h"
 #include "berth/whatif/drain.h"
+#include "berth/whatif/explanation.h"
 #include "berth/whatif/headroom.h"
 #include "berth/whatif/manifests.h"
+#include "berth/whatif/offline_cluster.h"
 #include "berth/whatif/pending_pods.h"
 #include "berth/whatif/placement.h"
 #include "berth/whatif/simulation.h"
@@ -114,6 +116,11 @@ object ClusterJson(const whatif::ClusterState& state) {
 }
 
 }  // namespace
+
+Questions::Questions(ClusterSource source, const Fleet& fleet, const Clock& clock)
+    : source_(std::move(source)), fleet_(fleet), clock_(clock) {}
+
+Questions::~Questions() = default;
 
 Expected<whatif::Explanation> Questions::Explain(const std::string& namespace_name, const std::string& name) {
   BERTH_ASSIGN_OR_RETURN(whatif::OfflineCluster* const cluster, ClusterOfNow(kObjectsAgeMax));

@@ -20,8 +20,12 @@
 #include "berth/page/fleet.h"
 #include "berth/page/pending_view.h"
 #include "berth/whatif/cluster_state.h"
-#include "berth/whatif/explanation.h"
-#include "berth/whatif/offline_cluster.h"
+
+namespace berth::whatif {
+struct Explanation;
+class OfflineCluster;
+struct OfflineOptions;
+}  // namespace berth::whatif
 
 namespace berth::page {
 
@@ -49,8 +53,8 @@ class Questions {
   static constexpr Duration kPendingObjectsAgeMax = std::chrono::minutes(1);
 
   // `fleet` and `clock` must outlive it.
-  Questions(ClusterSource source, const Fleet& fleet, const Clock& clock)
-      : source_(std::move(source)), fleet_(fleet), clock_(clock) {}
+  Questions(ClusterSource source, const Fleet& fleet, const Clock& clock);
+  ~Questions();
 
   Expected<whatif::Explanation> Explain(const std::string& namespace_name, const std::string& name);
   Expected<PendingView> Pending();

@@ -7,7 +7,11 @@
 #include <system_error>
 #include <variant>
 
+#include "berth/core/scheduler/scheduler.h"
+#include "berth/replay/replayer.h"
 #include "berth/shell/recording/block_file.h"
+#include "berth/whatif/cluster_state.h"
+#include "berth/whatif/offline_cluster.h"
 
 namespace berth::app {
 namespace {
@@ -22,6 +26,11 @@ Expected<std::string> FileOf(const std::string& recording) {
 }
 
 }  // namespace
+
+RecordedCluster::RecordedCluster(std::string path, config::KnownPlugins plugins, page::DecisionFeed& feed)
+    : path_(std::move(path)), plugins_(plugins), feed_(feed) {}
+
+RecordedCluster::~RecordedCluster() = default;
 
 Expected<std::unique_ptr<RecordedCluster>> RecordedCluster::Open(const std::string& recording,
                                                                  config::KnownPlugins plugins,

@@ -13,13 +13,18 @@
 #include "berth/base/expected.h"
 #include "berth/base/time.h"
 #include "berth/core/config/known_plugins.h"
+#include "berth/core/config/types.h"
+#include "berth/core/scheduler/io.h"
 #include "berth/framework/objects.h"
 #include "berth/page/core_look.h"
 #include "berth/page/decision_feed.h"
 #include "berth/page/fleet.h"
 #include "berth/page/page_service.h"
 #include "berth/page/questions.h"
-#include "berth/replay/replayer.h"
+
+namespace berth::replay {
+class Replayer;
+}
 
 namespace berth::app {
 
@@ -29,6 +34,7 @@ class RecordedCluster {
   // when that is. `feed` must outlive it and gets the decisions.
   static Expected<std::unique_ptr<RecordedCluster>> Open(const std::string& recording, config::KnownPlugins plugins,
                                                          page::DecisionFeed& feed);
+  ~RecordedCluster();
 
   const std::string& path() const { return path_; }
   std::string kubernetes() const { return kubernetes_; }
@@ -41,8 +47,7 @@ class RecordedCluster {
   page::ClusterSource Source();
 
  private:
-  RecordedCluster(std::string path, config::KnownPlugins plugins, page::DecisionFeed& feed)
-      : path_(std::move(path)), plugins_(plugins), feed_(feed) {}
+  RecordedCluster(std::string path, config::KnownPlugins plugins, page::DecisionFeed& feed);
 
   Expected<void> Begin();
   Expected<void> AdvanceTo(Time until);

@@ -28,6 +28,7 @@
 #include "berth/shell/client/kubeconfig.h"
 #include "berth/shell/plugin_files/plugin_files.h"
 #include "berth/whatif/cluster_reader.h"
+#include "berth/whatif/offline_cluster.h"
 
 namespace berth::app {
 namespace {
