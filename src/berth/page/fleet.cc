@@ -26,6 +26,7 @@ bool IsPending(const api::Pod& pod) { return pod.spec.node_name.empty() && !pod.
 void Fleet::SetNode(std::shared_ptr<const api::Node> node) {
   framework::Resource allocatable = framework::Resource::FromList(node->allocatable);
   const std::lock_guard lock(mutex_);
+  ++revision_;
   RowId id = kNoRow;
   NodeRow& row = NodeNamed(node->metadata.name, id);
   if (row.node != nullptr) {
@@ -39,7 +40,7 @@ void Fleet::SetNode(std::shared_ptr<const api::Node> node) {
   }
   row.node = std::move(node);
   row.allocatable = std::move(allocatable);
-  row.changed_in = ++revision_;
+  row.changed_in = revision_;
 }
 
 void Fleet::RemoveNode(std::string_view name) {
@@ -65,6 +66,7 @@ void Fleet::SetPod(std::shared_ptr<const api::Pod> pod, std::optional<Time> now)
   std::string key = KeyOf(meta.namespace_name, meta.name);
 
   const std::lock_guard lock(mutex_);
+  ++revision_;
   RowId id = kNoRow;
   bool was_unbound = false;
   if (const auto known = pod_ids_.find(key); known != pod_ids_.end()) {
@@ -103,7 +105,7 @@ void Fleet::SetPod(std::shared_ptr<const api::Pod> pod, std::optional<Time> now)
   if (IsPending(*pod)) ++pending_count_;
   fresh.owner = &owner;
   fresh.pod = std::move(pod);
-  fresh.changed_in = ++revision_;
+  fresh.changed_in = revision_;
   PodRow& row = rows_.pods[id];
   OwnerRow* const owner_before = row.owner;
   const RowId node_before = row.node;
@@ -216,7 +218,7 @@ NodeRow& Fleet::NodeNamed(std::string_view name, RowId& id) {
   node_ids_.emplace(std::string(name), id);
   NodeRow& row = rows_.nodes[id];
   row.name = name;
-  row.changed_in = revision_ + 1;
+  row.changed_in = revision_;
   return row;
 }
 
