@@ -33,7 +33,8 @@ std::span<const PageFile> PageFiles() {{
 
 std::string_view NoPageText() {{
   return "This berth was built without its page: {why}\\n"
-         "`berth explain --pending`, `berth explain pod` and `berth simulate` answer on a terminal.\\n";
+         "`berth explain --pending`, `berth explain pod` and `berth simulate` answer on a terminal.\\n"
+         "With Node, `npm ci --prefix web` and a new build give it the page.\\n";
 }}
 
 }}  // namespace berth::page

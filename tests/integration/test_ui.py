@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """berth's page: `berth ui` of a cluster and of a snapshot, that of `berth cluster`, and that of the secure port."""
 
+import gzip
 import http.client
 import json
 import re
@@ -8,7 +9,7 @@ import struct
 import unittest
 import urllib.parse
 
-from support import Api, BerthTest, Process, node_of, pod, wait_until
+from support import ROOT, Api, BerthTest, Process, node_of, pod, wait_until
 from test_explain_port import Reviews, kubeconfig
 from test_serving import SecurePort
 
@@ -136,6 +137,21 @@ class Ui(BerthTest):
         page.cookie = ""
         self.assertEqual(page.send("GET", "/ui/?" + page.url.query)[0], 403, "the key works once")
         self.assertEqual(Process(self, "ui", "--master", api.url, "--listen", "0.0.0.0:0").wait(), 2)
+
+    def test_the_files_are_those_that_were_built(self):
+        _, api = self.api_server(1)
+        _, page = self.ui("--master", api.url)
+        status, headers, index = page.send("GET", "/ui/")
+        self.assertEqual(status, 200)
+        self.assertIn("script-src 'self'", headers["Content-Security-Policy"])
+        self.assertNotIn("unsafe", headers["Content-Security-Policy"])
+        if b"built without its page" in index:
+            self.skipTest("this berth was built without its page")
+        for file in re.findall(rb'(?:href|src)="([\w.]+)"', index):
+            status, _, data = page.send("GET", "/ui/" + file.decode())
+            self.assertEqual((status, data), (200, (ROOT / "web/dist" / file.decode()).read_bytes()), file)
+            status, headers, packed = page.send("GET", "/ui/" + file.decode(), headers={"Accept-Encoding": "gzip"})
+            self.assertEqual((headers["Content-Encoding"], gzip.decompress(packed)), ("gzip", data))
 
     def test_of_a_snapshot(self):
         _, api = self.api_server(2)
