@@ -165,6 +165,38 @@ class Ui(BerthTest):
         self.assertEqual(page.get("pending")["classes"][0]["sample"]["name"], "large")
         self.assertEqual(page.fleet()["pod.name"], ["large"])
 
+    def test_of_a_recording(self):
+        _, api = self.api_server(2)
+        folder = str(self.folder())
+        run = Process(self, "run", "--master", api.url, "--leader-elect=false", "--record", folder)
+        for name in ("first", "second"):
+            api.create(PODS, pod(name))
+            wait_until(f"{name} is bound", lambda: node_of(api.get(f"{PODS}/{name}")))  # pylint: disable=cell-var-from-loop
+        api.create(PODS, pod("large", "64"))
+        wait_until("it is refused", lambda: api.get(f"{PODS}/large").get("status", {}).get("conditions"))
+        self.assertEqual(run.end(), 0)
+
+        _, page = self.ui("--recording", folder)
+        status = page.get("status")
+        self.assertEqual((status["mode"], status["pods"], status["pending"]), ("recording", 3, 1))
+        timeline = page.get("timeline")
+        self.assertEqual(timeline["at"], timeline["to"])
+        self.assertEqual(status["asOf"], timeline["at"])
+        waiting = wait_until("the core answers", lambda: page.get("pending")["classes"])
+        self.assertEqual((waiting[0]["sample"]["name"], waiting[0]["reasons"][0]["plugin"]), ("large", "NodeResourcesFit"))
+        placed = next(d for d in page.get("decisions")["decisions"] if d["name"] == "first")
+        before = placed["time"]
+        status, then = page.post("timeline", {"at": before})
+        self.assertEqual((status, then["at"]), (200, before))
+        names = set(page.fleet()["pod.name"])
+        self.assertIn("first", names)
+        self.assertNotIn("large", names)
+        self.assertEqual([d["name"] for d in page.get("decisions")["decisions"]][:1], ["first"])
+        self.assertEqual(page.post("timeline", {"at": "2999-01-01T00:00:00Z"})[1]["at"], timeline["to"])
+        self.assertEqual(set(page.fleet()["pod.name"]), {"first", "second", "large"})
+        self.assertEqual(page.post("timeline", {"at": "noon"})[0], 422)
+        self.assertEqual(page.post("simulate", {"manifests": json.dumps(pod("new", "1"))})[0], 200)
+
     def test_of_a_scheduler_in_the_same_process(self):
         process = Process(self, "cluster", "--listen", "127.0.0.1:0", "--nodes", "2", "--write-kubeconfig", "")
         api = Api(process.wait_for("out", r"http://(127\.0\.0\.1:\d+)").group(1))
