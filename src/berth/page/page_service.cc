@@ -24,6 +24,7 @@ constexpr std::string_view kJson = "application/json";
 constexpr std::size_t kDecisionsShown = 200;
 constexpr std::size_t kDecisionsShownMax = 1'000;
 constexpr std::size_t kSchedulerNamesMax = 16;
+constexpr int kTooManyRequests = 429;
 
 void AddDataHeaders(net::Response& response) {
   response.headers.push_back({"Cache-Control", "no-store"});
@@ -157,8 +158,8 @@ void PageService::Get(const AskedPtr& asked) {
     });
   }
   if (parts.size() == 3 && parts[0] == "pods") {
-    const auto answer = [this, parts](const Asked& of) { return AnswerPod(of, parts[1], parts[2]); };
-    return core_.IsThere() ? Quick(asked, answer) : Slow(asked, answer);
+    if (core_.IsThere()) return ExplainSoon(asked, parts[1], parts[2], kExplainTries);
+    return Slow(asked, [this, parts](const Asked& of) { return AnswerPod(of, parts[1], parts[2]); });
   }
   asked->writer->Send(NoSuchPath(asked->request));
 }
@@ -188,6 +189,17 @@ void PageService::Later(Lane lane, const AskedPtr& asked, Make make) {
   const bool is_running = RunIn(lane, [&waiting, asked, make = std::move(make)] {
     asked->writer->Send(make(*asked));
     --waiting;
+  });
+  if (!is_running) asked->writer->Send(serving::Failure(asked->request, 503, "ServiceUnavailable", "berth is ending"));
+}
+
+void PageService::ExplainSoon(const AskedPtr& asked, const std::string& namespace_name, const std::string& name,
+                              int tries) {
+  const bool is_running = RunIn(Lane::kQuick, [this, asked, namespace_name, name, tries] {
+    net::Response response = AnswerPod(*asked, namespace_name, name);
+    if (response.status != kTooManyRequests || tries == 0) return asked->writer->Send(std::move(response));
+    io_.PostAfter(kExplainPause,
+                  [this, asked, namespace_name, name, tries] { ExplainSoon(asked, namespace_name, name, tries - 1); });
   });
   if (!is_running) asked->writer->Send(serving::Failure(asked->request, 503, "ServiceUnavailable", "berth is ending"));
 }

@@ -69,6 +69,9 @@ class PageService {
   // Requests that wait for a thread: of those that take long, and of all others.
   static constexpr int kSlowWaitingMax = 8;
   static constexpr int kQuickWaitingMax = 64;
+  // A scheduler that rests is asked about a pod again so often, this long apart.
+  static constexpr int kExplainTries = 40;
+  static constexpr Duration kExplainPause = std::chrono::milliseconds(50);
   static constexpr Duration kPumpPeriod = std::chrono::milliseconds(100);
   // What waits is found out anew no more often, and that takes a tenth of a thread's time at most.
   static constexpr Duration kPendingPeriod = std::chrono::seconds(1);
@@ -117,6 +120,8 @@ class PageService {
   void Later(Lane lane, const AskedPtr& asked, Make make);
   void Quick(const AskedPtr& asked, Make make) { Later(Lane::kQuick, asked, std::move(make)); }
   void Slow(const AskedPtr& asked, Make make) { Later(Lane::kSlow, asked, std::move(make)); }
+  // Asks about a pod until the scheduler has time, or `tries` are over.
+  void ExplainSoon(const AskedPtr& asked, const std::string& namespace_name, const std::string& name, int tries);
   net::Response AnswerFleet(const Asked& asked);
   net::Response AnswerPending(const Asked& asked);
   net::Response AnswerPod(const Asked& asked, const std::string& namespace_name, const std::string& name);
