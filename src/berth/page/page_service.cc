@@ -158,7 +158,11 @@ void PageService::Get(const AskedPtr& asked) {
     });
   }
   if (parts.size() == 3 && parts[0] == "pods") {
-    if (core_.IsThere()) return ExplainSoon(asked, parts[1], parts[2], kExplainTries);
+    if (core_.IsThere()) {
+      if (++explaining_ <= kQuickWaitingMax) return ExplainSoon(asked, parts[1], parts[2], kExplainTries);
+      --explaining_;
+      return asked->writer->Send(serving::TooManyRequests(asked->request));
+    }
     return Slow(asked, [this, parts](const Asked& of) { return AnswerPod(of, parts[1], parts[2]); });
   }
   asked->writer->Send(NoSuchPath(asked->request));
@@ -197,7 +201,10 @@ void PageService::ExplainSoon(const AskedPtr& asked, const std::string& namespac
                               int tries) {
   const bool is_running = RunIn(Lane::kQuick, [this, asked, namespace_name, name, tries] {
     net::Response response = AnswerPod(*asked, namespace_name, name);
-    if (response.status != kTooManyRequests || tries == 0) return asked->writer->Send(std::move(response));
+    if (response.status != kTooManyRequests || tries == 0) {
+      --explaining_;
+      return asked->writer->Send(std::move(response));
+    }
     io_.PostAfter(kExplainPause,
                   [this, asked, namespace_name, name, tries] { ExplainSoon(asked, namespace_name, name, tries - 1); });
   });

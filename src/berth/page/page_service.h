@@ -155,6 +155,7 @@ class PageService {
   std::atomic<bool> is_stopped_{false};
   std::atomic<int> slow_waiting_{0};
   std::atomic<int> quick_waiting_{0};
+  std::atomic<int> explaining_{0};
 
   // What was found out last of the pods that wait.
   struct KnownPending {
