@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "berth/core/queue/scheduling_queue.h"
+#include "berth/core/runtime/profile_plugins.h"
 #include "berth/core/scheduler/overlay.h"
-#include "berth/core/scheduler/profile_set.h"
 #include "berth/core/scheduler/scheduler.h"
 #include "berth/whatif/explanation.h"
 #include "berth/whatif/live_explanation.h"
@@ -38,15 +38,15 @@ class Events {
   const std::vector<std::string>& Of(const queue::PodStanding& standing) {
     std::set<std::string> plugins(standing.unschedulable_plugins.begin(), standing.unschedulable_plugins.end());
     plugins.insert(standing.pending_plugins.begin(), standing.pending_plugins.end());
-    const scheduler::Profile* const profile = overlay_.ProfileOf(*standing.pod);
+    const runtime::ProfilePlugins* const profile = overlay_.ProfileOf(*standing.pod);
     const auto [at, is_new] = known_.try_emplace({profile, plugins});
-    if (is_new && profile != nullptr) at->second = whatif::WakingEvents(*profile->plugins, plugins);
+    if (is_new && profile != nullptr) at->second = whatif::WakingEvents(*profile, plugins);
     return at->second;
   }
 
  private:
   const scheduler::Overlay& overlay_;
-  std::map<std::pair<const scheduler::Profile*, std::set<std::string>>, std::vector<std::string>> known_;
+  std::map<std::pair<const runtime::ProfilePlugins*, std::set<std::string>>, std::vector<std::string>> known_;
 };
 
 }  // namespace

@@ -8,7 +8,6 @@
 #include <set>
 #include <utility>
 
-#include "berth/core/scheduler/profile_set.h"
 #include "berth/whatif/alike_pods.h"
 #include "berth/whatif/placement.h"
 #include "berth/whatif/waking_events.h"
@@ -71,7 +70,7 @@ class Reasons {
     Reason reason{PodState::kRefused, ReasonsText(refusal)};
     std::set<std::string> plugins;
     for (const RefusalReason& of : refusal.reasons) plugins.insert(of.plugin);
-    std::vector<std::string> woken_by = WakingEvents(*overlay_->ProfileOf(*info)->plugins, plugins);
+    std::vector<std::string> woken_by = WakingEvents(*overlay_->ProfileOf(*info), plugins);
     details_.try_emplace(reason, Details{std::move(refusal), std::move(woken_by)});
     return reason;
   }
