@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "berth/page/live_pending.h"
+#include "berth/whatif/pending_pods.h"
 #include "berth/whatif/whatif_testing.h"
 
 namespace berth::page {

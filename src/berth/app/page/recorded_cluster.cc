@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "berth/core/scheduler/scheduler.h"
+#include "berth/framework/object_kinds.h"
 #include "berth/replay/replayer.h"
 #include "berth/shell/recording/block_file.h"
 #include "berth/whatif/cluster_state.h"
