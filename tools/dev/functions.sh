@@ -52,6 +52,18 @@ services() {
   done
 }
 
+# What builds the page into berth: Node's packages in web/, as its lock file has them. Without npm, or where they do not
+# come soon, berth is built without its page.
+page_packages() {
+  [ -f web/package-lock.json ] || return 0
+  [ web/package-lock.json -nt web/node_modules/.package-lock.json ] || return 0
+  if ! command -v npm >/dev/null; then
+    say "berth is built without its page: npm is missing (docs/page.md)"
+  elif ! timeout 30 npm ci --prefix web --no-audit --no-fund --loglevel=error >&2; then
+    say "berth is built without its page: npm could not fetch what web/package-lock.json names"
+  fi
+}
+
 # build PRESET [-DNAME=VALUE...] [TARGET...]: configures, which also puts new sources into groups, and builds.
 build() {
   local preset=$1 options=()
@@ -62,6 +74,7 @@ build() {
   done
   local log="build/$preset-configure.log"
   mkdir -p build
+  [ "$preset" != release ] || page_packages
   cmake --preset "$preset" ${options[@]+"${options[@]}"} >"$log" 2>&1 || {
     cat "$log" >&2
     exit 1

@@ -13,6 +13,7 @@
 #include "berth/app/common_flags.h"
 #include "berth/app/help/completion_command.h"
 #include "berth/app/help/version_command.h"
+#include "berth/app/page/ui_command.h"
 #include "berth/app/questions/can_drain_command.h"
 #include "berth/app/questions/capacity_command.h"
 #include "berth/app/questions/explain_command.h"
@@ -48,6 +49,7 @@ Commands::Commands(const std::string& program) : program_(program, "berth: a dro
   AddReplayCommand(*this);
   AddShadowCommand(*this);
   AddSnapshotCommand(*this);
+  AddUiCommand(*this);
   AddCompletionCommand(*this);
   AddVersionCommand(*this);
   cli::Command& help = Add("help", "the help of a command: help explain pod", {});

@@ -69,11 +69,17 @@ Expected<void> Replayer::MakeCore(config::KnownPlugins plugins) {
 }
 
 Expected<bool> Replayer::Turn(Time until) {
-  Record record;
   while (!difference_ && !is_over_) {
-    BERTH_ASSIGN_OR_RETURN(const bool is_there, reader_->Next(record));
-    is_over_ = !is_there || (record.op == Op::kTurn && record.now + record.wall_ahead > until);
-    if (is_over_) return false;
+    if (!next_) {
+      Record read;
+      BERTH_ASSIGN_OR_RETURN(const bool is_there, reader_->Next(read));
+      is_over_ = !is_there;
+      if (is_over_) return false;
+      next_ = read;
+    }
+    // It stays the next one, for a later `until`.
+    if (next_->op == Op::kTurn && next_->now + next_->wall_ahead > until) return false;
+    const Record record = *std::exchange(next_, std::nullopt);
     Apply(record);
     if (record.op == Op::kOutputs) return !difference_;
   }

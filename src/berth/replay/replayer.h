@@ -49,8 +49,8 @@ class Replayer {
   Replayer(const Replayer&) = delete;
   Replayer& operator=(const Replayer&) = delete;
 
-  // The next turn, if it was not later than that time of day. False after it, and at the end of the recording; after a
-  // difference as well, since nothing that follows means anything.
+  // The next turn, if it was not later than that time of day. False if it was, so that a later time may be asked for,
+  // and at the end of the recording; after a difference as well, since nothing that follows means anything.
   Expected<bool> Turn(Time until = Time::max());
 
   // The configuration that it was recorded with.
@@ -82,6 +82,7 @@ class Replayer {
   scheduler::CoreHandle handle_;
   std::unique_ptr<scheduler::Scheduler> core_;
   recording::Record turn_;
+  std::optional<recording::Record> next_;  // read, and later than was asked for
   std::vector<scheduler::Output> outputs_;
   ReplayCounts counts_;
   std::optional<Difference> difference_;

@@ -5,10 +5,12 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "berth/whatif/alike_pods.h"
 #include "berth/whatif/placement.h"
+#include "berth/whatif/waking_events.h"
 
 namespace berth::whatif {
 namespace {
@@ -16,10 +18,22 @@ namespace {
 using framework::PodInfoPtr;
 using Reason = std::pair<PodState, std::string>;
 
+// What is told of a reason beside it.
+struct Details {
+  PlacementRefusal refusal;
+  std::vector<std::string> woken_by;
+};
+
 // What pods wait for; those of one kind wait for the same.
 class Reasons {
  public:
   explicit Reasons(OfflineCluster& cluster) : cluster_(cluster), overlay_(cluster.MakeOverlay()), placer_(*overlay_) {}
+
+  // Of a reason that was returned; null: there are none.
+  const Details* DetailsOf(const Reason& reason) const {
+    const auto known = details_.find(reason);
+    return known == details_.end() ? nullptr : &known->second;
+  }
 
   // Null: too many kinds of pods were evaluated.
   const Reason* Of(const api::Pod& pod) {
@@ -52,14 +66,20 @@ class Reasons {
       return {PodState::kWaits,
               "the PodGroup " + info->pod_group_name + ", with which it is placed: by itself it fits"};
     if (fits) return {PodState::kFits, "its turn: a node would take it now"};
-    const PlacementRefusal refusal = placer_.Explain(info, false);
-    return {PodState::kRefused, ReasonsText(refusal)};
+    PlacementRefusal refusal = placer_.Explain(info, false);
+    Reason reason{PodState::kRefused, ReasonsText(refusal)};
+    std::set<std::string> plugins;
+    for (const RefusalReason& of : refusal.reasons) plugins.insert(of.plugin);
+    std::vector<std::string> woken_by = WakingEvents(*overlay_->ProfileOf(*info), plugins);
+    details_.try_emplace(reason, Details{std::move(refusal), std::move(woken_by)});
+    return reason;
   }
 
   OfflineCluster& cluster_;
   const std::unique_ptr<scheduler::Overlay> overlay_;
   Placer placer_;
   std::map<AlikeKey, std::pair<PodInfoPtr, Reason>> by_key_;
+  std::map<Reason, Details> details_;
   Reason own_;
 };
 
@@ -100,7 +120,11 @@ PendingPods FindPendingPods(OfflineCluster& cluster, const ClusterState& state, 
     Add(*pod, std::max(cluster.now() - since, Duration{0}), found[*reason][WorkloadOf(*pod)]);
   }
   for (auto& [reason, owners] : found) {
-    PendingReason& entry = pending.reasons.emplace_back(PendingReason{reason.first, reason.second, {}});
+    PendingReason& entry = pending.reasons.emplace_back(PendingReason{reason.first, reason.second, {}, {}, {}});
+    if (const Details* const details = reasons.DetailsOf(reason)) {
+      entry.refusal = details->refusal;
+      entry.woken_by = details->woken_by;
+    }
     for (auto& [owner, of_owner] : owners) {
       of_owner.owner = owner;
       entry.owners.push_back(std::move(of_owner));

@@ -11,6 +11,7 @@
 #include "berth/whatif/cluster_state.h"
 #include "berth/whatif/explanation.h"
 #include "berth/whatif/offline_cluster.h"
+#include "berth/whatif/placement.h"
 
 namespace berth::whatif {
 
@@ -26,6 +27,10 @@ struct PendingReason {
   PodState state = PodState::kRefused;
   std::string reason;                  // "3 Insufficient cpu, 1 node(s) were unschedulable"
   std::vector<PendingOfOwner> owners;  // who waits longest comes first
+  // Of kRefused: the whole text of the condition, what it says by plugin, and the events after which such a pod is
+  // tried again. They are of one of the pods: where the reasons are the same text, the plugins are the same too.
+  PlacementRefusal refusal{};
+  std::vector<std::string> woken_by{};
 
   std::size_t Count() const;
 };

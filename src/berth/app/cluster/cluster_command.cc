@@ -16,12 +16,16 @@
 #include "berth/app/cluster/own_cluster_scheduler.h"
 #include "berth/app/commands.h"
 #include "berth/app/common_flags.h"
+#include "berth/app/kubernetes_release.h"
+#include "berth/app/page/own_page.h"
 #include "berth/app/process.h"
 #include "berth/base/log.h"
 #include "berth/core/config/known_plugins.h"
 #include "berth/demo/served_cluster.h"
 #include "berth/devcluster/embedded_cluster/embedded_cluster.h"
 #include "berth/devcluster/kubelet/kubelet_simulator.h"
+#include "berth/page/decision_feed.h"
+#include "berth/page/page_server.h"
 #include "berth/shell/cli/command.h"
 #include "berth/shell/cli/exit_codes.h"
 #include "berth/shell/cli/flag_set.h"
@@ -87,12 +91,32 @@ int RunCluster(const ClusterCommandOptions& options, config::KnownPlugins plugin
   if (!started.ok()) return cli::FailWith(started.error());
   embedded_cluster::EmbeddedCluster& cluster = **started;
 
-  auto shell = runner::SchedulerShell::Make(*configuration, cluster.rest(), cluster.events(), clock,
-                                            OwnClusterShellOptions(cluster, options.config, seed, plugins));
+  page::DecisionFeed feed;
+  runner::ShellOptions shell_options = OwnClusterShellOptions(cluster, options.config, seed, plugins);
+  shell_options.on_decision = FeedPage(feed, clock);
+  auto shell =
+      runner::SchedulerShell::Make(*configuration, cluster.rest(), cluster.events(), clock, std::move(shell_options));
   if (!shell.ok()) return FailWithShell(shell.error(), options.config);
   (*shell)->Start();
+  const auto page = MakeOwnPage({.configuration = *configuration,
+                                 .configuration_file = options.config,
+                                 .plugins = plugins,
+                                 .source = cluster.url(),
+                                 .kubernetes = std::string(KubernetesVersion(configuration->release.minor)),
+                                 .seed = seed},
+                                cluster.rest(), **shell, feed, clock);
+  auto page_server = ServePage(*page, "");
   SayHowToUse(cluster, options);
+  if (page_server.ok()) {
+    page->Start();
+    std::printf("%s\n", PageLine(**page_server).c_str());
+    std::fflush(stdout);
+  } else {
+    log::Warning("app", "There is no page", {{"error", page_server.error().message}});
+  }
   log::Info("app", "Ending", {{"signal", cli::WaitForSignal()}});
+  if (page_server.ok()) page_server->reset();
+  page->Stop();
   (*shell)->Stop(std::chrono::seconds(1));
   cluster.Stop();
   return cli::kExitOk;

@@ -20,6 +20,8 @@
 #include "berth/app/cluster/rebalance_scenarios.h"
 #include "berth/app/commands.h"
 #include "berth/app/common_flags.h"
+#include "berth/app/kubernetes_release.h"
+#include "berth/app/page/own_page.h"
 #include "berth/app/process.h"
 #include "berth/base/log.h"
 #include "berth/core/config/known_plugins.h"
@@ -30,6 +32,8 @@
 #include "berth/devcluster/embedded_cluster/embedded_cluster.h"
 #include "berth/devcluster/embedded_cluster/kubeconfig_file.h"
 #include "berth/devcluster/kubelet/kubelet_simulator.h"
+#include "berth/page/decision_feed.h"
+#include "berth/page/page_server.h"
 #include "berth/shell/cli/ansi_screen.h"
 #include "berth/shell/cli/command.h"
 #include "berth/shell/cli/exit_codes.h"
@@ -171,12 +175,23 @@ int RunDemo(const DemoOptions& options, config::KnownPlugins plugins) {
   Board board;
   runner::ShellOptions shell_options = OwnClusterShellOptions(cluster, options.config, options.seed, plugins);
   shell_options.tells_reasons = node_count <= kReasonNodesMax;
-  shell_options.on_decision = [&board](const scheduler::Decision& decision) {
+  page::DecisionFeed feed;
+  shell_options.on_decision = [&board, feed_page = FeedPage(feed, clock)](const scheduler::Decision& decision) {
     board.SetWhy(decision.pod_uid, decision.Why());
+    feed_page(decision);
   };
   auto shell =
       runner::SchedulerShell::Make(*configuration, cluster.rest(), cluster.events(), clock, std::move(shell_options));
   if (!shell.ok()) return FailWithShell(shell.error(), options.config);
+
+  const auto page = MakeOwnPage({.configuration = *configuration,
+                                 .configuration_file = options.config,
+                                 .plugins = plugins,
+                                 .source = cluster.address().empty() ? "in this process" : cluster.url(),
+                                 .kubernetes = std::string(KubernetesVersion(configuration->release.minor)),
+                                 .seed = options.seed},
+                                cluster.rest(), **shell, feed, clock);
+  std::unique_ptr<page::PageServer> page_server;
 
   const auto informer = demo::WatchPods(
       cluster.rest(), [&board](const demo::ShownPod& pod) { board.SetPod(pod); },
@@ -202,6 +217,8 @@ int RunDemo(const DemoOptions& options, config::KnownPlugins plugins) {
   };
   const auto end = [&](int status) {
     screen.Finish();
+    page_server.reset();
+    page->Stop();
     (*shell)->Stop(status == cli::kExitOk ? Duration(std::chrono::seconds(1)) : Duration{0});
     cluster.Stop();
     return status;
@@ -254,6 +271,13 @@ int RunDemo(const DemoOptions& options, config::KnownPlugins plugins) {
   for (const std::string& line :
        demo::ServedLines(embedded_cluster::ReachedAt(cluster.address()), nginx.name, 50, options.write_kubeconfig))
     terminal.Write(line + "\n");
+  if (auto served = ServePage(*page, ""); served.ok()) {
+    page_server = *std::move(served);
+    page->Start();
+    terminal.Write(PageLine(*page_server) + "\n");
+  } else {
+    std::fprintf(stderr, "berth: demo: without its page: %s\n", served.error().message.c_str());
+  }
   (void)cli::WaitForSignal();
   return end(cli::kExitOk);
 }

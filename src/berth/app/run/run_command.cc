@@ -21,6 +21,7 @@
 #include "berth/app/connection.h"
 #include "berth/app/leader_election.h"
 #include "berth/app/metrics_server.h"
+#include "berth/app/page/own_page.h"
 #include "berth/app/process.h"
 #include "berth/app/questions/question_configuration.h"
 #include "berth/app/rebalance/rebalance_cluster.h"
@@ -49,6 +50,8 @@
 #include "berth/core/scheduler/scheduler.h"
 #include "berth/demo/policy_configurations.h"
 #include "berth/framework/release.h"
+#include "berth/page/decision_feed.h"
+#include "berth/page/page_service.h"
 #include "berth/shell/cli/exit_codes.h"
 #include "berth/shell/cli/signals.h"
 #include "berth/shell/cli/text.h"
@@ -241,6 +244,7 @@ class ClusterRun {
   recording::RecordingHeader Header(const scheduler::PodChoice& pods) const;
   void PrepareToLead();
   Expected<void> PrepareRebalancing();
+  void MakePage();
   SecurePortSources Sources();
   std::optional<std::string> WhyNothingIsDecided(const std::function<bool()>& is_leader) const;
   int PlaceOnce();
@@ -265,6 +269,8 @@ class ClusterRun {
   net::IoContext metrics_io_;
   std::unique_ptr<net::HttpServer> metrics_server_;
   std::atomic<bool> is_ending_{false};
+  page::DecisionFeed page_feed_;  // keeps nothing before somebody opens the page
+  std::unique_ptr<page::PageService> page_;
   std::unique_ptr<serving::SecureServer> secure_port_;
   std::unique_ptr<RebalanceCluster> rebalance_cluster_;  // null: no pods are moved
   RebalanceLoop rebalance_loop_{clock_};
@@ -389,7 +395,10 @@ Expected<void> ClusterRun::MakeShell(runner::ShellOptions shell_options) {
   if (!options_.record.directory.empty()) {
     AddRecording(options_.record, Header(shell_options.pods), shell_options);
   }
-  shell_options.on_decision = scheduler::LogDecision;
+  shell_options.on_decision = [feed = FeedPage(page_feed_, clock_)](const scheduler::Decision& decision) {
+    scheduler::LogDecision(decision);
+    feed(decision);
+  };
   auto shell = runner::SchedulerShell::Make(configuration_, connection_->rest(), connection_->events(), clock_,
                                             std::move(shell_options));
   const std::string& path = options_.flags.config;
@@ -467,9 +476,28 @@ Expected<void> ClusterRun::ServeSecurely() {
   // `berth run` serves when --secure-port is given, kube-scheduler in any case: two schedulers of one machine must not
   // meet at the port.
   if (!options_.is_kube_scheduler && !options_.flags.IsGiven("secure-port")) return {};
+  MakePage();
   BERTH_ASSIGN_OR_RETURN(secure_port_, ServeSecurePort(options_.flags, Sources(), *shell_, *connection_,
                                                        connection_options_, clock_, seed_));
   return {};
+}
+
+void ClusterRun::MakePage() {
+  OwnPageOptions options;
+  options.configuration = configuration_;
+  options.configuration_file = options_.flags.config;
+  options.plugins = plugins_;
+  options.source = connection_->server();
+  options.kubernetes = std::string(KubernetesVersion(gates_.release_minor()));
+  options.seed = seed_;
+  options.begins_when_asked = true;
+  const client::LeaderElector* const elector = election_ ? &election_->elector() : nullptr;
+  options.why_not = [this, elector] {
+    return WhyNothingIsDecided([elector] { return elector == nullptr || elector->IsLeader(); });
+  };
+  options.not_asked = NotAsked(configuration_);
+  page_ = MakeOwnPage(std::move(options), connection_->rest(), *shell_, page_feed_, clock_);
+  page_->Start();
 }
 
 SecurePortSources ClusterRun::Sources() {
@@ -487,6 +515,10 @@ SecurePortSources ClusterRun::Sources() {
       clock_);
   sources.explain = [explain](const net::Request& request, const net::Target& target, const std::string& path,
                               ExplainEndpoint::Done done) { explain->Answer(request, target, path, std::move(done)); };
+  sources.page = [this](net::Request request, const net::Target& target, const std::string& path,
+                        const std::shared_ptr<net::ResponseWriter>& writer) {
+    page_->Handle(std::move(request), target, path, writer);
+  };
   sources.metrics_text = [this] { return metrics_.Text(); };
   sources.reset_metrics = [this] { metrics_.Reset(); };
   sources.config_json = [this] { return ConfigurationJson(configuration_, gates_); };
@@ -577,6 +609,7 @@ int ClusterRun::WaitForTheEnd() {
                           rebalance_cluster_->Flush(std::chrono::seconds(runner::kShutdownGraceSeconds));
                       },
                       [this] { return !rebalance_cluster_ || !rebalance_cluster_->HasOpenEviction(); }});
+  if (page_) page_->Stop();
   connection_->Stop();
   const scheduler::Counts counts = shell_->counts();
   log::Info("app", "Ended",

@@ -13,6 +13,7 @@
 #include "berth/base/go_text.h"
 #include "berth/base/log.h"
 #include "berth/base/log_settings.h"
+#include "berth/page/page_service.h"
 #include "berth/shell/client/kubeconfig.h"
 #include "berth/shell/runner/feeds.h"
 #include "berth/shell/runner/informer_liveness.h"
@@ -118,6 +119,8 @@ Expected<std::unique_ptr<serving::SecureServer>> ServeSecurePort(
   }
   state.livez = {serving::PingCheck(), event_loop, core};
   state.explain = std::move(sources.explain);
+  state.page = std::move(sources.page);
+  state.is_page_file = page::PageService::IsFile;
   state.metrics_text = std::move(sources.metrics_text);
   state.reset_metrics = std::move(sources.reset_metrics);
   state.is_leader = std::move(sources.is_leader);

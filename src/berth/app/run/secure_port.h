@@ -25,6 +25,7 @@ struct SecurePortSources {
   std::function<bool()> is_ending;  // SIGTERM has come
   // As ServedState's.
   decltype(serving::ServedState::explain) explain;
+  decltype(serving::ServedState::page) page;
   std::function<std::string()> metrics_text;
   std::function<void()> reset_metrics;
   std::function<std::string()> config_json;

@@ -12,6 +12,7 @@
 
 #include "berth/base/expected.h"
 #include "berth/base/time.h"
+#include "berth/shell/net/http_server.h"
 #include "berth/shell/net/transport.h"
 #include "berth/shell/net/url.h"
 #include "berth/shell/serving/health.h"
@@ -33,6 +34,12 @@ struct ServedState {
   std::function<void(const net::Request&, const net::Target&, const std::string& path,
                      std::function<void(net::Response)>)>
       explain;
+  // /ui and what is below it: answers through the writer, at once or later, on any thread, or by a stream. Of these
+  // paths all for which `is_page_file` is true are for everybody: they hold no data.
+  std::function<void(net::Request, const net::Target&, const std::string& path,
+                     const std::shared_ptr<net::ResponseWriter>&)>
+      page;
+  std::function<bool(std::string_view path)> is_page_file;
   std::function<bool()> is_leader;  // if it is false, /metrics/resources is empty; no function: always true
 
   std::function<std::string()> config_json;                   // the KubeSchedulerConfiguration in effect
@@ -48,12 +55,27 @@ struct ServedState {
   bool has_status_page = true;  // /statusz
 };
 
+// "/ui" or below it.
+inline bool IsPagePath(std::string_view path) { return path == "/ui" || path.starts_with("/ui/"); }
+
 class Endpoints {
  public:
   using Done = std::function<void(net::Response)>;
 
   // `clock` must outlive it.
   Endpoints(ServedState state, const Clock& clock);
+
+  // Whether the path is a file of the page, which is answered before anybody is asked who asks.
+  bool IsForEverybody(const std::string& path) const {
+    return state_.page && IsPagePath(path) && state_.is_page_file(path);
+  }
+  // Whether there is a page, which answers authorized requests for this path with AnswerPage().
+  bool IsOfPage(const std::string& path) const { return state_.page && IsPagePath(path); }
+  void AnswerPage(net::Request request, const net::Target& target, const std::string& path,
+                  const std::shared_ptr<net::ResponseWriter>& writer) const {
+    state_.page(std::move(request), target, path, writer);
+  }
+  bool HasPage() const { return static_cast<bool>(state_.page); }
 
   // Answers an authorized request; `path` is decoded. `done` is called once, before this returns or later, on this
   // thread or, about /explain, on another.

@@ -107,8 +107,8 @@ Expected<void> SecureServer::Begin() {
   http.listen = IsUnspecified(serving.bind_address)
                     ? ":" + port
                     : net::JoinHostPort(serving.bind_address, static_cast<std::uint16_t>(serving.port));
-  http.request_body_bytes_max = kRequestBodyBytesMax;
-  http.requests_bytes_max = std::size_t{8} << 20;
+  http.request_body_bytes_max = endpoints_.HasPage() ? kPageBodyBytesMax : kRequestBodyBytesMax;
+  http.requests_bytes_max = endpoints_.HasPage() ? kPageRequestsBytesMax : std::size_t{8} << 20;
   http.answers_bytes_max = kAnswersBytesMax;
   http.connections_max = kConnectionsMax;
   http.ends_silent_connections = true;
@@ -281,23 +281,24 @@ void SecureServer::ArmFilesCheck() {
 
 void SecureServer::Handle(net::Request request, const std::shared_ptr<net::ResponseWriter>& writer) {
   auto target = net::ParseTarget(request.target);
-  if (!target.ok()) {
-    Send(writer, PlainError(400, target.error().message));
-    return;
-  }
-  const auto kept = std::make_shared<const net::Request>(std::move(request));
-  authenticator_->Authenticate(*kept, writer->PeerCertificates(),
-                               [this, kept, target = *std::move(target), writer](const Expected<User>& user) {
-                                 if (user.ok()) {
-                                   Authorize(kept, target, *user, AnswerTo(writer, IsAnonymous(*user)));
-                                 } else if (user.error().code == ErrorCode::kTooManyRequests) {
-                                   Send(writer, TooManyRequests(*kept));
-                                 } else {
-                                   log::Info({4, "authentication"}, "serving", "Unable to authenticate the request",
-                                             {{"error", user.error().message}});
-                                   AnswerTo(writer, true)(Unauthorized(*kept));
-                                 }
-                               });
+  if (!target.ok()) return Send(writer, PlainError(400, target.error().message));
+  // What does not decode is refused once it is known who asks.
+  auto path = net::PercentDecode(target->path, false);
+  if (path.ok() && endpoints_.IsForEverybody(*path))
+    return endpoints_.AnswerPage(std::move(request), *target, *path, writer);
+  const auto kept = std::make_shared<const Incoming>(
+      Incoming{std::move(request), *std::move(target), path.ok() ? *std::move(path) : std::string(), writer});
+  authenticator_->Authenticate(kept->request, writer->PeerCertificates(), [this, kept](const Expected<User>& user) {
+    if (user.ok()) {
+      Authorize(kept, *user, AnswerTo(kept->writer, IsAnonymous(*user)));
+    } else if (user.error().code == ErrorCode::kTooManyRequests) {
+      Send(kept->writer, TooManyRequests(kept->request));
+    } else {
+      log::Info({4, "authentication"}, "serving", "Unable to authenticate the request",
+                {{"error", user.error().message}});
+      AnswerTo(kept->writer, true)(Unauthorized(kept->request));
+    }
+  });
 }
 
 SecureServer::Answer SecureServer::AnswerTo(const std::shared_ptr<net::ResponseWriter>& writer,
@@ -310,30 +311,29 @@ SecureServer::Answer SecureServer::AnswerTo(const std::shared_ptr<net::ResponseW
   };
 }
 
-void SecureServer::Authorize(const std::shared_ptr<const net::Request>& request, const net::Target& target,
-                             const User& user, const Answer& answer) {
-  auto decoded = net::PercentDecode(target.path, false);
-  if (!decoded.ok()) {
-    answer(PlainError(400, decoded.error().message));
-    return;
+void SecureServer::Authorize(const std::shared_ptr<const Incoming>& incoming, const User& user, const Answer& answer) {
+  if (incoming->path.empty()) {
+    const auto decoded = net::PercentDecode(incoming->target.path, false);
+    return answer(PlainError(400, decoded.ok() ? "the path is empty" : decoded.error().message));
   }
-  const std::string path = *std::move(decoded);
-  const std::string verb = LowerCase(request->method);
-  authorizer_->Authorize(
-      user, verb, path,
-      [this, request, target, user, answer, path, verb](const Expected<AuthorizationVerdict>& verdict) {
-        if (!verdict.ok() && verdict.error().code == ErrorCode::kTooManyRequests) {
-          answer(TooManyRequests(*request));
-        } else if (!verdict.ok()) {
-          log::Info({4, "authorization"}, "serving", "Unable to authorize the request",
-                    {{"path", path}, {"error", verdict.error().message}});
-          answer(InternalFailure(*request, verdict.error().message));
-        } else if (!verdict->is_allowed) {
-          answer(Forbidden(*request, user, verb, path, verdict->reason));
-        } else {
-          endpoints_.Answer(*request, target, path, answer);
-        }
-      });
+  const std::string verb = LowerCase(incoming->request.method);
+  authorizer_->Authorize(user, verb, incoming->path,
+                         [this, incoming, user, answer, verb](const Expected<AuthorizationVerdict>& verdict) {
+                           const net::Request& request = incoming->request;
+                           if (!verdict.ok() && verdict.error().code == ErrorCode::kTooManyRequests) {
+                             answer(TooManyRequests(request));
+                           } else if (!verdict.ok()) {
+                             log::Info({4, "authorization"}, "serving", "Unable to authorize the request",
+                                       {{"path", incoming->path}, {"error", verdict.error().message}});
+                             answer(InternalFailure(request, verdict.error().message));
+                           } else if (!verdict->is_allowed) {
+                             answer(Forbidden(request, user, verb, incoming->path, verdict->reason));
+                           } else if (endpoints_.IsOfPage(incoming->path)) {
+                             endpoints_.AnswerPage(request, incoming->target, incoming->path, incoming->writer);
+                           } else {
+                             endpoints_.Answer(request, incoming->target, incoming->path, answer);
+                           }
+                         });
 }
 
 }  // namespace berth::serving

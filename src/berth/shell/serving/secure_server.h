@@ -39,6 +39,9 @@ class SecureServer {
   // The most bytes of responses that peers have not read yet.
   static constexpr std::size_t kAnswersBytesMax = std::size_t{64} << 20;
   static constexpr std::size_t kRequestBodyBytesMax = std::size_t{64} << 10;
+  // Where there is a page, which is asked about manifests of 5 MiB; and what all requests may hold together then.
+  static constexpr std::size_t kPageBodyBytesMax = std::size_t{8} << 20;
+  static constexpr std::size_t kPageRequestsBytesMax = std::size_t{24} << 20;
   // How often certificate files are checked for changes.
   static constexpr Duration kFilesPeriod = std::chrono::seconds(2);
   // How long the start waits for the cluster's authorities before the port is opened.
@@ -91,8 +94,14 @@ class SecureServer {
   // Sends a response. One that `is_unauthenticated` may have to be the last on its connection.
   using Answer = std::function<void(net::Response response)>;
   Answer AnswerTo(const std::shared_ptr<net::ResponseWriter>& writer, bool is_unauthenticated) const;
-  void Authorize(const std::shared_ptr<const net::Request>& request, const net::Target& target, const User& user,
-                 const Answer& answer);
+  // One request on its way.
+  struct Incoming {
+    net::Request request;
+    net::Target target;
+    std::string path;  // decoded
+    std::shared_ptr<net::ResponseWriter> writer;
+  };
+  void Authorize(const std::shared_ptr<const Incoming>& incoming, const User& user, const Answer& answer);
 
   SecureServerOptions options_;
   const Clock& clock_;

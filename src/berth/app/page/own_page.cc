@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/app/page/own_page.h"
+
+#include <utility>
+
+#include "berth/app/process.h"
+#include "berth/shell/client/kubeconfig.h"
+#include "berth/shell/plugin_files/plugin_files.h"
+#include "berth/whatif/cluster_reader.h"
+#include "berth/whatif/offline_cluster.h"
+
+namespace berth::app {
+namespace {
+
+page::ClusterSource SourceOf(const OwnPageOptions& options, client::RestClient& rest, const Clock& clock) {
+  page::ClusterSource source;
+  source.read = [&rest, &clock, name = options.source](const std::function<bool()>& is_interrupted) {
+    whatif::ClusterReadOptions how;
+    how.source = name;
+    how.reads_pod_groups = true;
+    how.is_interrupted = is_interrupted;
+    return whatif::ReadCluster(rest, clock, how);
+  };
+  source.core_for = [options](const whatif::ClusterState&,
+                              const page::ClusterSource::Pods&) -> Expected<whatif::OfflineOptions> {
+    whatif::OfflineOptions core;
+    core.configuration = options.configuration;
+    core.plugins = options.plugins;
+    core.read_file = plugin_files::PluginFiles(options.configuration_file);
+    return core;
+  };
+  return source;
+}
+
+}  // namespace
+
+std::function<void(const scheduler::Decision&)> FeedPage(page::DecisionFeed& feed, const Clock& clock) {
+  return [&feed, &clock](const scheduler::Decision& decision) { feed.Note(decision, clock.WallNow()); };
+}
+
+std::unique_ptr<page::PageService> MakeOwnPage(OwnPageOptions options, client::RestClient& rest,
+                                               runner::SchedulerShell& shell, page::DecisionFeed& feed,
+                                               const Clock& clock) {
+  page::PageOptions of_page;
+  of_page.version = client::DefaultUserAgent();
+  of_page.kubernetes = options.kubernetes;
+  of_page.source = options.source;
+  of_page.epoch = static_cast<std::uint32_t>(RandomSeed() >> 33);
+  of_page.seed = options.seed;
+  of_page.begins_when_asked = options.begins_when_asked;
+  page::CoreSources core;
+  core.ask = [&shell](const page::CoreSources::Question& question) { shell.Ask(question); };
+  core.why_not = options.why_not;
+  core.not_asked = options.not_asked;
+  for (const config::Profile& profile : options.configuration.profiles)
+    core.scheduler_names.push_back(profile.scheduler_name);
+  page::ClusterSource source = SourceOf(options, rest, clock);
+  return std::make_unique<page::PageService>(std::move(of_page), std::move(source), std::move(core), &rest, &feed,
+                                             clock);
+}
+
+Expected<std::unique_ptr<page::PageServer>> ServePage(page::PageService& service, const std::string& listen) {
+  page::PageServerOptions options;
+  if (!listen.empty()) options.listen = listen;
+  options.key = RandomUuid();
+  options.session = RandomUuid() + RandomUuid();
+  return page::PageServer::Start(std::move(options), service);
+}
+
+std::string PageLine(const page::PageServer& server) { return "The page, for one browser: " + server.Link(); }
+
+}  // namespace berth::app

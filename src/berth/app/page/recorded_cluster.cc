@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/app/page/recorded_cluster.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <system_error>
+#include <variant>
+
+#include "berth/core/scheduler/scheduler.h"
+#include "berth/framework/object_kinds.h"
+#include "berth/replay/replayer.h"
+#include "berth/shell/recording/block_file.h"
+#include "berth/whatif/cluster_state.h"
+#include "berth/whatif/offline_cluster.h"
+
+namespace berth::app {
+namespace {
+
+Expected<std::string> FileOf(const std::string& recording) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(recording, error)) return recording;
+  BERTH_ASSIGN_OR_RETURN(const auto files, recording::ListRecordings(recording));
+  if (files.empty())
+    return InvalidError(recording + ": holds no recording: want the directory of `berth run --record`");
+  return files.back().path;
+}
+
+}  // namespace
+
+RecordedCluster::RecordedCluster(std::string path, config::KnownPlugins plugins, page::DecisionFeed& feed)
+    : path_(std::move(path)), plugins_(plugins), feed_(feed) {}
+
+RecordedCluster::~RecordedCluster() = default;
+
+Expected<std::unique_ptr<RecordedCluster>> RecordedCluster::Open(const std::string& recording,
+                                                                 config::KnownPlugins plugins,
+                                                                 page::DecisionFeed& feed) {
+  BERTH_ASSIGN_OR_RETURN(std::string path, FileOf(recording));
+  std::unique_ptr<RecordedCluster> cluster(new RecordedCluster(std::move(path), plugins, feed));
+  BERTH_RETURN_IF_ERROR(cluster->Begin());
+  cluster->from_ = cluster->replayer_->header().started_at;
+  cluster->kubernetes_ = cluster->replayer_->header().kubernetes;
+  BERTH_ASSIGN_OR_RETURN(cluster->configuration_, cluster->replayer_->Configuration());
+  BERTH_RETURN_IF_ERROR(cluster->AdvanceTo(Time::max()));
+  const bool is_empty = cluster->replayer_->counts().turns == 0;
+  cluster->to_ = is_empty ? cluster->from_ : cluster->replayer_->wall_now();
+  cluster->at_ = cluster->to_;
+  if (const auto& difference = cluster->replayer_->difference())
+    cluster->problem_ = "decision " + std::to_string(difference->decision) +
+                        " is not as it was recorded: " + difference->what + "; the page ends there";
+  if (!cluster->replayer_->damage().empty()) cluster->problem_ = cluster->replayer_->damage();
+  return cluster;
+}
+
+Expected<void> RecordedCluster::SeekTo(Time at, page::Fleet& fleet) {
+  const std::lock_guard lock(mutex_);
+  const Time wanted = std::clamp(at, from_, to_);
+  is_broken_ = true;
+  if (wanted < at_.load() || replayer_ == nullptr) BERTH_RETURN_IF_ERROR(Begin());
+  BERTH_RETURN_IF_ERROR(AdvanceTo(wanted));
+  is_broken_ = false;
+  at_ = wanted;
+  Show(fleet);
+  return {};
+}
+
+page::CoreSources RecordedCluster::Core() {
+  page::CoreSources core;
+  core.ask = [this](const page::CoreSources::Question& question) {
+    const std::lock_guard lock(mutex_);
+    // A reading that failed has left the core of some earlier moment, or none.
+    if (replayer_ != nullptr) question(replayer_->for_questions(), replayer_->now(), replayer_->wall_ahead());
+  };
+  core.why_not = [this]() -> std::optional<std::string> {
+    if (is_broken_) return "the recording is being read, or could not be";
+    return std::nullopt;
+  };
+  for (const config::Profile& profile : configuration_.profiles) core.scheduler_names.push_back(profile.scheduler_name);
+  return core;
+}
+
+page::ClusterSource RecordedCluster::Source() {
+  page::ClusterSource source;
+  source.read = [this](const std::function<bool()>&) -> Expected<whatif::ClusterState> { return StateOfNow(); };
+  source.now = [this] { return State().at; };
+  source.core_for = [this](const whatif::ClusterState&,
+                           const page::ClusterSource::Pods&) -> Expected<whatif::OfflineOptions> {
+    whatif::OfflineOptions options;
+    options.configuration = configuration_;
+    options.plugins = plugins_;
+    return options;
+  };
+  return source;
+}
+
+Expected<void> RecordedCluster::Begin() {
+  nodes_.clear();
+  pods_.clear();
+  objects_.clear();
+  feed_.Clear();
+  replayer_.reset();
+  replay::Replayer::Watcher watcher;
+  watcher.on_input = [this](const scheduler::Input& input) { Take(input); };
+  watcher.on_decision = [this](std::uint64_t, const scheduler::Decision& decision) {
+    feed_.Note(decision, replayer_->wall_now());
+  };
+  BERTH_ASSIGN_OR_RETURN(replayer_, replay::Replayer::Open(path_, plugins_, std::move(watcher)));
+  return {};
+}
+
+Expected<void> RecordedCluster::AdvanceTo(Time until) {
+  for (;;) {
+    BERTH_ASSIGN_OR_RETURN(const bool has_more, replayer_->Turn(until));
+    if (!has_more) return {};
+  }
+}
+
+void RecordedCluster::Take(const scheduler::Input& input) {
+  if (const auto* const node = std::get_if<scheduler::NodeSet>(&input)) {
+    nodes_[node->node->metadata.name] = node->node;
+  } else if (const auto* const gone_node = std::get_if<scheduler::NodeGone>(&input)) {
+    nodes_.erase(gone_node->name);
+  } else if (const auto* const pod = std::get_if<scheduler::PodSet>(&input)) {
+    pods_[pod->pod->metadata.uid] = pod->pod;
+  } else if (const auto* const gone_pod = std::get_if<scheduler::PodGone>(&input)) {
+    pods_.erase(gone_pod->uid);
+  } else if (const auto* const object = std::get_if<scheduler::ObjectSet>(&input)) {
+    const framework::ObjectKind kind = framework::KindOf(object->object);
+    objects_.insert_or_assign({kind, framework::KeyOf(object->object)}, object->object);
+  } else if (const auto* const gone = std::get_if<scheduler::ObjectGone>(&input)) {
+    objects_.erase({gone->kind, gone->key});
+  }
+}
+
+void RecordedCluster::Show(page::Fleet& fleet) const {
+  const page::FleetCopy shown = fleet.Copy();
+  std::set<std::shared_ptr<const api::Node>> same_nodes(shown.nodes.begin(), shown.nodes.end());
+  std::set<std::shared_ptr<const api::Pod>> same_pods(shown.pods.begin(), shown.pods.end());
+  for (const auto& pod : shown.pods) {
+    const api::ObjectMeta& meta = pod->metadata;
+    if (!pods_.contains(meta.uid)) fleet.RemovePod(meta.namespace_name, meta.name, meta.uid);
+  }
+  for (const auto& node : shown.nodes) {
+    if (!nodes_.contains(node->metadata.name)) fleet.RemoveNode(node->metadata.name);
+  }
+  for (const auto& [name, node] : nodes_) {
+    if (!same_nodes.contains(node)) fleet.SetNode(node);
+  }
+  for (const auto& [uid, pod] : pods_) {
+    if (!same_pods.contains(pod)) fleet.SetPod(pod, std::nullopt);
+  }
+}
+
+whatif::ClusterState RecordedCluster::StateOfNow() const {
+  const std::lock_guard lock(mutex_);
+  whatif::ClusterState state;
+  for (const auto& [name, node] : nodes_) state.nodes.push_back(node);
+  for (const auto& [uid, pod] : pods_) state.pods.push_back(pod);
+  for (const auto& [key, object] : objects_) state.objects.push_back(object);
+  state.source = path_;
+  state.kubernetes_version = kubernetes_;
+  state.read_at = at_;
+  return state;
+}
+
+}  // namespace berth::app

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// ColumnFrame: writes the binary frame in which the page gets many rows at once: a directory in JSON, then columns of
+// numbers, and one table of strings. docs/reference/page-api.yaml has the layout. One thread's.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "berth/base/hash_map.h"
+#include "berth/codec/json.h"
+
+namespace berth::page {
+
+static_assert(std::endian::native == std::endian::little, "columns are written as they are in memory");
+
+class ColumnFrame {
+ public:
+  static constexpr std::string_view kMagic = "BFLT";
+  static constexpr std::uint32_t kVersion = 1;
+
+  ColumnFrame();
+
+  // The string's number in the frame's table. Equal strings have one number; that of the empty one is 0.
+  std::uint32_t Intern(std::string_view text);
+  // A number of its own for a string that hardly comes twice, which costs no look-up.
+  std::uint32_t Append(std::string_view text);
+
+  void Add(std::string_view name, const std::vector<std::uint8_t>& values) { AddBytes(name, "u8", values); }
+  void Add(std::string_view name, const std::vector<std::uint16_t>& values) { AddBytes(name, "u16", values); }
+  void Add(std::string_view name, const std::vector<std::uint32_t>& values) { AddBytes(name, "u32", values); }
+  void Add(std::string_view name, const std::vector<std::int32_t>& values) { AddBytes(name, "i32", values); }
+  void Add(std::string_view name, const std::vector<double>& values) { AddBytes(name, "f64", values); }
+
+  // The whole frame: `directory` with its `columns`, and the columns, those of the string table among them. Once.
+  std::string Take(codec::json::object directory) &&;
+
+ private:
+  template <typename T>
+  void AddBytes(std::string_view name, std::string_view type, const std::vector<T>& values) {
+    AddColumn(name, type, values.data(), values.size(), sizeof(T));
+  }
+  void AddColumn(std::string_view name, std::string_view type, const void* values, std::size_t length,
+                 std::size_t size);
+
+  StringHashMap<std::uint32_t> numbers_;  // of those that Intern() has seen
+  std::vector<std::uint32_t> string_offsets_;
+  std::vector<std::uint8_t> string_bytes_;
+  codec::json::array columns_;
+  std::string body_;
+};
+
+}  // namespace berth::page

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/page/fleet.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "berth/framework/make_pod_info.h"
+#include "berth/page/fleet_frame.h"
+#include "berth/page/fleet_json.h"
+#include "berth/whatif/cluster_use.h"
+
+namespace berth::page {
+namespace {
+
+// Unlike for each node: nothing to group by.
+constexpr std::string_view kHostnameLabel = "kubernetes.io/hostname";
+
+std::string KeyOf(std::string_view namespace_name, std::string_view name) {
+  return std::string(namespace_name) + "/" + std::string(name);
+}
+
+bool IsPending(const api::Pod& pod) { return pod.spec.node_name.empty() && !pod.metadata.deletion_time; }
+
+}  // namespace
+
+void Fleet::SetNode(std::shared_ptr<const api::Node> node) {
+  framework::Resource allocatable = framework::Resource::FromList(node->allocatable);
+  const std::lock_guard lock(mutex_);
+  ++revision_;
+  RowId id = kNoRow;
+  NodeRow& row = NodeNamed(node->metadata.name, id);
+  if (row.node != nullptr) {
+    CountLabels(*row.node, false);
+  } else {
+    ++rows_.node_count;
+  }
+  CountLabels(*node, true);
+  for (const auto& [name, amount] : allocatable.scalars) {
+    if (amount > 0 && scalars_seen_.size() < kScalarsMax && scalars_seen_.insert(name).second) is_schema_stale_ = true;
+  }
+  row.node = std::move(node);
+  row.allocatable = std::move(allocatable);
+  row.changed_in = revision_;
+}
+
+void Fleet::RemoveNode(std::string_view name) {
+  const std::lock_guard lock(mutex_);
+  const auto known = node_ids_.find(name);
+  if (known == node_ids_.end()) return;
+  NodeRow& row = rows_.nodes.at(known->second);
+  if (row.node == nullptr) return;
+  CountLabels(*row.node, false);
+  row.node = nullptr;
+  row.allocatable = {};
+  row.changed_in = ++revision_;
+  --rows_.node_count;
+  DropNodeIfUnused(known->second);
+}
+
+void Fleet::SetPod(std::shared_ptr<const api::Pod> pod, std::optional<Time> now) {
+  // What takes time needs no lock.
+  PodRow fresh;
+  fresh.requests = framework::MakePodClass(*pod, {})->requests;
+  whatif::Workload workload = whatif::WorkloadOf(*pod);
+  const api::ObjectMeta& meta = pod->metadata;
+  std::string key = KeyOf(meta.namespace_name, meta.name);
+
+  const std::lock_guard lock(mutex_);
+  ++revision_;
+  RowId id = kNoRow;
+  bool was_unbound = false;
+  if (const auto known = pod_ids_.find(key); known != pod_ids_.end()) {
+    id = known->second;
+    const PodRow& before = rows_.pods.at(id);
+    if (before.pod->metadata.uid != meta.uid) {
+      DropPod(id);
+      id = kNoRow;
+    } else {
+      was_unbound = before.pod->spec.node_name.empty();
+      fresh.seen_at = before.seen_at;
+      fresh.is_timed = before.is_timed;
+      Count(before, -1);
+      if (IsPending(*before.pod)) --pending_count_;
+      // The new row may be of another owner.
+      --before.owner->pod_count;
+    }
+  }
+  const bool is_new = id == kNoRow;
+  if (is_new) id = next_id_++;
+  const bool is_unbound = pod->spec.node_name.empty();
+  if (is_new && is_unbound && now) {
+    fresh.seen_at = *now;
+    fresh.is_timed = true;
+    ++activity_.arrived;
+  }
+  if (now && !is_unbound && (was_unbound || is_new)) {
+    ++activity_.bound;
+    if (was_unbound && fresh.is_timed && activity_.waited.size() < kWaitsMax)
+      activity_.waited.push_back(*now - fresh.seen_at);
+  }
+  OwnerRow& owner = rows_.owners[workload];
+  owner.workload = std::move(workload);
+  ++owner.pod_count;
+  if (!is_unbound) NodeNamed(pod->spec.node_name, fresh.node);
+  if (IsPending(*pod)) ++pending_count_;
+  fresh.owner = &owner;
+  fresh.pod = std::move(pod);
+  fresh.changed_in = revision_;
+  PodRow& row = rows_.pods[id];
+  OwnerRow* const owner_before = row.owner;
+  const RowId node_before = row.node;
+  row = std::move(fresh);
+  Count(row, 1);
+  if (is_new) pod_ids_.emplace(std::move(key), id);
+  if (owner_before != nullptr && owner_before->pod_count == 0) {
+    const whatif::Workload gone = owner_before->workload;
+    rows_.owners.erase(gone);
+  }
+  if (node_before != kNoRow && node_before != row.node) DropNodeIfUnused(node_before);
+}
+
+void Fleet::RemovePod(std::string_view namespace_name, std::string_view name, std::string_view uid) {
+  const std::lock_guard lock(mutex_);
+  const auto known = pod_ids_.find(KeyOf(namespace_name, name));
+  if (known == pod_ids_.end() || rows_.pods.at(known->second).pod->metadata.uid != uid) return;
+  DropPod(known->second);
+}
+
+FleetCounts Fleet::counts() const {
+  const std::lock_guard lock(mutex_);
+  return {rows_.node_count, rows_.pods.size(), pending_count_, revision_};
+}
+
+FleetCopy Fleet::Copy() const {
+  FleetCopy copy;
+  const std::lock_guard lock(mutex_);
+  copy.revision = revision_;
+  copy.nodes.reserve(rows_.node_count);
+  copy.pods.reserve(rows_.pods.size());
+  for (const auto& [id, row] : rows_.nodes) {
+    if (row.node != nullptr) copy.nodes.push_back(row.node);
+  }
+  for (const auto& [id, row] : rows_.pods) copy.pods.push_back(row.pod);
+  return copy;
+}
+
+FleetActivity Fleet::TakeActivity() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(activity_, {});
+}
+
+std::vector<ZoneUse> Fleet::UseByZone() const {
+  struct Sums {
+    std::size_t nodes = 0;
+    double cpu = 0, cpu_of = 0, memory = 0, memory_of = 0, pods = 0, pods_of = 0;
+  };
+  std::map<std::string, Sums> zones;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [id, row] : rows_.nodes) {
+      if (row.node == nullptr) continue;
+      const std::string* const zone = row.node->metadata.labels.Find(whatif::kZoneLabel);
+      Sums& sums = zones[zone == nullptr ? std::string() : *zone];
+      ++sums.nodes;
+      sums.cpu += static_cast<double>(row.requested.cpu_milli);
+      sums.cpu_of += static_cast<double>(row.allocatable.cpu_milli);
+      sums.memory += static_cast<double>(row.requested.memory_bytes);
+      sums.memory_of += static_cast<double>(row.allocatable.memory_bytes);
+      sums.pods += static_cast<double>(row.requested.pods);
+      sums.pods_of += static_cast<double>(row.allocatable.pods);
+    }
+  }
+  const auto part = [](double some, double of) { return of > 0 ? some / of : 0.0; };
+  std::vector<ZoneUse> uses;
+  for (const auto& [zone, sums] : zones) {
+    if (uses.size() == kZonesMax) break;
+    uses.push_back({zone, sums.nodes, part(sums.cpu, sums.cpu_of), part(sums.memory, sums.memory_of),
+                    part(sums.pods, sums.pods_of)});
+  }
+  return uses;
+}
+
+Fleet::Framed Fleet::Frame() {
+  const std::lock_guard lock(mutex_);
+  RefreshSchema();
+  return {revision_, WriteFleetFrame(rows_, schema_, {epoch_, revision_, std::nullopt, pod_rows_max_})};
+}
+
+std::optional<Fleet::Framed> Fleet::Delta(std::uint32_t base) {
+  const std::lock_guard lock(mutex_);
+  RefreshSchema();
+  if (base > revision_ || base < schema_since_ || base < removals_known_from_) return std::nullopt;
+  if (schema_.is_aggregated && base < revision_) return std::nullopt;
+  return Framed{revision_, WriteFleetFrame(rows_, schema_, {epoch_, revision_, base, pod_rows_max_})};
+}
+
+std::optional<codec::json::object> Fleet::NodeJson(std::string_view name) const {
+  const std::lock_guard lock(mutex_);
+  const auto known = node_ids_.find(name);
+  if (known == node_ids_.end()) return std::nullopt;
+  return page::NodeJson(rows_, known->second, kNodePodsMax);
+}
+
+std::optional<codec::json::object> Fleet::PodJson(std::string_view namespace_name, std::string_view name) const {
+  const std::lock_guard lock(mutex_);
+  const auto known = pod_ids_.find(KeyOf(namespace_name, name));
+  if (known == pod_ids_.end()) return std::nullopt;
+  return page::PodJson(rows_.pods.at(known->second));
+}
+
+NodeRow& Fleet::NodeNamed(std::string_view name, RowId& id) {
+  const auto known = node_ids_.find(name);
+  if (known != node_ids_.end()) {
+    id = known->second;
+    return rows_.nodes.at(id);
+  }
+  id = next_id_++;
+  node_ids_.emplace(std::string(name), id);
+  NodeRow& row = rows_.nodes[id];
+  row.name = name;
+  row.changed_in = revision_;
+  return row;
+}
+
+void Fleet::Count(const PodRow& row, std::int64_t sign) {
+  if (row.node == kNoRow) return;
+  NodeRow& node = rows_.nodes.at(row.node);
+  node.changed_in = revision_;
+  if (sign > 0) {
+    ++node.pod_count;
+    node.requested.Add(row.requests);
+  } else {
+    --node.pod_count;
+    node.requested.Subtract(row.requests);
+  }
+  node.requested.pods += sign;
+}
+
+void Fleet::DropPod(RowId id) {
+  const auto at = rows_.pods.find(id);
+  const api::Pod& pod = *at->second.pod;
+  ++revision_;
+  Count(at->second, -1);
+  if (IsPending(pod)) --pending_count_;
+  OwnerRow& owner = *at->second.owner;
+  if (--owner.pod_count == 0) {
+    const whatif::Workload gone = owner.workload;
+    rows_.owners.erase(gone);
+  }
+  const RowId node = at->second.node;
+  pod_ids_.erase(KeyOf(pod.metadata.namespace_name, pod.metadata.name));
+  rows_.pods.erase(at);
+  Remember(id, false);
+  if (node != kNoRow) DropNodeIfUnused(node);
+}
+
+void Fleet::DropNodeIfUnused(RowId id) {
+  const auto at = rows_.nodes.find(id);
+  if (at == rows_.nodes.end() || at->second.node != nullptr || at->second.pod_count > 0) return;
+  node_ids_.erase(at->second.name);
+  rows_.nodes.erase(at);
+  Remember(id, true);
+}
+
+void Fleet::Remember(RowId id, bool is_node) {
+  rows_.removals.push_back({revision_, id, is_node});
+  if (rows_.removals.size() <= kRemovalsMax) return;
+  removals_known_from_ = rows_.removals.front().revision;
+  rows_.removals.pop_front();
+}
+
+void Fleet::CountLabels(const api::Node& node, bool is_added) {
+  for (const auto& [key, value] : node.metadata.labels) {
+    if (key == kHostnameLabel) continue;
+    if (is_added) {
+      if (++label_counts_[key] == 1) is_schema_stale_ = true;
+    } else if (--label_counts_[key] == 0) {
+      label_counts_.erase(key);
+    }
+  }
+}
+
+// Only a label or resource that nobody has had makes the columns other ones: a reader must not have to begin anew
+// because counts go up and down.
+void Fleet::RefreshSchema() {
+  const bool is_aggregated = rows_.pods.size() > pod_rows_max_;
+  if (!std::exchange(is_schema_stale_, false) && is_aggregated == schema_.is_aggregated) return;
+  std::vector<std::pair<std::size_t, std::string>> keys;
+  for (const auto& [key, count] : label_counts_) keys.emplace_back(count, key);
+  std::ranges::sort(
+      keys, [](const auto& a, const auto& b) { return a.first != b.first ? a.first > b.first : a.second < b.second; });
+  if (keys.size() > kLabelKeysMax) keys.resize(kLabelKeysMax);
+  FleetSchema schema;
+  schema.is_aggregated = is_aggregated;
+  for (auto& [count, key] : keys) schema.label_keys.push_back(std::move(key));
+  schema.scalars.assign(scalars_seen_.begin(), scalars_seen_.end());
+  if (schema == schema_) return;
+  schema_ = std::move(schema);
+  schema_since_ = revision_;
+}
+
+}  // namespace berth::page

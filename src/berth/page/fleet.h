@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fleet: the nodes and pods of a cluster as the page shows them, kept current by whoever watches the cluster. It knows
+// what has changed since any revision, so that readers get a whole frame once and then small ones. Thread-safe; each
+// call holds a lock that none keeps for longer than a frame takes (some ten milliseconds for 50,000 pods).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "berth/api/node.h"
+#include "berth/api/pod.h"
+#include "berth/base/hash_map.h"
+#include "berth/base/time.h"
+#include "berth/codec/json.h"
+#include "berth/page/fleet_rows.h"
+
+namespace berth::page {
+
+struct FleetCounts {
+  std::size_t nodes = 0;
+  std::size_t pods = 0;     // that have not ended
+  std::size_t pending = 0;  // of these, without a node and not being deleted
+  std::uint32_t revision = 0;
+};
+
+// The objects themselves, for questions.
+struct FleetCopy {
+  std::vector<std::shared_ptr<const api::Node>> nodes;
+  std::vector<std::shared_ptr<const api::Pod>> pods;
+  std::uint32_t revision = 0;
+};
+
+// What happened since the last look.
+struct FleetActivity {
+  std::size_t arrived = 0;       // pods that came without a node
+  std::size_t bound = 0;         // pods that got one
+  std::vector<Duration> waited;  // of these, from when they were seen; at most kWaitsMax
+};
+
+// How full a zone is; the sums are of its nodes.
+struct ZoneUse {
+  std::string zone;
+  std::size_t nodes = 0;
+  double cpu = 0, memory = 0, pods = 0;  // requested of allocatable, 0 to 1
+};
+
+class Fleet {
+ public:
+  static constexpr std::size_t kLabelKeysMax = 16;
+  static constexpr std::size_t kScalarsMax = 8;
+  // Beyond so many pods a frame has a row for the pods of an owner on a node, in the place of one for each pod.
+  static constexpr std::size_t kPodRowsMax = 100'000;
+  // A reader that is further behind than so many removals gets everything anew.
+  static constexpr std::size_t kRemovalsMax = 20'000;
+  static constexpr std::size_t kWaitsMax = 10'000;
+  static constexpr std::size_t kZonesMax = 16;
+  static constexpr std::size_t kNodePodsMax = 1'000;
+
+  // `epoch` tells this one from another of an earlier process.
+  explicit Fleet(std::uint32_t epoch, std::size_t pod_rows_max = kPodRowsMax)
+      : epoch_(epoch), pod_rows_max_(pod_rows_max) {}
+  Fleet(const Fleet&) = delete;
+  Fleet& operator=(const Fleet&) = delete;
+
+  void SetNode(std::shared_ptr<const api::Node> node);
+  void RemoveNode(std::string_view name);
+  // `now`: when it was seen; nullopt: while the cluster is read for the first time, which is nobody's arrival. Pods
+  // that have ended should not be added.
+  void SetPod(std::shared_ptr<const api::Pod> pod, std::optional<Time> now);
+  // A pod of that name with another uid stays.
+  void RemovePod(std::string_view namespace_name, std::string_view name, std::string_view uid);
+
+  std::uint32_t epoch() const { return epoch_; }
+  FleetCounts counts() const;
+  FleetCopy Copy() const;
+  FleetActivity TakeActivity();
+  std::vector<ZoneUse> UseByZone() const;
+
+  struct Framed {
+    std::uint32_t revision = 0;
+    std::string bytes;
+  };
+  // Everything. Not const: it decides which labels and resources frames have from now on.
+  Framed Frame();
+  // What has changed since `base`; nullopt: not known any more, or frames have other columns now: a whole one is
+  // needed.
+  std::optional<Framed> Delta(std::uint32_t base);
+
+  // What GET /nodes/NAME and the `page` part of GET /pods/NAMESPACE/NAME answer; nullopt: there is none.
+  std::optional<codec::json::object> NodeJson(std::string_view name) const;
+  std::optional<codec::json::object> PodJson(std::string_view namespace_name, std::string_view name) const;
+
+ private:
+  NodeRow& NodeNamed(std::string_view name, RowId& id);
+  // Adds what the pod requests to its node, or takes it away.
+  void Count(const PodRow& row, std::int64_t sign);
+  void DropPod(RowId id);
+  void DropNodeIfUnused(RowId id);
+  void Remember(RowId id, bool is_node);
+  void CountLabels(const api::Node& node, bool is_added);
+  void RefreshSchema();
+
+  const std::uint32_t epoch_;
+  const std::size_t pod_rows_max_;
+  mutable std::mutex mutex_;  // guards all below
+  std::uint32_t revision_ = 1;
+  RowId next_id_ = 0;
+  FleetRows rows_;
+  StringHashMap<RowId> node_ids_;          // by name
+  StringHashMap<RowId> pod_ids_;           // by "namespace/name"
+  std::uint32_t removals_known_from_ = 0;  // of an older base some are forgotten
+  std::size_t pending_count_ = 0;
+  std::map<std::string, std::size_t, std::less<>> label_counts_;  // nodes, by label key
+  std::set<std::string, std::less<>> scalars_seen_;               // that some node has
+  bool is_schema_stale_ = true;
+  FleetSchema schema_;
+  std::uint32_t schema_since_ = 0;  // revision; frames before it have other columns
+  FleetActivity activity_;
+};
+
+}  // namespace berth::page

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/page/fleet_frame.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include <absl/container/flat_hash_map.h>
+
+#include "berth/base/utf8.h"
+#include "berth/codec/json.h"
+#include "berth/page/column_frame.h"
+#include "berth/plugins/best_price/best_price_args.h"
+#include "berth/plugins/best_price/price.h"
+#include "berth/plugins/spot_first/spot_labels.h"
+#include "berth/whatif/cluster_use.h"
+
+namespace berth::page {
+namespace {
+
+using codec::json::array, codec::json::object;
+
+constexpr double kMicro = 1e6;
+constexpr std::size_t kPodLabelBytesMax = 512;
+// Where clouds and autoscalers say which pool a node is of; the first that a node has counts.
+constexpr std::string_view kPoolLabels[] = {"karpenter.sh/nodepool",
+                                            "cloud.google.com/gke-nodepool",
+                                            "eks.amazonaws.com/nodegroup",
+                                            "kubernetes.azure.com/agentpool",
+                                            "doks.digitalocean.com/node-pool",
+                                            "node-pool",
+                                            "nodepool",
+                                            "pool"};
+constexpr double kUnknownNumber = std::numeric_limits<double>::quiet_NaN();
+
+double SecondsOf(const std::optional<Time>& time) {
+  if (!time) return kUnknownNumber;
+  return std::chrono::duration<double>(time->time_since_epoch()).count();
+}
+
+std::string_view PoolOf(const api::Node& node) {
+  for (const std::string_view key : kPoolLabels) {
+    if (const std::string* const pool = node.metadata.labels.Find(key)) return *pool;
+  }
+  return {};
+}
+
+const plugins::SpotLabels& KnownSpotLabels() {
+  static const plugins::SpotLabels labels;
+  return labels;
+}
+
+// In the order of the directory's `resources`; what pods request are the first of these.
+void AppendPodAmounts(const framework::Resource& from, const FleetSchema& schema, std::vector<double>& to) {
+  to.push_back(static_cast<double>(from.cpu_milli));
+  to.push_back(static_cast<double>(from.memory_bytes));
+  for (const std::string& name : schema.scalars) to.push_back(static_cast<double>(from.Scalar(name)));
+}
+
+void AppendAmounts(const framework::Resource& from, const FleetSchema& schema, std::vector<double>& to) {
+  AppendPodAmounts(from, schema, to);
+  to.push_back(static_cast<double>(from.ephemeral_storage_bytes));
+  to.push_back(static_cast<double>(from.pods));
+}
+
+array PodResources(const FleetSchema& schema) {
+  array names{"cpu", "memory"};
+  for (const std::string& name : schema.scalars) names.emplace_back(name);
+  return names;
+}
+
+array Resources(const FleetSchema& schema) {
+  array names = PodResources(schema);
+  names.emplace_back("ephemeral-storage");
+  names.emplace_back("pods");
+  return names;
+}
+
+std::string LabelsText(const api::StringMap& labels) {
+  std::string text;
+  for (const auto& [key, value] : labels) {
+    if (!text.empty()) text += ',';
+    text.append(key).append("=").append(value);
+    if (text.size() > kPodLabelBytesMax) return std::string(CutUtf8(text, kPodLabelBytesMax));
+  }
+  return text;
+}
+
+class Writer {
+ public:
+  Writer(const FleetRows& rows, const FleetSchema& schema, const FleetFrameOptions& options)
+      : rows_(rows), schema_(schema), options_(options) {}
+
+  std::string Write() {
+    WriteNodes();
+    if (schema_.is_aggregated) {
+      WriteGroups();
+    } else {
+      WritePods();
+    }
+    WriteOwners();
+    if (options_.base) WriteRemovals();
+    object directory{
+        {"kind", options_.base ? "delta" : "full"}, {"epoch", options_.epoch}, {"revision", options_.revision}};
+    if (options_.base) directory["base"] = *options_.base;
+    directory["aggregated"] = schema_.is_aggregated;
+    directory["podsMax"] = options_.pod_rows_max;
+    directory["nodes"] = node_rows_;
+    directory["pods"] = pod_rows_;
+    directory["nodeCount"] = rows_.node_count;
+    directory["podCount"] = rows_.pods.size();
+    directory["labelKeys"] = array(schema_.label_keys.begin(), schema_.label_keys.end());
+    directory["resources"] = Resources(schema_);
+    directory["podResources"] = PodResources(schema_);
+    return std::move(frame_).Take(std::move(directory));
+  }
+
+ private:
+  bool IsWanted(std::uint32_t changed_in) const { return !options_.base || changed_in > *options_.base; }
+
+  void WriteNodes() {
+    std::vector<std::uint32_t> ids, names, zones, pools, taints, labels;
+    std::vector<std::uint16_t> flags;
+    std::vector<double> prices, created, allocatable, requested;
+    for (const auto& [id, row] : rows_.nodes) {
+      if (!IsWanted(row.changed_in)) continue;
+      ++node_rows_;
+      ids.push_back(id);
+      names.push_back(frame_.Append(row.name));
+      flags.push_back(NodeFlags(row));
+      AppendAmounts(row.allocatable, schema_, allocatable);
+      AppendAmounts(row.requested, schema_, requested);
+      if (row.node == nullptr) {
+        for (auto* const column : {&zones, &pools, &taints}) column->push_back(0);
+        labels.resize(labels.size() + schema_.label_keys.size());
+        prices.push_back(kUnknownNumber);
+        created.push_back(kUnknownNumber);
+        continue;
+      }
+      const api::StringMap& map = row.node->metadata.labels;
+      const auto value_of = [&](std::string_view key) {
+        const std::string* const value = map.Find(key);
+        return value == nullptr ? 0 : frame_.Intern(*value);
+      };
+      zones.push_back(value_of(whatif::kZoneLabel));
+      pools.push_back(frame_.Intern(PoolOf(*row.node)));
+      taints.push_back(frame_.Intern(TaintsText(*row.node)));
+      for (const std::string& key : schema_.label_keys) labels.push_back(value_of(key));
+      prices.push_back(PriceOf(*row.node).value_or(kUnknownNumber));
+      created.push_back(SecondsOf(row.node->metadata.creation_time));
+    }
+    frame_.Add("node.id", ids);
+    frame_.Add("node.name", names);
+    frame_.Add("node.zone", zones);
+    frame_.Add("node.pool", pools);
+    frame_.Add("node.taints", taints);
+    frame_.Add("node.flags", flags);
+    frame_.Add("node.price", prices);
+    frame_.Add("node.created", created);
+    frame_.Add("node.labels", labels);
+    frame_.Add("node.allocatable", allocatable);
+    frame_.Add("node.requested", requested);
+  }
+
+  void WritePods() {
+    std::vector<std::uint32_t> ids, names, namespaces, nodes, owners, labels;
+    std::vector<std::uint16_t> flags;
+    std::vector<std::int32_t> priorities;
+    std::vector<double> created, requests;
+    if (!options_.base) {
+      for (auto* const column : {&ids, &names, &namespaces, &nodes, &owners, &labels})
+        column->reserve(rows_.pods.size());
+      requests.reserve(rows_.pods.size() * (2 + schema_.scalars.size()));
+    }
+    for (const auto& [id, row] : rows_.pods) {
+      if (!IsWanted(row.changed_in)) continue;
+      ++pod_rows_;
+      const api::Pod& pod = *row.pod;
+      ids.push_back(id);
+      names.push_back(frame_.Append(pod.metadata.name));
+      namespaces.push_back(frame_.Intern(pod.metadata.namespace_name));
+      nodes.push_back(row.node);
+      owners.push_back(OwnerNumber(row.owner));
+      flags.push_back(PodFlags(pod));
+      priorities.push_back(pod.spec.priority.value_or(0));
+      created.push_back(SecondsOf(pod.metadata.creation_time));
+      AppendPodAmounts(row.requests, schema_, requests);
+      labels.push_back(frame_.Intern(LabelsText(pod.metadata.labels)));
+    }
+    frame_.Add("pod.id", ids);
+    frame_.Add("pod.name", names);
+    frame_.Add("pod.namespace", namespaces);
+    frame_.Add("pod.node", nodes);
+    frame_.Add("pod.owner", owners);
+    frame_.Add("pod.flags", flags);
+    frame_.Add("pod.priority", priorities);
+    frame_.Add("pod.created", created);
+    frame_.Add("pod.requests", requests);
+    frame_.Add("pod.labels", labels);
+  }
+
+  void WriteGroups() {
+    struct Group {
+      std::uint32_t count = 0;
+      framework::Resource requests;
+    };
+    std::map<std::pair<RowId, std::uint32_t>, Group> groups;
+    for (const auto& [id, row] : rows_.pods) {
+      Group& group = groups[{row.node, OwnerNumber(row.owner)}];
+      ++group.count;
+      group.requests.Add(row.requests);
+    }
+    std::vector<std::uint32_t> nodes, owners, counts;
+    std::vector<double> requests;
+    for (const auto& [key, group] : groups) {
+      nodes.push_back(key.first);
+      owners.push_back(key.second);
+      counts.push_back(group.count);
+      AppendPodAmounts(group.requests, schema_, requests);
+    }
+    frame_.Add("group.node", nodes);
+    frame_.Add("group.owner", owners);
+    frame_.Add("group.count", counts);
+    frame_.Add("group.requests", requests);
+  }
+
+  std::uint32_t OwnerNumber(const OwnerRow* owner) {
+    const auto [at, is_new] = owner_numbers_.try_emplace(owner, static_cast<std::uint32_t>(owners_.size()));
+    if (is_new) owners_.push_back(owner);
+    return at->second;
+  }
+
+  void WriteOwners() {
+    std::vector<std::uint32_t> kinds, namespaces, names;
+    for (const OwnerRow* const owner : owners_) {
+      kinds.push_back(frame_.Intern(owner->workload.kind));
+      namespaces.push_back(frame_.Intern(owner->workload.namespace_name));
+      names.push_back(frame_.Append(owner->workload.name));
+    }
+    frame_.Add("owner.kind", kinds);
+    frame_.Add("owner.namespace", namespaces);
+    frame_.Add("owner.name", names);
+  }
+
+  void WriteRemovals() {
+    std::vector<std::uint32_t> nodes, pods;
+    const auto first = std::ranges::upper_bound(rows_.removals, *options_.base, std::less<>(), &FleetRemoval::revision);
+    for (auto at = first; at != rows_.removals.end(); ++at) (at->is_node ? nodes : pods).push_back(at->id);
+    frame_.Add("node.removed", nodes);
+    frame_.Add("pod.removed", pods);
+  }
+
+  const FleetRows& rows_;
+  const FleetSchema& schema_;
+  const FleetFrameOptions& options_;
+  ColumnFrame frame_;
+  absl::flat_hash_map<const OwnerRow*, std::uint32_t> owner_numbers_;
+  std::vector<const OwnerRow*> owners_;
+  std::size_t node_rows_ = 0;
+  std::size_t pod_rows_ = 0;
+};
+
+}  // namespace
+
+std::string WriteFleetFrame(const FleetRows& rows, const FleetSchema& schema, const FleetFrameOptions& options) {
+  return Writer(rows, schema, options).Write();
+}
+
+std::string_view TaintEffectName(api::TaintEffect effect) {
+  switch (effect) {
+    case api::TaintEffect::kNoSchedule: return "NoSchedule";
+    case api::TaintEffect::kPreferNoSchedule: return "PreferNoSchedule";
+    case api::TaintEffect::kNoExecute: return "NoExecute";
+    case api::TaintEffect::kNone:
+    case api::TaintEffect::kUnknown: break;
+  }
+  return "";
+}
+
+std::string TaintsText(const api::Node& node) {
+  std::string text;
+  for (const api::Taint& taint : node.taints) {
+    if (!text.empty()) text += ", ";
+    text += taint.key;
+    if (!taint.value.empty()) text.append("=").append(taint.value);
+    text.append(":").append(TaintEffectName(taint.effect));
+  }
+  return text;
+}
+
+std::optional<double> PriceOf(const api::Node& node) {
+  static const plugins::BestPriceArgs usual;
+  for (const std::string& key : usual.annotations) {
+    const std::string* const text = node.metadata.annotations.Find(key);
+    if (text == nullptr) continue;
+    if (const auto micro = plugins::ParsePrice(*text)) return static_cast<double>(*micro) / kMicro;
+  }
+  return std::nullopt;
+}
+
+std::uint16_t NodeFlags(const NodeRow& row) {
+  if (row.node == nullptr) return node_flags::kUnknown;
+  const api::Node& node = *row.node;
+  std::uint16_t flags = 0;
+  if (node.unschedulable) flags |= node_flags::kCordoned;
+  for (const api::Taint& taint : node.taints) {
+    if (taint.effect == api::TaintEffect::kNoSchedule || taint.effect == api::TaintEffect::kNoExecute)
+      flags |= node_flags::kTainted;
+  }
+  for (const auto& [type, status] : node.conditions) {
+    if (type == "Ready" && status != "True") flags |= node_flags::kNotReady;
+    if (type.ends_with("Pressure") && status == "True") flags |= node_flags::kUnderPressure;
+  }
+  if (KnownSpotLabels().IsSpot(node)) flags |= node_flags::kSpot;
+  return flags;
+}
+
+std::uint16_t PodFlags(const api::Pod& pod) {
+  auto flags = static_cast<std::uint16_t>(pod.status.phase);
+  const bool is_ended = pod.status.phase == api::PodPhase::kSucceeded || pod.status.phase == api::PodPhase::kFailed;
+  if (pod.metadata.deletion_time) flags |= pod_flags::kDeleted;
+  if (!pod.spec.scheduling_gates.empty()) flags |= pod_flags::kGated;
+  if (!pod.status.nominated_node_name.empty()) flags |= pod_flags::kNominated;
+  if (is_ended) flags |= pod_flags::kEnded;
+  if (whatif::IsBoundToNode(pod.metadata.controller)) flags |= pod_flags::kOfNode;
+  const api::PodCondition* const scheduled = pod.status.FindCondition("PodScheduled");
+  if (scheduled != nullptr && scheduled->status == "False" && scheduled->reason == "Unschedulable")
+    flags |= pod_flags::kRefused;
+  return flags;
+}
+
+}  // namespace berth::page

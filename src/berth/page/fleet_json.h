@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows of a Fleet as JSON: the schemas Node and PodFacts of docs/reference/page-api.yaml. Pure functions.
+#pragma once
+
+#include <cstddef>
+
+#include "berth/codec/json.h"
+#include "berth/page/fleet_rows.h"
+
+namespace berth::page {
+
+codec::json::object OwnerJson(const whatif::Workload& workload);
+codec::json::object PodJson(const PodRow& row);
+// `id` must be a node of the rows. At most `pods_max` of its pods, by name.
+codec::json::object NodeJson(const FleetRows& rows, RowId id, std::size_t pods_max);
+
+}  // namespace berth::page

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rows of a Fleet: what it keeps of a node, of a pod and of the workload that owns pods. Plain values; the owner of
+// the maps guards them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "berth/api/node.h"
+#include "berth/api/pod.h"
+#include "berth/base/time.h"
+#include "berth/framework/resource.h"
+#include "berth/whatif/additions.h"
+
+namespace berth::page {
+
+// Ids are never used again, so that a reader that missed a removal cannot take one row for another.
+using RowId = std::uint32_t;
+inline constexpr RowId kNoRow = 0xffffffff;
+
+struct NodeRow {
+  std::string name;
+  std::shared_ptr<const api::Node> node;  // null: only pods name it
+  framework::Resource allocatable;
+  framework::Resource requested;  // of the pods that count; `pods` is how many they are
+  std::size_t pod_count = 0;      // of all pods that name it
+  std::uint32_t changed_in = 0;   // revision
+};
+
+struct OwnerRow {
+  whatif::Workload workload;
+  std::size_t pod_count = 0;
+};
+
+struct PodRow {
+  std::shared_ptr<const api::Pod> pod;
+  RowId node = kNoRow;
+  OwnerRow* owner = nullptr;     // of the same Fleet
+  framework::Resource requests;  // effective ones, as a node must have them free
+  Time seen_at{};                // when it was first seen without a node, or at all
+  bool is_timed = false;         // it was seen to come without a node
+  std::uint32_t changed_in = 0;  // revision
+};
+
+struct FleetRemoval {
+  std::uint32_t revision = 0;
+  RowId id = kNoRow;
+  bool is_node = false;
+};
+
+struct FleetRows {
+  std::map<RowId, NodeRow> nodes;
+  std::map<RowId, PodRow> pods;
+  std::map<whatif::Workload, OwnerRow> owners;
+  std::deque<FleetRemoval> removals;  // the newest, in order
+  std::size_t node_count = 0;         // nodes that exist
+};
+
+// Which labels and resources the columns of a frame stand for.
+struct FleetSchema {
+  std::vector<std::string> label_keys;
+  std::vector<std::string> scalars;  // beside cpu, memory, ephemeral-storage and pods
+  bool is_aggregated = false;        // see FleetFrameOptions::pod_rows_max
+  bool operator==(const FleetSchema&) const = default;
+};
+
+}  // namespace berth::page

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/page/fleet.h"
+
+#include <chrono>
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "berth/page/fleet_frame.h"
+#include "berth/page/page_testing.h"
+#include "berth/testing/builders.h"
+
+namespace berth::page {
+namespace {
+
+using std::chrono::milliseconds;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using testing::MakeNode;
+using testing::MakePod;
+
+constexpr std::uint32_t kEpoch = 7;
+constexpr Time kNow = std::chrono::sys_days{std::chrono::year{2030} / 1 / 1};
+
+std::shared_ptr<const api::Pod> Built(const testing::PodBuilder& pod) {
+  return std::make_shared<const api::Pod>(pod.Build());
+}
+
+testing::PodBuilder WebPod(const std::string& name) {
+  return MakePod(name)
+      .Label("app", "web")
+      .Label("pod-template-hash", "5c7")
+      .Controller("apps/v1", "ReplicaSet", "web-5c7")
+      .Request("cpu", "500m")
+      .Request("memory", "1Gi");
+}
+
+TEST(FleetTest, FrameHasWhatTheContractSays) {
+  Fleet fleet(kEpoch);
+  fleet.SetNode(MakeNode("a")
+                    .Label("topology.kubernetes.io/zone", "z1")
+                    .Label("pool", "big")
+                    .Annotation("berth.dev/price", "0.25")
+                    .Allocatable("example.com/gpu", "8")
+                    .Taint("gpu", "yes", api::TaintEffect::kNoSchedule)
+                    .Unschedulable()
+                    .Build());
+  fleet.SetPod(Built(WebPod("web-1").Node("a").Priority(5).Request("example.com/gpu", "2")), std::nullopt);
+  fleet.SetPod(Built(WebPod("web-2").Gate("later")), std::nullopt);
+  fleet.SetPod(Built(MakePod("<b>\xF0\x9F\x9A\xA2").Node("gone")), std::nullopt);
+  const FrameReader frame(fleet.Frame().bytes);
+  EXPECT_EQ(frame.directory.at("kind").as_string(), "full");
+  EXPECT_EQ(frame.directory.at("epoch").to_number<int>(), 7);
+  EXPECT_EQ(codec::WriteJson(frame.directory.at("resources")),
+            R"(["cpu","memory","example.com/gpu","ephemeral-storage","pods"])");
+  EXPECT_EQ(codec::WriteJson(frame.directory.at("podResources")), R"(["cpu","memory","example.com/gpu"])");
+  EXPECT_EQ(codec::WriteJson(frame.directory.at("labelKeys")), R"(["pool","topology.kubernetes.io/zone"])");
+  EXPECT_THAT(frame.Texts("node.name"), ElementsAre("a", "gone"));
+  EXPECT_THAT(frame.Texts("node.zone"), ElementsAre("z1", ""));
+  EXPECT_THAT(frame.Texts("node.pool"), ElementsAre("big", ""));
+  EXPECT_THAT(frame.Texts("node.taints"), ElementsAre("gpu=yes:NoSchedule", ""));
+  EXPECT_THAT(frame.Texts("node.labels"), ElementsAre("big", "z1", "", ""));
+  EXPECT_THAT(frame.Column<std::uint16_t>("node.flags"),
+              ElementsAre(node_flags::kCordoned | node_flags::kTainted, node_flags::kUnknown));
+  EXPECT_EQ(frame.Column<double>("node.price").at(0), 0.25);
+  EXPECT_TRUE(std::isnan(frame.Column<double>("node.price").at(1)));
+  EXPECT_THAT(frame.Column<double>("node.allocatable"), ElementsAre(4000, 32.0 * (1 << 30), 8, 0, 110, 0, 0, 0, 0, 0));
+  EXPECT_THAT(frame.Column<double>("node.requested"), ElementsAre(500, 1 << 30, 2, 0, 1, 0, 0, 0, 0, 1));
+  EXPECT_THAT(frame.Texts("pod.name"), ElementsAre("web-1", "web-2", "<b>\xF0\x9F\x9A\xA2"));
+  const auto node_ids = frame.Column<std::uint32_t>("node.id");
+  EXPECT_THAT(frame.Column<std::uint32_t>("pod.node"), ElementsAre(node_ids[0], kNoRow, node_ids[1]));
+  EXPECT_THAT(frame.Column<std::uint32_t>("pod.owner"), ElementsAre(0, 0, 1));
+  EXPECT_THAT(frame.Texts("owner.kind"), ElementsAre("Deployment", "Pod"));
+  EXPECT_THAT(frame.Texts("owner.name"), ElementsAre("web", "<b>\xF0\x9F\x9A\xA2"));
+  EXPECT_THAT(frame.Column<std::int32_t>("pod.priority"), ElementsAre(5, 0, 0));
+  EXPECT_EQ(frame.Column<std::uint16_t>("pod.flags").at(1) & pod_flags::kGated, pod_flags::kGated);
+  EXPECT_THAT(frame.Column<double>("pod.requests"), ElementsAre(500, 1 << 30, 2, 500, 1 << 30, 0, 0, 0, 0));
+  EXPECT_THAT(frame.Texts("pod.labels"),
+              ElementsAre("app=web,pod-template-hash=5c7", "app=web,pod-template-hash=5c7", ""));
+}
+
+TEST(FleetTest, EmptyCluster) {
+  Fleet fleet(kEpoch);
+  const FrameReader frame(fleet.Frame().bytes);
+  EXPECT_THAT(frame.Column<std::uint32_t>("node.id"), IsEmpty());
+  EXPECT_THAT(frame.Column<std::uint32_t>("pod.id"), IsEmpty());
+  EXPECT_EQ(frame.Text(0), "");
+}
+
+TEST(FleetTest, DeltaHasWhatChangedAndNothingElse) {
+  Fleet fleet(kEpoch);
+  fleet.SetNode(MakeNode("a").Build());
+  fleet.SetNode(MakeNode("b").Build());
+  fleet.SetPod(Built(WebPod("web-1").Node("a")), std::nullopt);
+  fleet.SetPod(Built(WebPod("web-2")), std::nullopt);
+  const std::uint32_t base = fleet.Frame().revision;
+  EXPECT_THAT(FrameReader(fleet.Delta(base)->bytes).Column<std::uint32_t>("pod.id"), IsEmpty());
+
+  fleet.SetPod(Built(WebPod("web-2").Node("b")), kNow);
+  fleet.RemovePod("default", "web-1", "uid-default-web-1");
+  const FrameReader delta(fleet.Delta(base)->bytes);
+  EXPECT_EQ(delta.directory.at("kind").as_string(), "delta");
+  EXPECT_EQ(delta.directory.at("base").to_number<std::uint32_t>(), base);
+  EXPECT_THAT(delta.Texts("pod.name"), ElementsAre("web-2"));
+  EXPECT_THAT(delta.Texts("node.name"), ElementsAre("a", "b")) << "what they request has changed";
+  EXPECT_EQ(delta.Column<std::uint32_t>("pod.removed").size(), 1U);
+  EXPECT_THAT(delta.Column<std::uint32_t>("node.removed"), IsEmpty());
+}
+
+TEST(FleetTest, ANewLabelOrResourceNeedsAWholeFrame) {
+  Fleet fleet(kEpoch);
+  fleet.SetNode(MakeNode("a").Label("rack", "1").Build());
+  const std::uint32_t base = fleet.Frame().revision;
+  fleet.SetNode(MakeNode("b").Label("rack", "2").Build());
+  EXPECT_TRUE(fleet.Delta(base).has_value()) << "the label is known";
+  fleet.SetNode(MakeNode("c").Label("row", "2").Build());
+  EXPECT_FALSE(fleet.Delta(base).has_value());
+  const std::uint32_t next = fleet.Frame().revision;
+  fleet.SetNode(MakeNode("d").Allocatable("example.com/gpu", "1").Build());
+  EXPECT_FALSE(fleet.Delta(next).has_value());
+  EXPECT_FALSE(fleet.Delta(fleet.counts().revision + 1).has_value()) << "a revision that has not been";
+}
+
+TEST(FleetTest, TooManyRemovalsNeedAWholeFrame) {
+  Fleet fleet(kEpoch);
+  const auto pod = Built(WebPod("web-1"));
+  fleet.SetPod(pod, std::nullopt);
+  const std::uint32_t base = fleet.Frame().revision;
+  for (std::size_t i = 0; i <= Fleet::kRemovalsMax; ++i) {
+    fleet.RemovePod("default", "web-1", "uid-default-web-1");
+    fleet.SetPod(pod, std::nullopt);
+  }
+  EXPECT_FALSE(fleet.Delta(base).has_value());
+  EXPECT_TRUE(fleet.Delta(fleet.counts().revision).has_value());
+}
+
+TEST(FleetTest, OfManyPodsThereIsARowForEachOwnerOnANode) {
+  Fleet fleet(kEpoch, 3);
+  fleet.SetNode(MakeNode("a").Build());
+  for (int i = 0; i < 3; ++i) fleet.SetPod(Built(WebPod("web-" + std::to_string(i)).Node("a")), std::nullopt);
+  const std::uint32_t base = fleet.Frame().revision;
+  fleet.SetPod(Built(WebPod("web-3")), std::nullopt);
+  EXPECT_FALSE(fleet.Delta(base).has_value());
+  const FrameReader frame(fleet.Frame().bytes);
+  EXPECT_TRUE(frame.directory.at("aggregated").as_bool());
+  EXPECT_FALSE(frame.Has("pod.id"));
+  EXPECT_THAT(frame.Column<std::uint32_t>("group.count"), ElementsAre(3, 1));
+  EXPECT_THAT(frame.Column<std::uint32_t>("group.node"), ElementsAre(0, kNoRow));
+  EXPECT_EQ(frame.Column<double>("group.requests").at(0), 1500);
+  fleet.RemovePod("default", "web-3", "uid-default-web-3");
+  EXPECT_FALSE(fleet.Delta(base).has_value()) << "a reader has no rows of pods";
+  EXPECT_TRUE(FrameReader(fleet.Frame().bytes).Has("pod.id"));
+}
+
+TEST(FleetTest, AnotherPodOfTheNameIsAnotherRow) {
+  Fleet fleet(kEpoch);
+  fleet.SetPod(Built(MakePod("db-0").Uid("first").Node("a")), std::nullopt);
+  const auto before = FrameReader(fleet.Frame().bytes).Column<std::uint32_t>("pod.id");
+  fleet.SetPod(Built(MakePod("db-0").Uid("second")), std::nullopt);
+  EXPECT_NE(FrameReader(fleet.Frame().bytes).Column<std::uint32_t>("pod.id"), before);
+  EXPECT_THAT(FrameReader(fleet.Frame().bytes).Texts("node.name"), IsEmpty()) << "only the first one named it";
+  fleet.RemovePod("default", "db-0", "first");
+  EXPECT_EQ(fleet.counts().pods, 1U) << "that one was gone already";
+}
+
+TEST(FleetTest, ActivityCountsWhatComesAndIsBound) {
+  Fleet fleet(kEpoch);
+  fleet.SetPod(Built(WebPod("old")), std::nullopt);
+  fleet.SetPod(Built(WebPod("new")), kNow);
+  fleet.SetPod(Built(WebPod("new").Node("a")), kNow + milliseconds(30));
+  fleet.SetPod(Built(WebPod("old").Node("a")), kNow + milliseconds(40));
+  fleet.SetPod(Built(WebPod("old").Node("a").Label("x", "y")), kNow + milliseconds(50));
+  const FleetActivity activity = fleet.TakeActivity();
+  EXPECT_EQ(activity.arrived, 1U);
+  EXPECT_EQ(activity.bound, 2U);
+  EXPECT_THAT(activity.waited, ElementsAre(milliseconds(30))) << "nobody saw when the other came";
+  EXPECT_EQ(fleet.TakeActivity().bound, 0U);
+  EXPECT_EQ(fleet.counts().pending, 0U);
+}
+
+// A reader that applies deltas has what a reader of a whole frame has, whatever happens in between.
+TEST(FleetPropertyTest, DeltasAddUpToTheFrame) {
+  for (std::uint32_t seed = 1; seed <= 20; ++seed) {
+    std::mt19937 random(seed);
+    const auto below = [&](std::uint32_t bound) { return random() % bound; };
+    Fleet fleet(kEpoch);
+    FrameModel model;
+    std::uint32_t revision = 0;
+    for (int step = 0; step < 300; ++step) {
+      const std::string node = "n" + std::to_string(below(6));
+      const std::string name = "p" + std::to_string(below(12));
+      const std::string uid = name + "-" + std::to_string(below(2));
+      switch (below(5)) {
+        case 0: fleet.SetNode(below(2) == 0 ? MakeNode(node).Build() : MakeNode(node).Unschedulable().Build()); break;
+        case 1: fleet.RemoveNode(node); break;
+        case 2: fleet.RemovePod("default", name, uid); break;
+        default: {
+          auto pod = WebPod(name).Uid(uid).Request("cpu", std::to_string(1 + below(3)));
+          if (below(3) > 0) pod.Node(node);
+          if (below(4) == 0) pod.Deleted(kNow);
+          fleet.SetPod(Built(pod), kNow);
+        }
+      }
+      if (below(4) != 0) continue;
+      const auto delta = fleet.Delta(revision);
+      const Fleet::Framed next = delta ? *delta : fleet.Frame();
+      model.Apply(FrameReader(next.bytes));
+      revision = next.revision;
+      FrameModel whole;
+      whole.Apply(FrameReader(fleet.Frame().bytes));
+      ASSERT_EQ(model.nodes, whole.nodes) << "seed " << seed << ", step " << step;
+      ASSERT_EQ(model.pods, whole.pods) << "seed " << seed << ", step " << step;
+      std::size_t pending = 0;
+      for (const auto& pod : fleet.Copy().pods)
+        pending += pod->spec.node_name.empty() && !pod->metadata.deletion_time ? 1 : 0;
+      ASSERT_EQ(fleet.counts().pending, pending);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace berth::page

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/page/questions.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <utility>
+
+#include "berth/answers/drain_answer.h"
+#include "berth/answers/headroom_answer.h"
+#include "berth/answers/simulation_answer.h"
+#include "berth/whatif/additions.h"
+#include "berth/whatif/drain.h"
+#include "berth/whatif/explanation.h"
+#include "berth/whatif/headroom.h"
+#include "berth/whatif/manifests.h"
+#include "berth/whatif/offline_cluster.h"
+#include "berth/whatif/pending_pods.h"
+#include "berth/whatif/placement.h"
+#include "berth/whatif/simulation.h"
+
+namespace berth::page {
+
+using codec::json::array, codec::json::object, codec::json::value;
+
+namespace {
+
+// What the page calls the manifests in messages.
+constexpr std::string_view kPasted = "manifests";
+
+Error WrongField(std::string_view field, std::string_view want) {
+  return InvalidError(std::string(field) + " should be " + std::string(want));
+}
+
+Expected<std::string> TextIn(const object& of, std::string_view field) {
+  const value* const found = of.if_contains(field);
+  if (found == nullptr) return std::string();
+  if (!found->is_string()) return WrongField(field, "a string");
+  return std::string(found->as_string());
+}
+
+Expected<std::size_t> NumberIn(const object& of, std::string_view field, std::size_t otherwise, std::size_t max) {
+  const value* const found = of.if_contains(field);
+  if (found == nullptr) return otherwise;
+  const std::string want = "a number from 0 to " + std::to_string(max);
+  if (!found->is_int64() || found->as_int64() < 0) return WrongField(field, want);
+  const auto number = static_cast<std::size_t>(found->as_int64());
+  if (number > max) return WrongField(field, want);
+  return number;
+}
+
+Expected<std::vector<std::string>> TextsIn(const object& of, std::string_view field) {
+  std::vector<std::string> texts;
+  const value* const found = of.if_contains(field);
+  if (found == nullptr) return texts;
+  if (!found->is_array()) return WrongField(field, "an array of strings");
+  for (const value& one : found->as_array()) {
+    if (!one.is_string()) return WrongField(field, "an array of strings");
+    texts.emplace_back(one.as_string());
+  }
+  return texts;
+}
+
+Expected<const object*> ObjectOf(const value& body) {
+  if (!body.is_object()) return InvalidError("the body should be a JSON object");
+  return &body.as_object();
+}
+
+// So many more pods of a workload, each like one that the cluster has.
+struct MoreReplicas {
+  whatif::Workload workload;
+  std::size_t add = 0;
+};
+
+Expected<std::vector<MoreReplicas>> ReplicasIn(const object& of) {
+  std::vector<MoreReplicas> all;
+  const value* const found = of.if_contains("replicas");
+  if (found == nullptr) return all;
+  if (!found->is_array()) return WrongField("replicas", "an array of objects");
+  for (const value& one : found->as_array()) {
+    if (!one.is_object()) return WrongField("replicas", "an array of objects");
+    MoreReplicas more;
+    BERTH_ASSIGN_OR_RETURN(more.workload.kind, TextIn(one.as_object(), "kind"));
+    BERTH_ASSIGN_OR_RETURN(more.workload.namespace_name, TextIn(one.as_object(), "namespace"));
+    BERTH_ASSIGN_OR_RETURN(more.workload.name, TextIn(one.as_object(), "name"));
+    BERTH_ASSIGN_OR_RETURN(more.add, NumberIn(one.as_object(), "add", 0, Questions::kReplicasMax));
+    all.push_back(std::move(more));
+  }
+  return all;
+}
+
+std::string TextOf(const whatif::Workload& workload) {
+  return workload.kind + " " + workload.namespace_name + "/" + workload.name;
+}
+
+Expected<void> AddReplicas(const whatif::ClusterState& state, const MoreReplicas& more, whatif::Additions& additions) {
+  const auto sample =
+      std::ranges::find_if(state.pods, [&](const auto& pod) { return whatif::WorkloadOf(*pod) == more.workload; });
+  if (sample == state.pods.end())
+    return InvalidError("replicas: the cluster has no pod of " + TextOf(more.workload) + " that others could be like");
+  for (std::size_t i = 1; i <= more.add; ++i) {
+    const std::string name = more.workload.name + "-more-" + std::to_string(i);
+    api::Pod pod = whatif::AsNew(**sample, "page-" + TextOf(more.workload) + "-" + std::to_string(i));
+    pod.metadata.name = name;
+    additions.pods.push_back(std::make_shared<const api::Pod>(std::move(pod)));
+  }
+  return {};
+}
+
+// As `berth explain -o json` and the others say of which cluster the answer is.
+object ClusterJson(const whatif::ClusterState& state) {
+  return {{"source", state.source},
+          {"version", state.kubernetes_version},
+          {"readAt", FormatRfc3339(state.read_at)},
+          {"leftOut", array(state.left_out.begin(), state.left_out.end())}};
+}
+
+}  // namespace
+
+Questions::Questions(ClusterSource source, const Fleet& fleet, const Clock& clock)
+    : source_(std::move(source)), fleet_(fleet), clock_(clock) {}
+
+Questions::~Questions() = default;
+
+Expected<whatif::Explanation> Questions::Explain(const std::string& namespace_name, const std::string& name) {
+  BERTH_ASSIGN_OR_RETURN(whatif::OfflineCluster* const cluster, ClusterOfNow(kObjectsAgeMax));
+  return whatif::ExplainPod(*cluster, *state_, namespace_name, name);
+}
+
+Expected<PendingView> Questions::Pending() {
+  BERTH_ASSIGN_OR_RETURN(whatif::OfflineCluster* const cluster, ClusterOfNow(kPendingObjectsAgeMax));
+  return FromEvaluation(whatif::FindPendingPods(*cluster, *state_, ""), *state_, state_->read_at);
+}
+
+Expected<object> Questions::Simulate(const value& body) {
+  BERTH_ASSIGN_OR_RETURN(const object* const question, ObjectOf(body));
+  BERTH_ASSIGN_OR_RETURN(std::string text, TextIn(*question, "manifests"));
+  if (text.size() > kManifestBytesMax)
+    return Error{ErrorCode::kTooLarge, "manifests should have at most 5 MiB, and have " + std::to_string(text.size()) +
+                                           " bytes; the command `berth simulate -f` takes more"};
+  BERTH_ASSIGN_OR_RETURN(std::string namespace_name, TextIn(*question, "namespace"));
+  if (namespace_name.empty()) namespace_name = "default";
+  whatif::AdditionOptions adding;
+  BERTH_ASSIGN_OR_RETURN(adding.node_copies, NumberIn(*question, "addNodes", 0, whatif::kNodeCopiesMax));
+  BERTH_ASSIGN_OR_RETURN(adding.node_like, TextIn(*question, "nodeLike"));
+  BERTH_ASSIGN_OR_RETURN(const std::vector<std::string> removed, TextsIn(*question, "removeNodes"));
+  BERTH_ASSIGN_OR_RETURN(const std::vector<MoreReplicas> replicas, ReplicasIn(*question));
+  if (adding.node_copies > 0 && adding.node_like.empty())
+    return InvalidError("nodeLike should name the node that the added ones are like");
+  whatif::Manifests manifests;
+  if (!text.empty()) {
+    BERTH_ASSIGN_OR_RETURN(manifests, whatif::ReadManifests({{std::string(kPasted), std::move(text)}}, namespace_name));
+  }
+  if (manifests.documents.empty() && adding.node_copies == 0 && removed.empty() && replicas.empty())
+    return InvalidError("nothing to simulate: want manifests, replicas, addNodes or removeNodes");
+
+  BERTH_ASSIGN_OR_RETURN(const auto state, StateOfNow(kObjectsAgeMax));
+  adding.now = state->read_at;
+  adding.removed_nodes = {removed.begin(), removed.end()};
+  BERTH_ASSIGN_OR_RETURN(whatif::Additions additions, whatif::MakeAdditions(manifests, *state, adding));
+  for (const MoreReplicas& more : replicas) BERTH_RETURN_IF_ERROR(AddReplicas(*state, more, additions));
+  BERTH_ASSIGN_OR_RETURN(whatif::OfflineOptions options, source_.core_for(*state, additions.pods));
+  options.now = state->read_at;
+  BERTH_ASSIGN_OR_RETURN(const whatif::Simulation simulation,
+                         whatif::Simulate({*state, additions, removed}, std::move(options)));
+  object json = answers::SimulationJson(simulation, manifests.left_out);
+  json["cluster"] = ClusterJson(*state);
+  return json;
+}
+
+Expected<object> Questions::CanDrain(const value& body) {
+  BERTH_ASSIGN_OR_RETURN(const object* const question, ObjectOf(body));
+  BERTH_ASSIGN_OR_RETURN(const std::vector<std::string> nodes, TextsIn(*question, "nodes"));
+  if (nodes.empty()) return InvalidError("nodes should name at least one node");
+  whatif::DrainOptions options;
+  if (const value* const force = question->if_contains("force")) {
+    if (!force->is_bool()) return WrongField("force", "true or false");
+    options.is_forced = force->as_bool();
+  }
+  BERTH_ASSIGN_OR_RETURN(whatif::OfflineCluster* const cluster, ClusterOfNow(kObjectsAgeMax));
+  if (const auto unknown = whatif::UnknownNodes(*state_, nodes); !unknown.empty()) return InvalidError(unknown.front());
+  object json = answers::DrainJson(whatif::PlanDrain(*cluster, *state_, nodes, options));
+  json["cluster"] = ClusterJson(*state_);
+  return json;
+}
+
+Expected<object> Questions::Headroom(const value& body) {
+  BERTH_ASSIGN_OR_RETURN(const object* const question, ObjectOf(body));
+  whatif::HeadroomOptions options;
+  BERTH_ASSIGN_OR_RETURN(options.namespace_name, TextIn(*question, "namespace"));
+  BERTH_ASSIGN_OR_RETURN(options.losses_max, NumberIn(*question, "losses", options.losses_max, kLossesMax));
+  BERTH_ASSIGN_OR_RETURN(whatif::OfflineCluster* const cluster, ClusterOfNow(kObjectsAgeMax));
+  if (const auto known = whatif::CheckNamespace(*state_, options.namespace_name); !known.ok())
+    return InvalidError(known.error().message);
+  object json = answers::HeadroomJson(whatif::MeasureHeadroom(*cluster, *state_, options));
+  json["cluster"] = ClusterJson(*state_);
+  return json;
+}
+
+Expected<std::shared_ptr<const whatif::ClusterState>> Questions::StateOfNow(Duration objects_age_max) {
+  if (source_.fixed != nullptr) {
+    state_ = source_.fixed;
+    return state_;
+  }
+  const bool is_read_anew = read_ == nullptr || clock_.Now() - read_at_ > objects_age_max;
+  if (is_read_anew) {
+    BERTH_ASSIGN_OR_RETURN(whatif::ClusterState read, source_.read([this] { return is_interrupted_.load(); }));
+    left_out_ = read.left_out;
+    // The fleet has them.
+    read.nodes.clear();
+    read.pods.clear();
+    read_ = std::make_shared<const whatif::ClusterState>(std::move(read));
+    read_at_ = clock_.Now();
+  }
+  FleetCopy fleet = fleet_.Copy();
+  if (!is_read_anew && state_ != nullptr && fleet.revision == state_revision_) return state_;
+  auto state = std::make_shared<whatif::ClusterState>(*read_);
+  state->nodes = std::move(fleet.nodes);
+  state->pods = std::move(fleet.pods);
+  state->read_at = source_.now ? source_.now() : clock_.WallNow();
+  cluster_.reset();
+  state_revision_ = fleet.revision;
+  state_ = std::move(state);
+  return state_;
+}
+
+Expected<whatif::OfflineCluster*> Questions::ClusterOfNow(Duration objects_age_max) {
+  BERTH_ASSIGN_OR_RETURN(const auto state, StateOfNow(objects_age_max));
+  if (cluster_ != nullptr) return cluster_.get();
+  BERTH_ASSIGN_OR_RETURN(whatif::OfflineOptions options, source_.core_for(*state, {}));
+  options.now = state->read_at;
+  BERTH_ASSIGN_OR_RETURN(cluster_, whatif::OfflineCluster::Make(std::move(options)));
+  cluster_->Load(*state);
+  return cluster_.get();
+}
+
+}  // namespace berth::page

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/page/questions.h"
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "berth/whatif/whatif_testing.h"
+
+namespace berth::page {
+namespace {
+
+using std::chrono::seconds;
+using ::testing::HasSubstr;
+using testing::MakeNode;
+using testing::MakePod;
+using whatif::kNow;
+
+class FakeClock final : public Clock {
+ public:
+  Time Now() const override { return now; }
+  Time now = kNow;
+};
+
+Expected<whatif::OfflineOptions> Defaults(const whatif::ClusterState&, const ClusterSource::Pods&) {
+  return whatif::OptionsOf();
+}
+
+whatif::ClusterState Shop() {
+  whatif::ClusterState state =
+      whatif::StateOf({MakeNode("a").Allocatable("cpu", "2"), MakeNode("b").Allocatable("cpu", "2")},
+                      {whatif::RunningPod("web", "web-1", "a").Request("cpu", "1"),
+                       whatif::RunningPod("web", "web-2", "").Request("cpu", "4").Created(kNow - seconds(60))});
+  state.source = "shop";
+  state.read_at = kNow;
+  return state;
+}
+
+codec::json::value Json(const std::string& text) { return *codec::ParseJson(text); }
+
+// Questions about a snapshot.
+struct OfSnapshot {
+  Fleet fleet{1};
+  FakeClock clock;
+  Questions questions{SourceOfShop(), fleet, clock};
+};
+
+TEST(QuestionsTest, ExplainsAndListsWhatWaits) {
+  OfSnapshot of;
+  const auto said = of.questions.Explain("default", "web-2");
+  ASSERT_TRUE(said.ok()) << said.error().message;
+  EXPECT_EQ(said->state, whatif::PodState::kRefused);
+  EXPECT_EQ(of.questions.Explain("default", "web-7").error().code, ErrorCode::kNotFound);
+  const auto pending = of.questions.Pending();
+  ASSERT_TRUE(pending.ok());
+  EXPECT_EQ(pending->pods, 1U);
+  EXPECT_EQ(pending->classes.at(0).sample, "web-2");
+}
+
+TEST(QuestionsTest, SimulatesManifestsReplicasAndNodes) {
+  OfSnapshot of;
+  const auto manifests = of.questions.Simulate(Json(
+      R"({"manifests":"apiVersion: v1\nkind: Pod\nmetadata: {name: new}\nspec: {containers: [{name: c, image: i}]}\n"})"));
+  ASSERT_TRUE(manifests.ok()) << manifests.error().message;
+  EXPECT_THAT(codec::WriteJson(*manifests), HasSubstr(R"("name":"new")"));
+  EXPECT_EQ(manifests->at("cluster").at("source").as_string(), "shop");
+
+  const auto replicas =
+      of.questions.Simulate(Json(R"({"replicas":[{"kind":"Deployment","namespace":"default","name":"web","add":3}]})"));
+  ASSERT_TRUE(replicas.ok()) << replicas.error().message;
+  EXPECT_THAT(codec::WriteJson(*replicas), HasSubstr("web-more-3"));
+
+  const auto nodes = of.questions.Simulate(Json(R"({"addNodes":2,"nodeLike":"a","removeNodes":["b"]})"));
+  ASSERT_TRUE(nodes.ok()) << nodes.error().message;
+}
+
+TEST(QuestionsTest, SaysWhatIsWrongWithAQuestion) {
+  struct Case {
+    std::string body;
+    std::string message;
+  };
+  const Case cases[] = {
+      {"[]", "the body should be a JSON object"},
+      {"{}", "nothing to simulate"},
+      {R"({"manifests":7})", "manifests should be a string"},
+      {R"({"manifests":"kind: ["})", "manifests"},
+      {R"({"manifests":"apiVersion: v1\nkind: Pod\nmetadata: {name: BAD}\nspec: {containers: [{name: c, image: i}]}\n"})",
+       "metadata.name"},
+      {R"({"addNodes":-1})", "addNodes should be a number from 0"},
+      {R"({"addNodes":1})", "nodeLike"},
+      {R"({"addNodes":1,"nodeLike":"z"})", "z"},
+      {R"({"removeNodes":["z"]})", "z"},
+      {R"({"removeNodes":"a"})", "removeNodes should be an array"},
+      {R"({"replicas":[{"kind":"Deployment","namespace":"default","name":"nix","add":1}]})", "default/nix"},
+      {R"({"replicas":[{"kind":"Deployment","namespace":"default","name":"web","add":10001}]})", "add should be"},
+  };
+  OfSnapshot of;
+  for (const Case& one : cases) {
+    const auto answer = of.questions.Simulate(Json(one.body));
+    ASSERT_FALSE(answer.ok()) << one.body;
+    EXPECT_EQ(answer.error().code, ErrorCode::kInvalid) << one.body << ": " << answer.error().message;
+    EXPECT_THAT(answer.error().message, HasSubstr(one.message)) << one.body;
+  }
+  codec::json::object large;
+  large["manifests"] = std::string(Questions::kManifestBytesMax + 1, '#');
+  EXPECT_EQ(of.questions.Simulate(large).error().code, ErrorCode::kTooLarge);
+  EXPECT_THAT(of.questions.CanDrain(Json(R"({"nodes":["q"]})")).error().message, HasSubstr("q: no such node"));
+  EXPECT_THAT(of.questions.CanDrain(Json("{}")).error().message, HasSubstr("nodes"));
+  EXPECT_THAT(of.questions.CanDrain(Json(R"({"nodes":["a"],"force":1})")).error().message, HasSubstr("force"));
+  EXPECT_EQ(of.questions.Headroom(Json(R"({"namespace":"nowhere"})")).error().code, ErrorCode::kInvalid);
+}
+
+TEST(QuestionsTest, DrainsAndMeasures) {
+  OfSnapshot of;
+  const auto drain = of.questions.CanDrain(Json(R"({"nodes":["a"]})"));
+  ASSERT_TRUE(drain.ok()) << drain.error().message;
+  EXPECT_THAT(codec::WriteJson(*drain), HasSubstr("web-1"));
+  const auto headroom = of.questions.Headroom(Json("{}"));
+  ASSERT_TRUE(headroom.ok()) << headroom.error().message;
+  EXPECT_THAT(codec::WriteJson(*headroom), HasSubstr("web"));
+}
+
+// Nodes and pods are those of this moment, and nothing is read again for them; other objects are, when they are old.
+TEST(QuestionsTest, OfALiveClusterNodesAndPodsAreTheFleets) {
+  Fleet fleet(1);
+  FakeClock clock;
+  int reads = 0;
+  Questions questions({.read = [&](const std::function<bool()>&) -> Expected<whatif::ClusterState> {
+                         ++reads;
+                         whatif::ClusterState state = Shop();
+                         state.left_out = {"csinodes: forbidden"};
+                         return state;
+                       },
+                       .fixed = nullptr,
+                       .core_for = Defaults},
+                      fleet, clock);
+  EXPECT_EQ(questions.Pending()->pods, 0U) << "the fleet has no pods";
+  for (const auto& node : Shop().nodes) fleet.SetNode(node);
+  for (const auto& pod : Shop().pods) fleet.SetPod(pod, std::nullopt);
+  EXPECT_EQ(questions.Pending()->pods, 1U);
+  EXPECT_TRUE(questions.Explain("default", "web-2").ok());
+  EXPECT_EQ(reads, 1);
+  clock.now += Questions::kObjectsAgeMax + seconds(1);
+  EXPECT_EQ(questions.Pending()->pods, 1U);
+  EXPECT_EQ(reads, 1);
+  EXPECT_TRUE(questions.Explain("default", "web-2").ok());
+  EXPECT_EQ(reads, 2);
+  EXPECT_THAT(questions.left_out(), ::testing::ElementsAre("csinodes: forbidden"));
+}
+
+}  // namespace
+}  // namespace berth::page
