@@ -173,7 +173,8 @@ function Troubles(): JSX.Element | null {
     return <Problem>The connection to the server is lost. What is shown may be old; it is tried again. {connection.problem}</Problem>;
   }
   if (status?.connected === false) return <Problem>The cluster cannot be reached, and what is shown may be old. {status.problem}</Problem>;
-  return problem === "" ? null : <Problem>{problem}</Problem>;
+  if (problem !== "") return <Problem>{problem}</Problem>;
+  return status?.notDeciding ? <p class="notice">This berth decides nothing now: {status.notDeciding}</p> : null;
 }
 
 /** Keys that work in every view. */

@@ -177,9 +177,9 @@ test("a question is checked before it is asked", () => {
   assert.match(problemOf({ addNodes: "2.5", nodeLike: "a" }), /whole number/);
   assert.match(problemOf({ replicas: "web +3" }), /Deployment shop\/web \+3/);
   assert.match(problemOf({ replicas: "Deployment shop/web +99999" }), /10,000/);
-  assert.deepEqual(requestOf({ manifests: "kind: Pod", namespace: "", replicas: "Deployment shop/web +3\n\nJob a/b 2", addNodes: "2", nodeLike: " a ", removeNodes: "x, y x" }), {
+  assert.deepEqual(requestOf({ manifests: "kind: Pod", files: [{ name: "a.yaml", text: "kind: Job" }], namespace: "", replicas: "Deployment shop/web +3\n\nJob a/b 2", addNodes: "2", nodeLike: " a ", removeNodes: "x, y x" }), {
     request: {
-      manifests: "kind: Pod",
+      manifests: "kind: Pod\n---\nkind: Job",
       replicas: [{ kind: "Deployment", namespace: "shop", name: "web", add: 3 }, { kind: "Job", namespace: "a", name: "b", add: 2 }],
       addNodes: 2,
       nodeLike: "a",

@@ -13,6 +13,8 @@ export interface Status {
   readonly connected?: boolean;
   readonly problem?: string;
   readonly features: readonly string[];
+  /** Why this berth decides nothing now; absent: it does. */
+  readonly notDeciding?: string;
   readonly leftOut?: readonly string[];
   readonly nodes: number;
   readonly pods: number;

@@ -7,8 +7,15 @@ import { formatCount, formatPrice, formatShare } from "./format";
 /** What the server takes; more is refused before it is sent. */
 export const manifestBytesMax = 5 << 20;
 
+export interface ManifestFile {
+  readonly name: string;
+  readonly text: string;
+}
+
 export interface Question {
   readonly manifests: string;
+  /** Files that were dropped: they are asked about together with `manifests`. */
+  readonly files: readonly ManifestFile[];
   readonly namespace: string;
   /** KIND NAMESPACE/NAME +COUNT, one a line. */
   readonly replicas: string;
@@ -18,7 +25,7 @@ export interface Question {
   readonly removeNodes: string;
 }
 
-export const noQuestion: Question = { manifests: "", namespace: "", replicas: "", addNodes: "", nodeLike: "", removeNodes: "" };
+export const noQuestion: Question = { manifests: "", files: [], namespace: "", replicas: "", addNodes: "", nodeLike: "", removeNodes: "" };
 
 export function namesIn(text: string): string[] {
   return [...new Set(text.split(/[\s,]+/).filter((name) => name !== ""))];
@@ -29,10 +36,11 @@ const replicaLine = /^([A-Za-z]+)\s+([^\s/]+)\/([^\s/]+)\s+\+?(\d+)$/;
 /** The request of a question, or what is wrong with the question, for the user. */
 export function requestOf(question: Question): { readonly request: SimulateRequest } | { readonly problem: string } {
   const request: SimulateRequest = {};
-  if (question.manifests.trim() !== "") {
-    const bytes = new TextEncoder().encode(question.manifests).length;
+  const manifests = [question.manifests, ...question.files.map((file) => file.text)].filter((text) => text.trim() !== "").join("\n---\n");
+  if (manifests !== "") {
+    const bytes = new TextEncoder().encode(manifests).length;
     if (bytes > manifestBytesMax) return { problem: `The manifests have ${(bytes / (1 << 20)).toFixed(1)} MiB. At most 5 MiB can be asked about.` };
-    request.manifests = question.manifests;
+    request.manifests = manifests;
   }
   if (question.namespace.trim() !== "") request.namespace = question.namespace.trim();
   const replicas: NonNullable<SimulateRequest["replicas"]> = [];

@@ -22,7 +22,7 @@ export function BarrierScreen({ barrier }: { barrier: Barrier }): JSX.Element {
             <Problem>{barrier.sentence}</Problem>
             <p>
               A page of <code>berth ui</code> opens with the link that the command prints; the link is good once. Start the command again for another link. On
-              a berth that runs in a cluster, the token below needs the right to <code>get</code> the non-resource URL <code>/ui/*</code>.
+              a berth that runs in a cluster, the token below needs the right to <code>get</code> the non-resource URL <code>/ui/api/*</code>.
             </p>
           </>
         ) : (

@@ -203,7 +203,7 @@ function Opened({ decision }: { decision: Decision }): JSX.Element {
       {asked.isAsking ? <Loading label="Scores are being computed" lines={3} /> : null}
       {scored.length > 0 ? (
         <>
-          <h3>Scores, decided again on the cluster as it is now</h3>
+          <h2 class="h3">Scores, decided again on the cluster as it is now</h2>
           <Scores nodes={scored} chosen={decision.node || undefined} />
         </>
       ) : null}

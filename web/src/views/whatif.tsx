@@ -5,9 +5,9 @@ import { useRef, useState } from "preact/hooks";
 import { api } from "../api/client";
 import type { DrainPlan, Headroom, Simulation } from "../api/types";
 import * as model from "../model";
-import { Empty, Loading, Name, Pill, Problem, Segmented, ViewHead } from "../parts/basics";
+import { CloseButton, Empty, Loading, Name, Pill, Problem, Segmented, ViewHead } from "../parts/basics";
 import { Table } from "../parts/table";
-import { formatCount, plural } from "../state/format";
+import { formatBytes, formatCount, plural } from "../state/format";
 import { formatRoute, withQuery } from "../state/route";
 import { Store, useStore } from "../state/store";
 import type { Question } from "../state/whatif";
@@ -128,8 +128,9 @@ function Simulate({ add, like }: { add: string | undefined; like: string | undef
       refuse(`These files have ${(sum / (1 << 20)).toFixed(1)} MiB. At most 5 MiB can be asked about.`);
       return;
     }
-    const texts = await Promise.all([...files].map((file) => file.text()));
-    change({ manifests: [question.value.manifests.trim(), ...texts].filter((text) => text !== "").join("\n---\n") });
+    const read = await Promise.all([...files].map(async (file) => ({ name: file.name, text: await file.text() })));
+    const names = new Set(read.map((file) => file.name));
+    change({ files: [...question.value.files.filter((file) => !names.has(file.name)), ...read] });
   };
   const run = (): void => {
     const made = requestOf(question.value);
@@ -155,10 +156,10 @@ function Simulate({ add, like }: { add: string | undefined; like: string | undef
           if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) run();
         }}
       >
-        <Field label="Manifests" hint="YAML or JSON: paste, or drop files.">
+        <Field label="Manifests" hint="YAML or JSON: paste, drop files here, or choose them.">
           <textarea
             class={`mono ${isOver ? "is-over" : ""}`}
-            rows={11}
+            rows={10}
             spellcheck={false}
             placeholder={"apiVersion: apps/v1\nkind: Deployment\n…"}
             value={shown.manifests}
@@ -174,6 +175,19 @@ function Simulate({ add, like }: { add: string | undefined; like: string | undef
             }}
           />
         </Field>
+        <div class="files">
+          <label class="button-small">
+            Choose files
+            <input type="file" multiple accept=".yaml,.yml,.json" class="sr-only" onChange={(event) => void takeFiles(event.currentTarget.files)} />
+          </label>
+          {shown.files.map((file) => (
+            <span key={file.name} class="token">
+              <Name text={file.name} />
+              <span class="quiet">{formatBytes(file.text.length)}</span>
+              <CloseButton label={`Without ${file.name}`} onClick={() => change({ files: shown.files.filter((each) => each !== file) })} />
+            </span>
+          ))}
+        </div>
         <Field label="More replicas" hint="One a line: Deployment shop/web +3">
           <textarea class="mono" rows={2} spellcheck={false} value={shown.replicas} onInput={(event) => change({ replicas: event.currentTarget.value })} />
         </Field>
@@ -277,9 +291,9 @@ function SimulationAnswer({ result }: { result: Simulation }): JSX.Element {
         .filter((row) => row.reasons.length > 0)
         .map((row) => (
           <div key={row.key} class="why-pending">
-            <h3>
+            <h2 class="h3">
               {plural(row.pending, "pod")} of {row.kind} <bdi>{row.name}</bdi> {row.pending === 1 ? "stays" : "stay"} pending
-            </h3>
+            </h2>
             {row.reasons.slice(0, 3).map((reason) => (
               <p key={reason} class="message">
                 {reason}
@@ -317,7 +331,7 @@ function SimulationAnswer({ result }: { result: Simulation }): JSX.Element {
           />
         </details>
       ) : null}
-      <h3>The cluster, before and after</h3>
+      <h2 class="h3">The cluster, before and after</h2>
       <Table
         label="The cluster, before and after"
         rows={comparison(result.before, result.after)}
