@@ -28,10 +28,10 @@ export function Age({ sinceMs }: { sinceMs: number }): JSX.Element {
 }
 
 /** How long until an instant; "now" when it has passed. */
-export function Until({ atMs }: { atMs: number }): JSX.Element {
+export function Until({ atMs, isShort = false }: { atMs: number; isShort?: boolean }): JSX.Element {
   useStore(second);
   const left = atMs - now();
-  return <span>{left > 0 ? `in ${formatAge(left)}` : "now"}</span>;
+  return <span title={new Date(atMs).toLocaleString("en-GB")}>{left > 0 ? `${isShort ? "" : "in "}${formatAge(left)}` : "now"}</span>;
 }
 
 /** A bar that is filled by a share from 0 to 1. What it says is written beside it. */

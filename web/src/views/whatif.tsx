@@ -248,7 +248,7 @@ function SimulationAnswer({ result }: { result: Simulation }): JSX.Element {
     <>
       <div class="answer-head">
         <p class="answer-sentence">
-          <Pill tone={result.pending === 0 ? "good" : "bad"}>{result.pending === 0 ? "All placed" : `${formatCount(result.pending)} stay pending`}</Pill>
+          <Pill tone={result.pending === 0 ? "good" : "bad"}>{result.pending === 0 ? "All placed" : `${formatCount(result.pending)} ${result.pending === 1 ? "stays" : "stay"} pending`}</Pill>
           {plural(placed, "pod")} of {formatCount(pods)} {placed === 1 ? "gets" : "get"} a node
           {(result.evictions?.length ?? 0) > 0 ? `, ${plural(result.evictions?.length ?? 0, "pod")} would be evicted` : ""}
           {(result.lost?.length ?? 0) > 0 ? `, ${plural(result.lost?.length ?? 0, "pod")} would be lost` : ""}.

@@ -35,7 +35,7 @@ async function take(page: Page, name: string): Promise<void> {
 async function simulate(page: Page): Promise<void> {
   await page.type("textarea", "kind: Deployment");
   await page.click("button[type=submit]");
-  await shows(page, "stay pending");
+  await shows(page, "1 stays pending");
 }
 
 const views: readonly { name: string; hash: string; then?: (page: Page) => Promise<void> }[] = [

@@ -222,12 +222,12 @@ test("what if: a question is answered, its ghosts are in the picture, and what i
     area.dispatchEvent(new Event("input", { bubbles: true }));
   });
   await page.click("button[type=submit]");
-  await shows(page, "1 stay pending");
+  await shows(page, "1 stays pending");
   await shows(page, "Insufficient cpu", ".why-pending");
   await page.click(".answer-head a");
   await shows(page, "Ghosts of", ".in-hand");
   await page.goBack();
-  await shows(page, "1 stay pending");
+  await shows(page, "1 stays pending");
   await page.close();
   const other = await open(browser, url, { hash: "#/whatif?tab=drain&node=nothing" });
   await settled(other.page);
