@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The frame of the page: navigation, the view of the address, search, help, and the keys that work everywhere.
 import type { JSX } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import * as model from "./model";
 import { Age, Problem } from "./parts/basics";
 import type { IconName } from "./parts/icons";
@@ -30,6 +30,7 @@ export function App(): JSX.Element {
   const isHelping = useStore(model.isHelping);
   const route = useStore(model.route);
   useKeys();
+  usePlaces();
   useEffect(() => {
     const place = route.view === "pod" ? (route.path[1] ?? "") : (names[route.view] ?? "");
     document.title = `${place} · berth`;
@@ -84,6 +85,7 @@ function Navigation({ view }: { view: View }): JSX.Element {
           <Mark />
           <span>berth</span>
         </a>
+        <ConnectionState class="nav-state" />
         <button type="button" class="icon-button nav-search-small" aria-label="Search" onClick={() => model.isSearching.set(true)}>
           <Icon name="search" />
         </button>
@@ -119,24 +121,32 @@ function Navigation({ view }: { view: View }): JSX.Element {
 
 const connectionTexts = { connecting: "Connecting", live: "Live", lost: "Connection lost", refused: "Refused", still: "One state" } as const;
 
-/** What is shown: which cluster, by whom it is decided, and whether it is up to date. */
-function Where(): JSX.Element {
+/** Whether what is shown is up to date. */
+function ConnectionState({ class: of }: { class: string }): JSX.Element {
   const status = useStore(model.status);
   const connection = useStore(model.connection);
   const isOld = status?.connected === false;
   const tone = isOld || connection.state === "lost" || connection.state === "refused" ? "bad" : connection.state === "live" ? "good" : "plain";
   const text = isOld ? "Cluster unreachable" : status?.mode === "snapshot" ? "Snapshot" : status?.mode === "recording" ? "Recording" : connectionTexts[connection.state];
   return (
+    <p class={`where-state where-${tone} ${of}`} role="status">
+      <span class="dot" aria-hidden="true" />
+      {text}
+      {status?.mode !== "live" && status?.asOf ? (
+        <span class="quiet">
+          , <Age sinceMs={Date.parse(status.asOf)} /> old
+        </span>
+      ) : null}
+    </p>
+  );
+}
+
+/** Which cluster is shown, and by whom it is decided. */
+function Where(): JSX.Element {
+  const status = useStore(model.status);
+  return (
     <div class="where">
-      <p class={`where-state where-${tone}`} role="status">
-        <span class="dot" aria-hidden="true" />
-        {text}
-        {status?.mode !== "live" && status?.asOf ? (
-          <span class="quiet">
-            , <Age sinceMs={Date.parse(status.asOf)} /> old
-          </span>
-        ) : null}
-      </p>
+      <ConnectionState class="" />
       {status ? (
         <>
           <p class="quiet cut" title={status.source}>
@@ -175,6 +185,23 @@ function Troubles(): JSX.Element | null {
   if (status?.connected === false) return <Problem>The cluster cannot be reached, and what is shown may be old. {status.problem}</Problem>;
   if (problem !== "") return <Problem>{problem}</Problem>;
   return status?.notDeciding ? <p class="notice">This berth decides nothing now: {status.notDeciding}</p> : null;
+}
+
+/** A new view begins at its top; after a step back the view is where it was, and so is the focus. */
+function usePlaces(): void {
+  const route = useStore(model.route);
+  const key = [route.view, ...route.path].join("/");
+  const places = useRef(new Map<string, number>());
+  useLayoutEffect(() => {
+    const main = document.getElementById("main");
+    if (main === null) return undefined;
+    const from = model.cameBackFrom;
+    main.scrollTop = from === "" ? 0 : (places.current.get(key) ?? 0);
+    if (from !== "") document.querySelector<HTMLElement>(`#main .row-open[href="${CSS.escape(from)}"]`)?.focus({ preventScroll: true });
+    const keep = (): void => void places.current.set(key, main.scrollTop);
+    main.addEventListener("scroll", keep, { passive: true });
+    return () => main.removeEventListener("scroll", keep);
+  }, [key]);
 }
 
 /** Keys that work in every view. */

@@ -52,17 +52,39 @@ export function now(): number {
   return serverNow(clock.value, performance.now(), Date.now());
 }
 
+/** The address that was shown before a step back or forward; "" after any other step. */
+export let cameBackFrom = "";
+
 /** Goes to a view. `replace` changes the address without a step of history: for choices within a view. */
 export function go(to: Route, replace = false): void {
   const hash = formatRoute(to);
   if (hash === location.hash) return;
+  cameBackFrom = "";
   if (replace) history.replaceState(null, "", hash);
   else history.pushState(null, "", hash);
   route.set(to);
 }
 
-window.addEventListener("popstate", () => route.set(parseRoute(location.hash)));
-window.addEventListener("hashchange", () => route.set(parseRoute(location.hash)));
+// A link is a step too, after which the browser says the same: only a step back finds its address among those that were shown.
+const shown: string[] = [formatRoute(route.value)];
+const shownMax = 200;
+
+route.listen(() => {
+  const hash = formatRoute(route.value);
+  if (shown[shown.length - 1] !== hash) shown.push(hash);
+  if (shown.length > shownMax) shown.shift();
+});
+
+window.addEventListener("popstate", () => {
+  const to = parseRoute(location.hash);
+  const hash = formatRoute(to);
+  const from = formatRoute(route.value);
+  if (hash === from) return;
+  const isBack = shown[shown.length - 2] === hash;
+  cameBackFrom = isBack ? from : "";
+  if (isBack) shown.splice(-2, 2);
+  route.set(to);
+});
 
 setInterval(() => {
   if (!document.hidden) second.update((count) => count + 1);

@@ -32,6 +32,18 @@ test("the whole fleet fits, each node has its place, and a point finds it", () =
   }
 });
 
+test("a frame of 5,000 nodes and 50,000 pods becomes a picture in a fraction of a second", (t) => {
+  const buffer = writeFrame(frameOf(makeCluster({ seed: 4, nodes: 5000, pods: 50_000, pending: 5, nowMs: 1e12 })));
+  const began = process.cpuUsage();
+  const fleet = fleetOf(readFrame(buffer));
+  const layout = layOut(fleet, "zone", 1180, 720);
+  const { of } = colour(fleet, "use", "cpu");
+  const cpuMs = process.cpuUsage(began).user / 1000;
+  assert.deepEqual([layout.cells.length, of.size, fleet.pods.size], [5000, 5000, 50_005]);
+  t.diagnostic(`${cpuMs.toFixed(0)} ms of processor time`);
+  assert.ok(cpuMs < 900, `${cpuMs} ms`);
+});
+
 test("a fleet without nodes is an empty picture", () => {
   const layout = layOut(fleetOfSize(0, 0), "zone", 800, 600);
   assert.deepEqual([layout.cells.length, layout.groups.length], [0, 0]);

@@ -40,7 +40,21 @@ function headers(more: Record<string, string> = {}): Record<string, string> {
 
 const base = "api/v1";
 
-async function request(path: string, options: RequestInit = {}): Promise<Response> {
+/** Tries of one request while the server answers other questions. */
+const triesMax = 5;
+
+/** Waits, unless the request is given up meanwhile. */
+function wait(ms: number, signal: AbortSignal | null | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, ms);
+    signal?.addEventListener("abort", () => {
+      clearTimeout(timer);
+      reject(new DOMException("given up", "AbortError"));
+    });
+  });
+}
+
+async function request(path: string, options: RequestInit = {}, tries = 1): Promise<Response> {
   let response: Response;
   try {
     response = await fetch(`${base}${path}`, {
@@ -54,6 +68,10 @@ async function request(path: string, options: RequestInit = {}): Promise<Respons
     throw new ApiError(0, "The server cannot be reached.");
   }
   if (response.ok) return response;
+  if (response.status === 429 && tries < triesMax) {
+    await wait(Math.min(5, Number(response.headers.get("Retry-After")) || 1) * 1000, options.signal);
+    return request(path, options, tries + 1);
+  }
   throw new ApiError(response.status, await sentenceOf(response));
 }
 

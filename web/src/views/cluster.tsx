@@ -14,7 +14,7 @@ import { groupOf } from "../picture/layout";
 import { Picture } from "../picture/picture";
 import { answersByNode } from "../state/explain";
 import type { Fleet, FleetNode } from "../state/fleet";
-import { nodeFlag } from "../state/fleet";
+import { isWaiting, nodeFlag, podFlag } from "../state/fleet";
 import { formatCount, formatPrice, formatShare, plural } from "../state/format";
 import { withQuery } from "../state/route";
 import { useStore } from "../state/store";
@@ -49,6 +49,7 @@ export function ClusterView(): JSX.Element {
   const mode = (query.color ?? (pod !== "" ? "answer" : "use")) as ColourMode;
   const grouping = query.group ?? "zone";
   const colouring = useMemo(() => (fleet === undefined ? undefined : colour(fleet, mode, resource, answers)), [fleet, mode, resource, answers]);
+  const ownerSays = useMemo(() => (fleet === undefined || !query.owner ? "" : whereOwnerIs(fleet, query.owner)), [fleet, query.owner]);
   const ghosts = useMemo(() => ghostsOf(trial.result, trial.request), [trial]);
   const onlyKey = query.only ?? "";
   const onlyEntry = colouring?.entries.findIndex((entry) => entry.key === onlyKey && onlyKey !== "") ?? -1;
@@ -118,7 +119,7 @@ export function ClusterView(): JSX.Element {
           onChoose={(group) => change({ group: group === "zone" ? "" : group })}
         />
         {isTable ? <Filter label="Filter nodes" value={text} onChange={setText} /> : null}
-        <InHand pod={pod} owner={query.owner ?? ""} trial={trial.result !== undefined} isAsking={asked.isAsking} change={change} />
+        <InHand pod={pod} owner={query.owner ?? ""} ownerSays={ownerSays} trial={trial.result !== undefined} isAsking={asked.isAsking} change={change} />
       </div>
       {asked.problem !== "" ? <Problem>{asked.problem}</Problem> : null}
       <Legend colouring={colouring} only={onlyKey} onOnly={(only) => change({ only })} />
@@ -163,8 +164,22 @@ function wholeUse(fleet: Fleet, resource: string): string {
   return formatShare(used, whole);
 }
 
+/** How many pods a workload has, on how many nodes. */
+function whereOwnerIs(fleet: Fleet, owner: string): string {
+  let pods = 0;
+  let waiting = 0;
+  const nodes = new Set<number>();
+  for (const pod of fleet.pods.values()) {
+    if (pod.owner.key !== owner || (pod.flags & podFlag.ended) !== 0) continue;
+    pods += pod.count;
+    if (isWaiting(pod)) waiting += pod.count;
+    else nodes.add(pod.node);
+  }
+  return `${plural(pods, "pod")} on ${plural(nodes.size, "node")}${waiting > 0 ? `, ${formatCount(waiting)} waiting` : ""}`;
+}
+
 /** What is brought out in the picture, each with a way to put it away. */
-function InHand(props: { pod: string; owner: string; trial: boolean; isAsking: boolean; change: (changes: Record<string, string>) => void }): JSX.Element {
+function InHand(props: { pod: string; owner: string; ownerSays: string; trial: boolean; isAsking: boolean; change: (changes: Record<string, string>) => void }): JSX.Element {
   return (
     <div class="in-hand">
       {props.pod !== "" ? (
@@ -177,6 +192,7 @@ function InHand(props: { pod: string; owner: string; trial: boolean; isAsking: b
       {props.owner !== "" ? (
         <span class="token">
           <span class="quiet">Workload</span> <Name text={props.owner.split("/").slice(1).join("/")} />
+          <span class="quiet nowrap">{props.ownerSays}</span>
           <CloseButton label="Put the workload away" onClick={() => props.change({ owner: "" })} />
         </span>
       ) : null}

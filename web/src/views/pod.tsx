@@ -78,7 +78,15 @@ function Section(props: { title: string; note?: ComponentChildren; children: Com
 function Facts({ said }: { said: Explanation }): JSX.Element {
   const page = said.page;
   const facts: [string, ComponentChildren][] = [];
-  if (page?.owner && page.owner.kind !== "Pod") facts.push([page.owner.kind, <Name text={page.owner.name} />]);
+  if (page?.owner && page.owner.kind !== "Pod") {
+    const { kind, namespace, name } = page.owner;
+    facts.push([
+      kind,
+      <a href={formatRoute({ view: "cluster", path: [], query: { owner: `${kind}/${namespace}/${name}` } })}>
+        <Name text={name} />
+      </a>,
+    ]);
+  }
   if (page?.created) facts.push(["Age", <Age sinceMs={Date.parse(page.created)} />]);
   if (said.schedulerName) facts.push(["Scheduler", <Name text={said.schedulerName} />]);
   if (page?.priority) facts.push(["Priority", formatCount(page.priority)]);

@@ -36,14 +36,14 @@ function routeTo(found: Found): Route {
 export function SearchDialog(): JSX.Element {
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
-  const fleet = useStore(model.fleet, (value) => value?.revision);
+  const hasFleet = useStore(model.fleet, (value) => value !== undefined);
   const found = useMemo(() => {
     const word = text.trim().toLowerCase();
     const matching = views
       .filter((each) => word === "" || each.title.toLowerCase().startsWith(word))
       .map((each): Found => ({ kind: "view", key: each.view, title: each.title, detail: "", namespace: "", name: "" }));
     return [...search(model.fleet.value, text), ...matching];
-  }, [text, fleet]);
+  }, [text, hasFleet]);
   const chosen = Math.min(at, found.length - 1);
   const close = (): void => model.isSearching.set(false);
   const open = (item: Found | undefined): void => {

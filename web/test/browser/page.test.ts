@@ -83,6 +83,7 @@ test("everything is reached by keys", async () => {
   await shows(page, "Where the nodes fell");
   await page.keyboard.press("Escape");
   await shows(page, "7 workloads");
+  assert.equal(await page.evaluate(() => [...document.querySelectorAll(".row-open")].indexOf(document.activeElement!)), 1, "the focus is where it was");
   await page.keyboard.press("/");
   await page.waitForSelector("dialog[open] input");
   await page.keyboard.type("ip-10-20-7-");
