@@ -6,6 +6,7 @@ import * as model from "./model";
 import { Age, Problem } from "./parts/basics";
 import type { IconName } from "./parts/icons";
 import { Icon, Mark } from "./parts/icons";
+import { TimelineBar } from "./parts/timeline";
 import { formatCount } from "./state/format";
 import type { View } from "./state/route";
 import { viewsInOrder } from "./state/route";
@@ -51,6 +52,7 @@ export function App(): JSX.Element {
       <Navigation view={route.view} />
       <main id="main" class={`main main-${route.view}`}>
         <Troubles />
+        <TimelineBar />
         <ViewOf view={route.view} where={route.path.join("/")} />
       </main>
       {isSearching ? <SearchDialog /> : null}
@@ -132,9 +134,9 @@ function ConnectionState({ class: of }: { class: string }): JSX.Element {
     <p class={`where-state where-${tone} ${of}`} role="status">
       <span class="dot" aria-hidden="true" />
       {text}
-      {status?.mode !== "live" && status?.asOf ? (
+      {status?.mode === "snapshot" && status.asOf ? (
         <span class="quiet">
-          , <Age sinceMs={Date.parse(status.asOf)} /> old
+          , <Age sinceMs={Date.parse(status.asOf)} isOfToday /> old
         </span>
       ) : null}
     </p>

@@ -35,6 +35,7 @@ export async function start(): Promise<void> {
       loadPending(),
       loadFleet(),
       has("decisions") ? loadDecisions() : undefined,
+      has("timeline") ? api.timeline().then((said) => model.timeline.set(said), report) : undefined,
       has("numbers") ? loadNumbers() : model.samples.set([]),
     ]);
     if (has("events")) follow();
@@ -178,6 +179,19 @@ function follow(): void {
       if (state === "refused") void api.status().then(() => start(), report);
     },
   });
+}
+
+/** Shows another moment of a recording. Decisions that come after it are forgotten. */
+export async function seek(at: string): Promise<void> {
+  try {
+    model.timeline.set(await api.seek(at));
+    takeStatus(await api.status());
+    model.decisions.set(noDecisions);
+    const has = (feature: string): boolean => model.status.value?.features.includes(feature) ?? false;
+    await Promise.all([loadFleet(), loadPending(), has("decisions") ? loadDecisions() : undefined]);
+  } catch (error) {
+    report(error);
+  }
 }
 
 /** Another process answers than before: ids and revisions of the old one mean nothing. */

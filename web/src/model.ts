@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // All that the page knows, each thing in its store. live.ts fills them; views show them.
 import type { ConnectionState } from "./api/event_stream";
-import type { NumberSample, Pending, Simulation, SimulateRequest, Status } from "./api/types";
+import type { NumberSample, Pending, Simulation, SimulateRequest, Status, Timeline } from "./api/types";
 import type { ServerClock } from "./state/clock";
 import { serverNow, unknownClock } from "./state/clock";
 import type { Decisions } from "./state/decisions";
@@ -44,12 +44,20 @@ export const problem = new Store("");
 export const route = new Store<Route>(parseRoute(location.hash));
 /** The last answer to a question what if: its ghosts are in the picture. */
 export const trial = new Store<Trial>({ request: undefined, result: undefined });
+/** Of a recording: its bounds and the moment that is shown. */
+export const timeline = new Store<Timeline | undefined>(undefined);
 export const isSearching = new Store(false);
 export const isHelping = new Store(false);
 
 /** The server's time now, in milliseconds since 1970. */
-export function now(): number {
+export function serverTime(): number {
   return serverNow(clock.value, performance.now(), Date.now());
+}
+
+/** The moment that is shown, from which ages are counted: now, or that of a snapshot or a recording. */
+export function now(): number {
+  const said = status.value;
+  return said !== undefined && said.mode !== "live" && said.asOf !== undefined ? Date.parse(said.asOf) : serverTime();
 }
 
 /** The address that was shown before a step back or forward; "" after any other step. */

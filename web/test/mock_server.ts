@@ -35,6 +35,8 @@ export class MockServer {
   readonly requests: string[] = [];
   readonly streamsFrom: string[] = [];
   token: string;
+  /** The recording that the mode `recording` shows. */
+  readonly moment = { from: "2026-03-01T10:00:00.000Z", to: "2026-03-01T11:40:00.000Z", at: "2026-03-01T10:00:00.000Z" };
   private readonly readers = new Set<Reader>();
   private readonly server: Server;
   private readonly history: { base: number; revision: number; frame: string }[] = [];
@@ -206,18 +208,19 @@ export class MockServer {
   }
 
   private status(): Status {
-    const isLive = (this.options.mode ?? "live") === "live";
+    const mode = this.options.mode ?? "live";
+    const isLive = mode === "live";
     return {
       version: "0.0.0-mock",
       kubernetes: "v1.37.2",
       source: isLive ? "https://10.0.0.1:6443" : "cluster.snapshot",
-      mode: this.options.mode ?? "live",
+      mode,
       scheduler: isLive ? "berth" : "other",
       schedulerNames: ["default-scheduler"],
       clock: new Date(this.now()).toISOString(),
-      ...(isLive ? {} : { asOf: new Date(this.now() - 7_200_000).toISOString() }),
+      ...(isLive ? {} : { asOf: mode === "recording" ? this.moment.at : new Date(this.now() - 7_200_000).toISOString() }),
       connected: true,
-      features: isLive ? ["events", "decisions", "queue", "simulate", "can-drain", "headroom", "numbers"] : ["simulate", "can-drain", "headroom"],
+      features: isLive ? ["events", "decisions", "queue", "simulate", "can-drain", "headroom", "numbers"] : mode === "recording" ? ["decisions", "timeline"] : ["simulate", "can-drain", "headroom"],
       nodes: this.cluster.nodes.length,
       pods: this.cluster.pods.length,
       pending: this.cluster.pods.filter((pod) => pod.node === nobody).length,
@@ -428,6 +431,12 @@ export class MockServer {
         failure(413, "the body is larger than 5 MiB");
         return;
       }
+      if (path === "/timeline") {
+        this.moment.at = (JSON.parse(body) as { at: string }).at;
+        this.bind(5);
+        json(this.moment);
+        return;
+      }
       this.answerQuestion(path, JSON.parse(body) as never, json, failure);
       return;
     }
@@ -443,6 +452,9 @@ export class MockServer {
         break;
       case "decisions":
         json({ epoch: this.cluster.epoch, last: this.sequence, dropped: 0, decisions: this.decisions.slice(-Number(url.searchParams.get("limit") ?? 200)) });
+        break;
+      case "timeline":
+        json(this.moment);
         break;
       case "numbers":
         json({ intervalSeconds: 2, samples: this.samples });

@@ -11,6 +11,7 @@ import type {
   SimulateRequest,
   Simulation,
   Status,
+  Timeline,
 } from "./types";
 
 /** What the server refused, with its sentence for the user. */
@@ -128,6 +129,9 @@ export const api = {
   simulate: (body: SimulateRequest, signal?: AbortSignal) => post<Simulation>("/simulate", body, signal),
   canDrain: (nodes: readonly string[], force: boolean, signal?: AbortSignal) => post<DrainPlan>("/can-drain", { nodes, force }, signal),
   headroom: (losses: number, signal?: AbortSignal) => post<Headroom>("/headroom", { losses }, signal),
+  timeline: () => json<Timeline>("/timeline"),
+  /** Shows another moment of the recording, to all readers. */
+  seek: (at: string) => post<Timeline>("/timeline", { at }),
   /** The stream of events behind `last` ("EPOCH-REVISION-SEQUENCE"), whatever its status. */
   events: (last: string, signal: AbortSignal) =>
     fetch(`${base}/events`, {

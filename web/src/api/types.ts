@@ -285,6 +285,14 @@ export interface Headroom {
   }[];
 }
 
+export interface Timeline {
+  readonly from: string;
+  readonly to: string;
+  readonly at: string;
+  /** Why the recording cannot be followed to its end; absent: it can. */
+  readonly problem?: string;
+}
+
 export interface FleetEvent {
   readonly revision: number;
   readonly base?: number;

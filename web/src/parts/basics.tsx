@@ -2,7 +2,7 @@
 // Small pieces that all views are made of.
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { now, second } from "../model";
+import { now, second, serverTime } from "../model";
 import { formatAge } from "../state/format";
 import { useStore } from "../state/store";
 import { Icon } from "./icons";
@@ -16,13 +16,13 @@ export function Name({ text, class: of = "" }: { text: string; class?: string })
   );
 }
 
-/** An age that ticks. */
-export function Age({ sinceMs }: { sinceMs: number }): JSX.Element {
+/** An age that ticks: at the moment that is shown, or with `isOfToday` by now. */
+export function Age({ sinceMs, isOfToday = false }: { sinceMs: number; isOfToday?: boolean }): JSX.Element {
   useStore(second);
   if (!Number.isFinite(sinceMs)) return <span class="quiet">–</span>;
   return (
     <time dateTime={new Date(sinceMs).toISOString()} title={new Date(sinceMs).toLocaleString("en-GB")}>
-      {formatAge(now() - sinceMs)}
+      {formatAge((isOfToday ? serverTime() : now()) - sinceMs)}
     </time>
   );
 }

@@ -42,6 +42,7 @@ function Queue({ row }: { row: PendingRow }): JSX.Element {
           {formatCount(each.pods)} {each.place}
           {each.place === "backing off" && Number.isFinite(row.backoffUntilMs) ? (
             <span class="quiet">
+              {", "}
               <Until atMs={row.backoffUntilMs} isShort />
             </span>
           ) : null}

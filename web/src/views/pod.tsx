@@ -170,7 +170,7 @@ function Funnel({ said }: { said: Explanation }): JSX.Element | null {
         <tbody>
           <tr>
             <td class="strong">All nodes</td>
-            <td />
+            <td class="narrow-only">all nodes</td>
             <td class="number" />
             <td class="number minor" />
             <td class="funnel-bar-cell">

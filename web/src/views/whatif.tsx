@@ -113,6 +113,7 @@ function Simulate({ add, like }: { add: string | undefined; like: string | undef
   const trial = useStore(model.trial);
   const { problem, isAsking, ask, giveUp, refuse } = useQuestion<Simulation>();
   const [isOver, setOver] = useState(false);
+  const answer = useRef<HTMLDivElement>(null);
   const began = useRef(false);
   if (!began.current) {
     began.current = true;
@@ -140,7 +141,11 @@ function Simulate({ add, like }: { add: string | undefined; like: string | undef
     }
     ask(
       (signal) => api.simulate(made.request, signal),
-      (result) => model.trial.set({ request: made.request, result }),
+      (result) => {
+        model.trial.set({ request: made.request, result });
+        // On a narrow screen the answer is below the question.
+        if ((answer.current?.getBoundingClientRect().top ?? 0) > innerHeight * 0.7) answer.current?.scrollIntoView();
+      },
     );
   };
   void asked;
@@ -226,7 +231,7 @@ function Simulate({ add, like }: { add: string | undefined; like: string | undef
           )}
         </div>
       </form>
-      <div class="whatif-answer" aria-live="polite">
+      <div class="whatif-answer" aria-live="polite" ref={answer}>
         {problem !== "" ? <Problem>{problem}</Problem> : null}
         {isAsking ? (
           <Loading label="The change is being simulated" />

@@ -25,9 +25,21 @@ after(async () => {
   await server.close();
 });
 
+/** Pictures of the documentation, by view and form. */
+const pictureNames: Readonly<Record<string, string>> = {
+  "pending-light": "page-pending",
+  "pod-light": "page-pod",
+  "cluster-node-dark": "page-cluster",
+  "decisions-dark": "page-decisions",
+  "whatif-light": "page-what-if",
+  "numbers-light": "page-numbers",
+  "pending-phone": "page-phone",
+};
+
 async function take(page: Page, name: string): Promise<void> {
-  if (pictures === "") return;
-  const path = join(pictures, `${name}.png`) as `${string}.png`;
+  const file = pictureNames[name];
+  if (pictures === "" || file === undefined) return;
+  const path = join(pictures, `${file}.png`) as `${string}.png`;
   await page.screenshot({ path });
   assert.ok(statSync(path).size < pictureBytesMax, `${path} has ${statSync(path).size} bytes`);
 }
@@ -113,6 +125,16 @@ for (const view of views) {
     }
   });
 }
+
+test("a recording is accessible", async () => {
+  const recording = await startServer({}, { mode: "recording" });
+  const { page } = await open(browser, recording.url);
+  await settled(page);
+  await page.waitForSelector(".timeline");
+  assert.deepEqual(await axe(page), []);
+  await page.close();
+  await recording.server.close();
+});
 
 test("asking for a token is accessible", async () => {
   const guarded = await startServer({}, { token: "x" });

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page in a browser: what an operator does, and what can go wrong.
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import test, { after, before } from "node:test";
-import type { Browser } from "puppeteer-core";
+import type { Browser, ElementHandle } from "puppeteer-core";
 import type { MockServer } from "../mock_server";
 import { hostileNames } from "../mock_cluster";
 import { open, settled, shows, startBrowser, startServer, textsOf } from "./browser";
@@ -211,17 +214,18 @@ test("what if: a question is answered, its ghosts are in the picture, and what i
   await page.click("button[type=submit]");
   await shows(page, "Nothing is asked yet", ".problem");
   const asked = server.requests.filter((request) => request.startsWith("POST")).length;
-  await page.$eval("textarea", (area) => {
-    (area as HTMLTextAreaElement).value = `# ${"x".repeat(1022)}\n`.repeat((5 << 10) + 8);
-    area.dispatchEvent(new Event("input", { bubbles: true }));
-  });
-  await page.click("button[type=submit]");
+  const folder = mkdtempSync(join(tmpdir(), "berth-page-"));
+  const large = join(folder, "large.yaml");
+  writeFileSync(large, `# ${"x".repeat(1022)}\n`.repeat((5 << 10) + 8));
+  const small = join(folder, "web.yaml");
+  writeFileSync(small, "kind: Deployment");
+  const chooser = (await page.$("input[type=file]")) as ElementHandle<HTMLInputElement>;
+  await chooser.uploadFile(large);
   await shows(page, "At most 5 MiB", ".problem");
   assert.equal(server.requests.filter((request) => request.startsWith("POST")).length, asked, "it is not sent");
-  await page.$eval("textarea", (area) => {
-    (area as HTMLTextAreaElement).value = "kind: Deployment";
-    area.dispatchEvent(new Event("input", { bubbles: true }));
-  });
+  await chooser.uploadFile(small);
+  await shows(page, "web.yaml", ".files");
+  rmSync(folder, { recursive: true });
   await page.click("button[type=submit]");
   await shows(page, "1 stays pending");
   await shows(page, "Insufficient cpu", ".why-pending");
@@ -258,6 +262,24 @@ test("a snapshot is one state: no events are asked for, and Decisions says why i
   await shows(page, "No berth decides here");
   await shows(page, "Snapshot", ".where");
   assert.equal(server.requests.some((request) => request.endsWith("/events") || request.endsWith("/decisions")), false);
+  assert.deepEqual(complaints, []);
+  await page.close();
+});
+
+test("a recording is shown at the moment that is chosen", async () => {
+  const { server, url } = await serve({}, { mode: "recording" });
+  const { page, complaints } = await open(browser, url);
+  await shows(page, "120 pods of 7 workloads");
+  await shows(page, "0s of 100m", ".timeline");
+  await page.focus(".timeline input");
+  for (let i = 0; i < 3; ++i) await page.keyboard.press("ArrowRight");
+  await shows(page, "115 pods of 7 workloads");
+  assert.equal(server.moment.at, "2026-03-01T10:00:03.000Z");
+  assert.equal(server.requests.filter((request) => request === "POST /ui/api/v1/timeline").length, 1, "three keys are one question");
+  await page.click(".timeline button:last-of-type");
+  await shows(page, "110 pods of 7 workloads");
+  assert.equal(server.moment.at, "2026-03-01T10:01:03.000Z");
+  await shows(page, "Recording", ".where");
   assert.deepEqual(complaints, []);
   await page.close();
 });
