@@ -5,6 +5,7 @@ import { fromBase64, readFrame } from "../src/api/fleet_frame";
 import type { Fleet } from "../src/state/fleet";
 import { applyDelta, fleetOf, isWaiting, noId, phaseOf } from "../src/state/fleet";
 import { search } from "../src/state/search";
+import { waitingOwners } from "../src/state/waiting";
 import type { FrameValues, NodeValues, PodValues } from "./frame_writer";
 import { writeFrame } from "./frame_writer";
 import { frameOf, hostileNames, makeCluster } from "./mock_cluster";
@@ -97,6 +98,15 @@ test("a fleet after deltas is the one that is read whole", () => {
   const whole = fleetOf(readFrame(writeFrame(frameOf(cluster))));
   const places = (of: Fleet | undefined): string[] => [...(of?.podsOf.entries() ?? [])].map(([id, pods]) => `${id}: ${pods.map((each) => each.id).join(",")}`).sort();
   assert.deepEqual(places(changed), places(whole));
+});
+
+test("what waits is counted by workload, and beyond a bound together", () => {
+  const owner = (name: string): PodValues["owner"] => ({ kind: "Job", namespace: "shop", name });
+  const read = fleet({ pods: [pod(1, 1), pod(2, noId), pod(3, noId), pod(4, noId, { owner: owner("a") }), pod(5, noId, { owner: owner("b") }), pod(6, noId, { flags: 3 | 64 })] });
+  const waiting = waitingOwners(read, 1);
+  assert.equal(waiting.pods, 4);
+  assert.deepEqual(waiting.owners.map((each) => [each.owner.name, each.pods]), [["web", 2]]);
+  assert.deepEqual(waiting.rest, { owners: 2, pods: 2 });
 });
 
 test("the search finds by name, label, owner and node, the exact name first", () => {

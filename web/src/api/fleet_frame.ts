@@ -46,7 +46,9 @@ export function readFrame(buffer: ArrayBuffer): FleetFrame {
     if (column) columns.set(each.name, column);
   }
   const column = (name: string): Column => columns.get(name) ?? empty;
-  return { directory, column, text: textReader(column("string.offset"), column("string.bytes")) };
+  // A string that is cut out of another keeps the other alive. That is right for a whole fleet; of a delta each row may live long.
+  const areCut = directory.kind === "full";
+  return { directory, column, text: textReader(column("string.offset"), column("string.bytes"), areCut) };
 }
 
 function columnOf(buffer: ArrayBuffer, type: string, offset: number, length: number): Column | undefined {
@@ -56,11 +58,11 @@ function columnOf(buffer: ArrayBuffer, type: string, offset: number, length: num
   return new make(buffer, offset, length);
 }
 
-/** Strings by index. Names are nearly always ASCII; then all are decoded at once and cut. */
-function textReader(offsets: Column, bytes: Column): (index: number | undefined) => string {
+/** Strings by index. Names are nearly always ASCII; then, if they may be cut, all are decoded at once. */
+function textReader(offsets: Column, bytes: Column, areCut: boolean): (index: number | undefined) => string {
   const decoder = new TextDecoder();
-  const all = decoder.decode(bytes);
-  const isAscii = all.length === bytes.length;
+  const all = areCut ? decoder.decode(bytes) : "";
+  const isAscii = areCut && all.length === bytes.length;
   return (index) => {
     const begin = index === undefined ? undefined : offsets[index];
     const end = index === undefined ? undefined : offsets[index + 1];

@@ -267,15 +267,22 @@ export class FleetPicture {
     const gap = rect.w > 60 ? 1 : 0.5;
     const fill = palette(tone);
     const quiet = palette("scale-none");
+    const accent = palette("accent");
+    let last = "";
     for (const box of boxes) {
       const x = hold.x + box.x * hold.w;
       const y = hold.y + box.y * hold.h;
       const w = Math.max(0.6, box.w * hold.w - gap);
       const h = Math.max(0.6, box.h * hold.h - gap);
       const isOwners = scene.owner !== "" && box.pod.owner.key === scene.owner;
-      c.fillStyle = isOwners ? palette("accent") : scene.owner !== "" ? quiet : fill;
+      const ink = isOwners ? accent : scene.owner !== "" ? quiet : fill;
+      if (ink !== last) c.fillStyle = ink;
+      last = ink;
       c.fillRect(x, y, w, h);
-      if (w >= 60 && h >= 16) this.podName(box.pod, { x, y, w, h }, isOwners ? "accent" : scene.owner !== "" ? "scale-none" : tone);
+      if (w >= 60 && h >= 16) {
+        this.podName(box.pod, { x, y, w, h }, isOwners ? "accent" : scene.owner !== "" ? "scale-none" : tone);
+        last = "";
+      }
     }
     c.strokeStyle = palette("line-strong");
     c.lineWidth = 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nodes and pods of the cluster as the picture and the search use them. A fleet is made from a full frame and changed by
 // deltas; each change gives it another revision.
-import type { FleetFrame } from "../api/fleet_frame";
+import type { Column, FleetFrame } from "../api/fleet_frame";
 
 export const noId = 4294967295;
 
@@ -171,6 +171,12 @@ function allOnNodes(pods: Iterable<FleetPod>): Map<number, FleetPod[]> {
   return lists;
 }
 
+/** A row of a matrix: where it lies in a whole frame, and a copy of a delta's, which would keep the delta alive. */
+function rowOf(frame: FleetFrame, matrix: Column, i: number, width: number): ArrayLike<number> {
+  const [begin, end] = [i * width, (i + 1) * width];
+  return frame.directory.kind === "full" ? matrix.subarray(begin, end) : matrix.slice(begin, end);
+}
+
 function readNodes(frame: FleetFrame): FleetNode[] {
   const { column, text, directory } = frame;
   const id = column("node.id");
@@ -198,8 +204,8 @@ function readNodes(frame: FleetFrame): FleetNode[] {
       price: price[i] ?? NaN,
       created: created[i] ?? NaN,
       labels: Array.from({ length: keys }, (_, k) => text(labels[i * keys + k])),
-      allocatable: allocatable.subarray(i * width, (i + 1) * width),
-      requested: requested.subarray(i * width, (i + 1) * width),
+      allocatable: rowOf(frame, allocatable, i, width),
+      requested: rowOf(frame, requested, i, width),
     });
   }
   return nodes;
@@ -243,7 +249,7 @@ function readPods(frame: FleetFrame): FleetPod[] {
       priority: priority[i] ?? 0,
       created: created[i] ?? NaN,
       labels: text(labels[i]),
-      requests: requests.subarray(i * width, (i + 1) * width),
+      requests: rowOf(frame, requests, i, width),
       count: 1,
     });
   }
@@ -271,7 +277,7 @@ function readGroups(frame: FleetFrame): FleetPod[] {
       priority: 0,
       created: NaN,
       labels: "",
-      requests: requests.subarray(i * width, (i + 1) * width),
+      requests: rowOf(frame, requests, i, width),
       count: count[i] ?? 0,
     };
   });

@@ -16,8 +16,9 @@ import { answersByNode } from "../state/explain";
 import type { Fleet, FleetNode } from "../state/fleet";
 import { isWaiting, nodeFlag, podFlag } from "../state/fleet";
 import { formatCount, formatPrice, formatShare, plural } from "../state/format";
-import { withQuery } from "../state/route";
+import { formatRoute, withQuery } from "../state/route";
 import { useStore } from "../state/store";
+import { waitingOwners } from "../state/waiting";
 import { ghostsOf } from "../state/whatif";
 import { NodeDrawer } from "./node_drawer";
 
@@ -123,6 +124,7 @@ export function ClusterView(): JSX.Element {
       </div>
       {asked.problem !== "" ? <Problem>{asked.problem}</Problem> : null}
       <Legend colouring={colouring} only={onlyKey} onOnly={(only) => change({ only })} />
+      <Waiting fleet={fleet} />
       {nodeCount === 0 ? (
         <Empty title="This cluster has no nodes">A node appears here as soon as there is one. Until then every pod waits.</Empty>
       ) : (
@@ -145,6 +147,35 @@ export function ClusterView(): JSX.Element {
           {selected !== "" ? <NodeDrawer name={selected} fleet={fleet} onClose={() => change({ node: "" })} /> : null}
         </div>
       )}
+    </div>
+  );
+}
+
+/** What waits for a place, before the rows: a box for each workload, as wide as it has pods. */
+function Waiting({ fleet }: { fleet: Fleet }): JSX.Element | null {
+  const waiting = useMemo(() => waitingOwners(fleet), [fleet]);
+  if (waiting.pods === 0) return null;
+  return (
+    <div class="waiting">
+      <span class="waiting-title">
+        <b>{formatCount(waiting.pods)}</b> waiting
+      </span>
+      <ul aria-label="Workloads with pods that wait">
+        {waiting.owners.map(({ owner, pods }) => (
+          <li key={owner.key} style={{ flexGrow: pods }}>
+            <a href={formatRoute({ view: "pending", path: [], query: { q: owner.name } })} title={`${owner.kind} ${owner.namespace}/${owner.name}: ${plural(pods, "pod")}`}>
+              <bdi>{owner.name}</bdi> {formatCount(pods)}
+            </a>
+          </li>
+        ))}
+        {waiting.rest.owners > 0 ? (
+          <li style={{ flexGrow: waiting.rest.pods }}>
+            <a href="#/pending" title={`${plural(waiting.rest.owners, "more workload")}: ${plural(waiting.rest.pods, "pod")}`}>
+              {formatCount(waiting.rest.owners)} more
+            </a>
+          </li>
+        ) : null}
+      </ul>
     </div>
   );
 }

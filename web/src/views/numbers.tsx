@@ -26,7 +26,7 @@ export function NumbersView(): JSX.Element {
       <>
         <ViewHead title="Numbers" />
         <Empty title="No numbers yet">
-          {status.features.includes("numbers") ? "The first sample comes in a few seconds." : "Numbers are counted while a cluster is watched; this is one state of it."}
+          {status.features.includes("numbers") && status.features.includes("events") ? "The first sample comes in a few seconds." : "Numbers are counted while a cluster is watched; this is one state of it."}
         </Empty>
       </>
     );
