@@ -77,6 +77,19 @@ export class MockServer {
     this.isDown = false;
   }
 
+  /** Another process in its place: another epoch, its own revisions and decisions. */
+  restart(): void {
+    this.cut();
+    this.cluster.epoch += 1;
+    this.cluster.revision = 1;
+    this.history.length = 0;
+    this.decisions.length = 0;
+    this.sequence = 0;
+  }
+
+  /** So many requests about pods are put off. */
+  busyFor = 0;
+
   get readerCount(): number {
     return this.readers.size;
   }
@@ -460,6 +473,12 @@ export class MockServer {
         json({ intervalSeconds: 2, samples: this.samples });
         break;
       case "pods": {
+        if (this.busyFor > 0) {
+          this.busyFor -= 1;
+          response.setHeader("Retry-After", "1");
+          failure(429, "another question is being answered");
+          break;
+        }
         const said = this.explain(parts[1] ?? "", parts[2] ?? "");
         if (said === undefined) failure(404, `pods "${parts[2] ?? ""}" not found`);
         else json(said);

@@ -154,6 +154,7 @@ export class FleetPicture {
       this.camera = { zoom, x: camera.x + (target.x - camera.x) * along, y: camera.y + (target.y - camera.y) * along };
       this.request();
     } else this.camera = target;
+    this.canvas.dataset.isStill = String(this.camera === target);
     this.draw();
   }
 

@@ -42,6 +42,8 @@ export interface OpenOptions {
   readonly theme?: "light" | "dark";
   readonly width?: number;
   readonly height?: number;
+  /** With movements; else the page is asked for none. */
+  readonly hasMotion?: boolean;
   /** Run before the page's own script. */
   readonly before?: string;
 }
@@ -56,7 +58,7 @@ export async function open(browser: Browser, url: string, options: OpenOptions =
   await page.setViewport({ width: options.width ?? 1280, height: options.height ?? 800 });
   await page.emulateMediaFeatures([
     { name: "prefers-color-scheme", value: options.theme ?? "light" },
-    { name: "prefers-reduced-motion", value: "reduce" },
+    { name: "prefers-reduced-motion", value: options.hasMotion ? "no-preference" : "reduce" },
   ]);
   if (options.before) await page.evaluateOnNewDocument(options.before);
   await page.goto(`${url}${options.hash ?? ""}`, { waitUntil: "domcontentloaded" });

@@ -140,6 +140,63 @@ test("a connection that drops is said, taken up again behind the last event, and
   await page.close();
 });
 
+test("another process that answers in the place of the first is read anew", async () => {
+  const { server, url } = await serve();
+  const { page, complaints } = await open(browser, url, { hash: "#/decisions" });
+  await shows(page, "The last 40 decisions");
+  await shows(page, "Live");
+  server.restart();
+  server.bind(3);
+  await shows(page, "The last 3 decisions");
+  assert.equal((await textsOf(page, ".table .row-open")).length, 3);
+  await page.keyboard.press("1");
+  await shows(page, "117 pods of");
+  server.bind(1);
+  await shows(page, "116 pods of");
+  assert.deepEqual(complaints.filter((text) => !text.includes("ERR_INCOMPLETE_CHUNKED_ENCODING")), []);
+  await page.close();
+});
+
+test("a question that the server puts off is asked again by itself", async () => {
+  const { server, url } = await serve();
+  const { page } = await open(browser, url);
+  await shows(page, "7 workloads");
+  server.busyFor = 1;
+  await page.click(".table .row-open");
+  await shows(page, "Where the nodes fell");
+  assert.equal(server.requests.filter((request) => request.startsWith("GET /ui/api/v1/pods/")).length, 2);
+  await page.close();
+});
+
+test("the picture zooms in around the pointer, and back to the whole cluster", async () => {
+  const { url } = await serve();
+  const { page } = await open(browser, url, { hash: "#/cluster", hasMotion: true });
+  await settled(page);
+  await page.waitForFunction(() => document.querySelector<HTMLElement>(".picture canvas")?.dataset.nodes === "60");
+  const { x, y } = await page.$eval(".picture", (box) => {
+    const { left, top, width, height } = box.getBoundingClientRect();
+    return { x: left + width * 0.4, y: top + height * 0.4 };
+  });
+  // A point that is in a cell, however the rows are laid out.
+  let name = "";
+  let at = x;
+  for (; name === "" && at < x + 80; at += 7) {
+    await page.mouse.move(at, y);
+    await page.evaluate(() => new Promise(requestAnimationFrame));
+    name = (await textsOf(page, ".tip > bdi")).pop() ?? "";
+  }
+  at -= 7;
+  assert.notEqual(name, "");
+  for (let i = 0; i < 8; ++i) await page.mouse.wheel({ deltaY: -120 });
+  await page.waitForFunction(() => !document.querySelector<HTMLButtonElement>(".picture-tools button:last-child")!.disabled);
+  await page.waitForFunction(() => document.querySelector<HTMLElement>(".picture canvas")!.dataset.isStill === "true");
+  await page.mouse.move(at + 1, y);
+  await shows(page, name, ".tip");
+  await page.click(".picture-tools button:last-child");
+  await page.waitForFunction(() => document.querySelector<HTMLButtonElement>(".picture-tools button:last-child")!.disabled);
+  await page.close();
+});
+
 test("a token is asked for, kept in memory alone, and asked for again when it has expired", async () => {
   const { server, url } = await serve({}, { token: "first" });
   const { page } = await open(browser, url);
