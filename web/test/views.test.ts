@@ -7,7 +7,7 @@ import { addDecisions, filterDecisions, noDecisions } from "../src/state/decisio
 import { funnelOf, pluginsOfScores, runnerUp, splitNodes } from "../src/state/explain";
 import { addSample, linePath, niceCeiling, plotsOf, summarize } from "../src/state/numbers";
 import { filterRows, pendingRows, summaryOf } from "../src/state/pending";
-import { comparison, ghostsOf, namesIn, noQuestion, requestOf, workloadRows } from "../src/state/whatif";
+import { comparison, ghostsOf, namesIn, noQuestion, outcomeOf, requestOf, workloadRows } from "../src/state/whatif";
 
 function waiting(name: string, count: number, reason: string, more: Partial<PendingClass> = {}): PendingClass {
   return {
@@ -207,6 +207,11 @@ const simulation: Simulation = {
   before: use,
   after: { ...use, nodes: 3, pods: 5 },
 };
+
+test("pods that wait already are counted by themselves", () => {
+  const waits = { namespace: "d", name: "big", workload: { ...workload, kind: "Pod", name: "big" }, origin: "pending", node: null, reason: "0/2 nodes" };
+  assert.deepEqual(outcomeOf({ ...simulation, pods: [...simulation.pods, waits, { ...waits, name: "small", node: "a" }] }), { asked: 4, placed: 3, waited: 2, waitedPlaced: 1 });
+});
 
 test("ghosts count each pod that comes and goes once", () => {
   const ghosts = ghostsOf(simulation, { removeNodes: ["c"] });

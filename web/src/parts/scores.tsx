@@ -15,7 +15,8 @@ export function Scores({ nodes, chosen }: { nodes: readonly NodeVerdict[]; chose
   const shown = scored.slice(0, nodesMax);
   const own = scored.find((node) => node.name === chosen);
   if (own !== undefined && !shown.includes(own)) shown.push(own);
-  const plugins = pluginsOfScores(shown);
+  // A plugin that gives no node a point is in the table alone.
+  const plugins = pluginsOfScores(shown).filter((plugin) => isTable || shown.some((node) => node.scores?.some((score) => score.plugin === plugin && score.weighted > 0)));
   const most = Math.max(...shown.map((node) => node.total ?? 0), 1);
   const weights = new Map(shown.flatMap((node) => (node.scores ?? []).map((score) => [score.plugin, score.weight] as const)));
   return (

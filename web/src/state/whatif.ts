@@ -70,6 +70,27 @@ export function requestOf(question: Question): { readonly request: SimulateReque
   return { request };
 }
 
+export interface Outcome {
+  /** Pods that the question is about: new ones, and those that lost their node. */
+  readonly asked: number;
+  readonly placed: number;
+  /** Pods that waited before, and how many of them would get a node now. */
+  readonly waited: number;
+  readonly waitedPlaced: number;
+}
+
+/** What becomes of the pods. Those that wait in the cluster already are counted by themselves. */
+export function outcomeOf(result: Simulation): Outcome {
+  const waited = result.pods.filter((pod) => pod.origin === "pending");
+  const asked = result.pods.filter((pod) => pod.origin !== "pending");
+  return {
+    asked: asked.length,
+    placed: asked.filter((pod) => pod.node).length,
+    waited: waited.length,
+    waitedPlaced: waited.filter((pod) => pod.node).length,
+  };
+}
+
 export interface WorkloadRow {
   readonly key: string;
   readonly kind: string;

@@ -11,7 +11,7 @@ import { formatBytes, formatCount, plural } from "../state/format";
 import { formatRoute, withQuery } from "../state/route";
 import { Store, useStore } from "../state/store";
 import type { Question } from "../state/whatif";
-import { comparison, manifestBytesMax, namesIn, noQuestion, requestOf, workloadRows } from "../state/whatif";
+import { comparison, manifestBytesMax, namesIn, noQuestion, outcomeOf, requestOf, workloadRows } from "../state/whatif";
 
 /** The question as it is being written: kept while other views are looked at. */
 const question = new Store<Question>(noQuestion);
@@ -46,6 +46,8 @@ export function WhatIfView(): JSX.Element {
     </>
   );
 }
+
+const originTexts: Readonly<Record<string, string>> = { pending: "waits already", displaced: "lost its node", evicted: "evicted", new: "new" };
 
 /** A question that takes a while: one at a time, and it can be given up. */
 function useQuestion<T>(): {
@@ -247,14 +249,15 @@ function Simulate({ add, like }: { add: string | undefined; like: string | undef
 
 function SimulationAnswer({ result }: { result: Simulation }): JSX.Element {
   const rows = workloadRows(result);
-  const pods = result.pods.length;
-  const placed = pods - result.pending;
+  const { asked, placed, waited, waitedPlaced } = outcomeOf(result);
+  const left = asked - placed;
   return (
     <>
       <div class="answer-head">
         <p class="answer-sentence">
-          <Pill tone={result.pending === 0 ? "good" : "bad"}>{result.pending === 0 ? "All placed" : `${formatCount(result.pending)} ${result.pending === 1 ? "stays" : "stay"} pending`}</Pill>
-          {plural(placed, "pod")} of {formatCount(pods)} {placed === 1 ? "gets" : "get"} a node
+          <Pill tone={left === 0 ? "good" : "bad"}>{left > 0 ? `${formatCount(left)} ${left === 1 ? "stays" : "stay"} pending` : asked > 0 ? "All placed" : "No pod is moved"}</Pill>
+          {asked > 0 ? `${plural(placed, "pod")} of ${formatCount(asked)} ${placed === 1 ? "gets" : "get"} a node` : "No pod asks for a node"}
+          {waited > 0 ? `; of ${plural(waited, "pod")} that ${waited === 1 ? "waits" : "wait"} already, ${formatCount(waitedPlaced)} would get one` : ""}
           {(result.evictions?.length ?? 0) > 0 ? `, ${plural(result.evictions?.length ?? 0, "pod")} would be evicted` : ""}
           {(result.lost?.length ?? 0) > 0 ? `, ${plural(result.lost?.length ?? 0, "pod")} would be lost` : ""}.
         </p>
@@ -274,7 +277,7 @@ function SimulationAnswer({ result }: { result: Simulation }): JSX.Element {
               <>
                 <Name text={row.name} class="strong" />
                 <span class="quiet under">
-                  {row.kind} · <bdi>{row.namespace}</bdi> · {row.origin}
+                  {row.kind} · <bdi>{row.namespace}</bdi> · {originTexts[row.origin] ?? row.origin}
                 </span>
               </>
             ),
