@@ -161,7 +161,7 @@ test("plots have only series with values, and lines are broken where there is no
   ]);
   assert.deepEqual(plots.map((plot) => plot.key), ["rate", "pending", "use-cpu", "use-memory"]);
   assert.deepEqual(plots[0]?.series.map((series) => series.key), ["bound"]);
-  assert.equal(linePath([1, NaN, 2, 4], 30, 10, 4), "M0.0 7.5M20.0 5.0L30.0 0.0");
+  assert.equal(linePath([1, NaN, 2, 4], 30, 10, 4), "M0.0 7.5h0M20.0 5.0L30.0 0.0");
   assert.deepEqual(summarize([NaN, 2, 4, NaN]), { last: 4, low: 2, high: 4, mean: 3 });
   assert.deepEqual([0, 0.03, 1, 1.1, 37, 51, 100].map(niceCeiling), [1, 0.05, 1, 2, 50, 100, 100]);
 });

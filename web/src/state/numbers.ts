@@ -120,7 +120,7 @@ export function niceCeiling(value: number): number {
   return 10 * power;
 }
 
-/** A line as the path of an SVG; it is broken where there is no value. */
+/** A line as the path of an SVG. It is broken where there is no value; a value that stands alone is a dot. */
 export function linePath(values: readonly number[], width: number, height: number, top: number): string {
   const step = values.length > 1 ? width / (values.length - 1) : 0;
   let path = "";
@@ -132,7 +132,8 @@ export function linePath(values: readonly number[], width: number, height: numbe
     }
     const x = (i * step).toFixed(1);
     const y = (height - (Math.min(value, top) / top) * height).toFixed(1);
-    path += `${isDown ? "L" : "M"}${x} ${y}`;
+    const isAlone = !isDown && Number.isNaN(values[i + 1] ?? NaN);
+    path += `${isDown ? "L" : "M"}${x} ${y}${isAlone ? "h0" : ""}`;
     isDown = true;
   });
   return path;

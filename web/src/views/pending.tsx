@@ -21,7 +21,14 @@ const keyOf = (row: PendingRow): string => row.key;
 
 function Reasons({ row }: { row: PendingRow }): JSX.Element {
   const [first, ...rest] = row.reasons;
-  if (first === undefined) return <span class="quiet">{stateText(row.state)}</span>;
+  if (first === undefined) {
+    return (
+      <span class="reasons" title={row.message || undefined}>
+        <span>{stateText(row.state)}</span>
+        {row.message === "" ? null : <span class="quiet">{row.message}</span>}
+      </span>
+    );
+  }
   return (
     <span class="reasons" title={row.message || undefined}>
       <span class="reason-first">{first.text}</span>

@@ -296,7 +296,7 @@ function SimulationAnswer({ result }: { result: Simulation }): JSX.Element {
         ]}
       />
       {rows
-        .filter((row) => row.reasons.length > 0)
+        .filter((row) => row.reasons.length > 0 && row.origin !== "pending")
         .map((row) => (
           <div key={row.key} class="why-pending">
             <h2 class="h3">
