@@ -154,9 +154,8 @@ function Where(): JSX.Element {
           <p class="quiet cut" title={status.source}>
             <bdi>{status.source || "cluster"}</bdi>
           </p>
-          <p class="quiet">
+          <p class="quiet cut" title={status.kubernetes}>
             {status.kubernetes ? `Kubernetes ${status.kubernetes.replace(/^v/, "")}` : ""}
-            {status.scheduler === "other" ? " · read-only" : ""}
           </p>
         </>
       ) : null}

@@ -79,7 +79,7 @@ function Opener<T>({ row, table, children }: { row: T; table: TableProps<T>; chi
 }
 
 function classes<T>(column: ColumnOf<T>): string {
-  return [column.isNumber ? "number" : "", column.isMinor ? "minor" : ""].join(" ").trim();
+  return [`col-${column.key}`, column.isNumber ? "number" : "", column.isMinor ? "minor" : ""].join(" ").trim();
 }
 
 /** A click anywhere in a row is one on its link, unless text is being selected. */

@@ -143,6 +143,10 @@ export function PendingView(): JSX.Element {
     view.rows.map((row): Row => ({ ...row.item, isGone: row.isGone })),
     text,
   ) as readonly Row[];
+  // Attempts and the queue are known where berth itself decides.
+  const columns = (folding === "owner" ? byOwner : byReason).filter(
+    (column) => pending.by !== "evaluation" || (column.key !== "attempts" && column.key !== "queue"),
+  );
   return (
     <>
       <ViewHead title="Pending" sub={summary.sentence}>
@@ -166,7 +170,7 @@ export function PendingView(): JSX.Element {
       ) : (
         <Table
           label={folding === "owner" ? "Workloads that wait" : "Reasons for waiting"}
-          columns={folding === "owner" ? byOwner : byReason}
+          columns={columns}
           rows={shown}
           keyOf={keyOf}
           classOf={(row) => (row.isGone ? "is-gone" : "")}
@@ -178,7 +182,7 @@ export function PendingView(): JSX.Element {
         />
       )}
       {(pending.notLookedAt ?? 0) > 0 ? <p class="foot">{plural(pending.notLookedAt ?? 0, "more pod")} waiting were not looked at.</p> : null}
-      {pending.by === "evaluation" ? <p class="foot">Another scheduler decides here. The reasons are those that berth would have.</p> : null}
+      {pending.by === "evaluation" ? <p class="foot">The reasons are berth's answer for a copy of the cluster; no berth decides here.</p> : null}
     </>
   );
 }
