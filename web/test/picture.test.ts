@@ -51,6 +51,18 @@ test("a fleet without nodes is an empty picture", () => {
   assert.equal(neighbour(layout, -1, "down"), -1);
 });
 
+test("few groups of few nodes are beside each other, so that cells are large", () => {
+  const layout = layOut(fleetOfSize(12, 0), "zone", 1200, 500);
+  assert.equal(layout.groupColumns, 2);
+  const [first, second, third] = layout.groups;
+  assert.ok(first && second && third && first.y === second.y && third.y >= first.y + first.h && second.x > first.x + first.w);
+  checkCells(layout);
+  assert.equal(layout.cells[neighbour(layout, first.end - 1, "right")]?.group, 1);
+  assert.equal(layout.cells[neighbour(layout, first.end - 1, "down")]?.group, 2);
+  assert.equal(neighbour(layout, second.end - 1, "down"), second.end - 1, "there is nothing below");
+  assert.equal(layOut(fleetOfSize(5000, 0), "zone", 1200, 700).groupColumns, 1);
+});
+
 test("nodes are in rows by what is asked for, and very many groups are put together", () => {
   const fleet = fleetOfSize(200, 0);
   assert.deepEqual(layOut(fleet, "zone", 900, 600).groups.map((group) => group.name), ["eu-west-1a", "eu-west-1b", "eu-west-1c"]);

@@ -32,6 +32,8 @@ export function TimelineBar(): JSX.Element | null {
       });
     }, restMs);
   };
+  // The slider counts seconds, its last step is the end however short.
+  const steps = Math.max(1, Math.ceil((to - from) / 1000));
   const jump = Math.max(1000, Math.round((to - from) / 100));
   return (
     <section class="timeline" aria-label="Moment of the recording">
@@ -42,11 +44,14 @@ export function TimelineBar(): JSX.Element | null {
         type="range"
         aria-label="Moment"
         aria-valuetext={`${moment(at)}, ${plural(Math.round((at - from) / 1000), "second")} after the beginning`}
-        min={from}
-        max={to}
-        step={Math.max(1, Math.min(1000, to - from))}
-        value={at}
-        onInput={(event) => go(Number(event.currentTarget.value))}
+        min={0}
+        max={steps}
+        step={1}
+        value={at >= to ? steps : Math.round((at - from) / 1000)}
+        onInput={(event) => {
+          const step = Number(event.currentTarget.value);
+          go(step >= steps ? to : from + step * 1000);
+        }}
       />
       <button type="button" class="button-small" disabled={at >= to} onClick={() => go(at + jump)}>
         +{formatAge(jump)}

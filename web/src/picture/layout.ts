@@ -33,6 +33,8 @@ export interface Layout {
   readonly cellWidth: number;
   readonly cellHeight: number;
   readonly gap: number;
+  /** Groups that are beside each other. */
+  readonly groupColumns: number;
 }
 
 /** How nodes are put into rows: `zone`, `pool`, `price`, `none`, or `label:KEY`. */
@@ -44,6 +46,9 @@ const cellWidthMin = 4;
 const cellWidthMax = 240;
 /** Around the rows. */
 const margin = 12;
+/** Between groups that are beside each other. */
+const groupSpace = 24;
+const groupsBesideMax = 6;
 const groupsMax = 60;
 
 export function groupOf(node: FleetNode, grouping: Grouping, labelKeys: readonly string[]): string {
@@ -78,25 +83,30 @@ export function layOut(fleet: Fleet, grouping: Grouping, width: number, height: 
     names = [...names.filter((name) => large.has(name)), last];
   }
   const counts = names.map((name) => lists.get(name)?.length ?? 0);
-  const { columns, cellWidth, cellHeight, gap } = fit(counts, width - 2 * margin, height - margin);
+  const { groupColumns, columns, cellWidth, cellHeight, gap } = fit(counts, width - 2 * margin, height - margin);
+  const groupWidth = (width - 2 * margin - (groupColumns - 1) * groupSpace) / groupColumns;
   const cells: Cell[] = [];
   const groups: Group[] = [];
   const byId = new Map<number, number>();
-  let y = margin / 2;
-  names.forEach((name, group) => {
-    const begin = cells.length;
-    const top = y;
-    y += groupHeaderHeight;
-    (lists.get(name) ?? []).forEach((node, i) => {
-      byId.set(node.id, cells.length);
-      const x = margin + (i % columns) * (cellWidth + gap);
-      cells.push({ node, group, x, y: y + Math.floor(i / columns) * (cellHeight + gap), w: cellWidth, h: cellHeight });
+  let top = margin / 2;
+  for (let first = 0; first < names.length; first += groupColumns) {
+    const shelf = names.slice(first, first + groupColumns);
+    const rows = Math.max(...shelf.map((_, i) => Math.ceil((counts[first + i] ?? 0) / columns)));
+    const tall = groupHeaderHeight + rows * (cellHeight + gap) + groupGap(cellWidth);
+    shelf.forEach((name, i) => {
+      const begin = cells.length;
+      const left = margin + i * (groupWidth + groupSpace);
+      (lists.get(name) ?? []).forEach((node, place) => {
+        byId.set(node.id, cells.length);
+        const x = left + (place % columns) * (cellWidth + gap);
+        const y = top + groupHeaderHeight + Math.floor(place / columns) * (cellHeight + gap);
+        cells.push({ node, group: first + i, x, y, w: cellWidth, h: cellHeight });
+      });
+      groups.push({ name, begin, end: cells.length, columns, x: left, y: top, w: groupWidth, h: tall });
     });
-    const rows = Math.ceil((counts[group] ?? 0) / columns);
-    y += rows * (cellHeight + gap) + groupGap(cellWidth);
-    groups.push({ name, begin, end: cells.length, columns, x: margin, y: top, w: width - 2 * margin, h: y - top });
-  });
-  return { cells, groups, byId, w: width, h: y, cellWidth, cellHeight, gap };
+    top += tall;
+  }
+  return { cells, groups, byId, w: width, h: names.length === 0 ? 0 : top, cellWidth, cellHeight, gap, groupColumns };
 }
 
 function groupGap(cellWidth: number): number {
@@ -107,17 +117,41 @@ function gapOf(cellWidth: number): number {
   return cellWidth < 8 ? 1 : cellWidth < 24 ? 2 : cellWidth < 80 ? 4 : 10;
 }
 
-/** The fewest columns, and so the largest cells, with which all rows fit the height; rows fill the width. */
-function fit(counts: readonly number[], width: number, height: number): { columns: number; cellWidth: number; cellHeight: number; gap: number } {
-  const columnsMax = Math.max(1, Math.floor(width / (cellWidthMin + 1)));
+interface Fit {
+  readonly groupColumns: number;
+  readonly columns: number;
+  readonly cellWidth: number;
+  readonly cellHeight: number;
+  readonly gap: number;
+}
+
+/** The arrangement with the largest cells: groups below each other, or, of few, beside each other. */
+function fit(counts: readonly number[], width: number, height: number): Fit {
+  let best = fitShelves(counts, width, height, 1);
+  for (let groupColumns = 2; groupColumns <= Math.min(counts.length, groupsBesideMax); ++groupColumns) {
+    const next = fitShelves(counts, width, height, groupColumns);
+    // To read from top to bottom is easier: the others have to be much larger.
+    if (next.cellWidth > best.cellWidth * 1.15) best = next;
+  }
+  return best;
+}
+
+/** The fewest columns of cells, and so the largest, with which all rows fit the height. */
+function fitShelves(counts: readonly number[], width: number, height: number, groupColumns: number): Fit {
+  const groupWidth = (width - (groupColumns - 1) * groupSpace) / groupColumns;
+  const shelves: number[] = [];
+  counts.forEach((count, i) => {
+    const shelf = Math.floor(i / groupColumns);
+    shelves[shelf] = Math.max(shelves[shelf] ?? 0, count);
+  });
+  const columnsMax = Math.max(1, Math.floor(groupWidth / (cellWidthMin + 1)));
   for (let columns = 1; ; ++columns) {
-    const rough = width / columns;
-    const gap = gapOf(rough * 0.95);
-    const cellWidth = Math.max(1, Math.min(cellWidthMax, (width - (columns - 1) * gap) / columns));
-    if (cellWidth === cellWidthMax && columns * (cellWidthMax + gap) <= width - cellWidthMax) continue;
+    const gap = gapOf((groupWidth / columns) * 0.95);
+    const cellWidth = Math.max(1, Math.min(cellWidthMax, (groupWidth - (columns - 1) * gap) / columns));
+    if (columns < columnsMax && cellWidth === cellWidthMax && columns * (cellWidthMax + gap) <= groupWidth - cellWidthMax) continue;
     const cellHeight = Math.max(1, Math.round(cellWidth * cellAspect));
-    const tall = counts.reduce((sum, count) => sum + groupHeaderHeight + Math.ceil(count / columns) * (cellHeight + gap) + groupGap(cellWidth), 0);
-    if (tall <= height || columns >= columnsMax) return { columns, cellWidth, cellHeight, gap };
+    const tall = shelves.reduce((sum, count) => sum + groupHeaderHeight + Math.ceil(count / columns) * (cellHeight + gap) + groupGap(cellWidth), 0);
+    if (tall <= height || columns >= columnsMax) return { groupColumns, columns, cellWidth, cellHeight, gap };
   }
 }
 
@@ -171,10 +205,10 @@ export function cellsInSight(layout: Layout, camera: Camera, height: number): { 
 
 /** The cell at a point of the world, or -1. */
 export function cellAt(layout: Layout, x: number, y: number): number {
-  const group = layout.groups.find((each) => y >= each.y && y < each.y + each.h);
-  if (group === undefined || x < margin) return -1;
+  const group = layout.groups.find((each) => y >= each.y && y < each.y + each.h && x >= each.x && x < each.x + each.w + groupSpace / 2);
+  if (group === undefined) return -1;
   const row = Math.floor((y - group.y - groupHeaderHeight) / (layout.cellHeight + layout.gap));
-  const column = Math.floor((x - margin) / (layout.cellWidth + layout.gap));
+  const column = Math.floor((x - group.x) / (layout.cellWidth + layout.gap));
   if (row < 0 || column >= group.columns) return -1;
   const at = group.begin + row * group.columns + column;
   const cell = at < group.end ? layout.cells[at] : undefined;
@@ -195,7 +229,7 @@ export function neighbour(layout: Layout, at: number, key: "left" | "right" | "u
   if (next >= group.begin && next < group.end) return next;
   const isLastRow = Math.floor((at - group.begin) / group.columns) === Math.floor((group.end - 1 - group.begin) / group.columns);
   if (key === "down" && !isLastRow) return group.end - 1;
-  const other = layout.groups[cell.group + (key === "up" ? -1 : 1)];
+  const other = layout.groups[cell.group + (key === "up" ? -layout.groupColumns : layout.groupColumns)];
   if (other === undefined) return at;
   if (key === "down") return Math.min(other.begin + column, other.end - 1);
   const lastRow = Math.floor((other.end - 1 - other.begin) / other.columns);

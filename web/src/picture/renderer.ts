@@ -440,15 +440,18 @@ export class FleetPicture {
       const band = Math.max(18, Math.min(groupHeaderHeight * zoom, 26));
       const at = Math.max(0, Math.min(y, bottom - band));
       const isStuck = y < 0;
-      const x = Math.max(12, (group.x - left) * zoom);
+      const begin = (group.x - left) * zoom;
+      const end = begin + group.w * zoom;
+      if (end < 0 || begin > this.width) continue;
+      const x = Math.max(12, begin);
       if (isStuck) {
         c.globalAlpha = 0.96;
         c.fillStyle = palette("surface");
-        c.fillRect(0, at, this.width, band);
+        c.fillRect(begin - 12, at, end - begin + 24, band);
         c.globalAlpha = 1;
       }
       c.font = `600 12px ${this.font}`;
-      const name = this.cut(group.name, Math.max(60, this.width * 0.5), c.font);
+      const name = this.cut(group.name, Math.max(60, Math.min(end, this.width) - x - 90), c.font);
       c.fillStyle = palette("text");
       c.fillText(name, x, at + band / 2);
       const wide = c.measureText(name).width;
