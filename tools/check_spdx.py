@@ -17,7 +17,7 @@ LICENCE = "Apache-2.0"
 MARK = "SPDX-License-Identifier:"
 # How a comment starts, by the end of the file's name or by its whole path.
 COMMENTS = {".cc": "//", ".h": "//", ".cc.in": "//", ".go": "//", ".py": "#", ".sh": "#", ".cmake": "#", ".cmake.in": "#",
-            "CMakeLists.txt": "#", "dev": "#", ".ci/run": "#"}
+            ".ts": "//", ".tsx": "//", ".mjs": "//", ".css": "/*", "CMakeLists.txt": "#", "dev": "#", ".ci/run": "#"}
 # What `berth plugin new` writes belongs to the author of the plugin.
 LEFT_OUT = re.compile(r"/templates/|^tests/golden/|^fuzz/corpus/")
 
@@ -31,12 +31,12 @@ def comment(path: str) -> str | None:
 
 
 def marked(text: str) -> bool:
-    return any(line.rstrip().endswith(f"{MARK} {LICENCE}") for line in text.split("\n", 3)[:3])
+    return any(line.removesuffix("*/").rstrip().endswith(f"{MARK} {LICENCE}") for line in text.split("\n", 3)[:3])
 
 
 def fixed(text: str, start: str) -> str:
     """The text with the line, behind the line that names an interpreter."""
-    line = f"{start} {MARK} {LICENCE}\n"
+    line = f"{start} {MARK} {LICENCE}{' */' if start == '/*' else ''}\n"
     if text.startswith("#!"):
         first, _, rest = text.partition("\n")
         return f"{first}\n{line}{rest}"

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+// Nodes and pods of the cluster as the picture and the search use them. A fleet is made from a full frame and changed by
+// deltas; each change gives it another revision.
+import type { Column, FleetFrame } from "../api/fleet_frame";
+
+export const noId = 4294967295;
+
+export const nodeFlag = { cordoned: 1, tainted: 2, notReady: 4, spot: 8, pressure: 16, ghost: 32 } as const;
+export const podFlag = { deleting: 8, gated: 16, nominated: 32, ended: 64, daemon: 128, refused: 256 } as const;
+const phases = ["Unknown", "Pending", "Running", "Succeeded", "Failed"] as const;
+
+export interface FleetOwner {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+  /** kind/namespace/name: equal for equal owners. */
+  readonly key: string;
+}
+
+export interface FleetPod {
+  readonly id: number;
+  /** Of aggregated pods: "". */
+  readonly name: string;
+  readonly namespace: string;
+  readonly node: number;
+  readonly owner: FleetOwner;
+  readonly flags: number;
+  readonly priority: number;
+  readonly created: number;
+  readonly labels: string;
+  /** By directory.podResources. */
+  readonly requests: ArrayLike<number>;
+  /** How many pods this stands for. */
+  readonly count: number;
+}
+
+export interface FleetNode {
+  readonly id: number;
+  readonly name: string;
+  readonly zone: string;
+  readonly pool: string;
+  readonly taints: string;
+  readonly flags: number;
+  readonly price: number;
+  readonly created: number;
+  /** By Fleet.labelKeys. */
+  readonly labels: readonly string[];
+  /** By Fleet.resources. */
+  readonly allocatable: ArrayLike<number>;
+  readonly requested: ArrayLike<number>;
+}
+
+export interface Fleet {
+  readonly epoch: number;
+  readonly revision: number;
+  readonly isAggregated: boolean;
+  readonly labelKeys: readonly string[];
+  readonly resources: readonly string[];
+  readonly podResources: readonly string[];
+  /** In the order in which they are shown: by name, later ones behind. */
+  readonly nodes: ReadonlyMap<number, FleetNode>;
+  readonly pods: ReadonlyMap<number, FleetPod>;
+  /** Pods that hold room on a node, by its id, those of one owner together. */
+  readonly podsOf: ReadonlyMap<number, readonly FleetPod[]>;
+  /** Counts up when the set of nodes, or what they are grouped by, has changed. */
+  readonly shape: number;
+}
+
+export function phaseOf(pod: FleetPod): string {
+  return phases[pod.flags & 7] ?? "Unknown";
+}
+
+export function isWaiting(pod: FleetPod): boolean {
+  return pod.node === noId && (pod.flags & podFlag.ended) === 0;
+}
+
+const byName = new Intl.Collator("en", { numeric: true }).compare;
+
+export function fleetOf(frame: FleetFrame): Fleet {
+  const { directory } = frame;
+  const nodes = new Map<number, FleetNode>();
+  for (const node of readNodes(frame).sort((a, b) => byName(a.name, b.name))) nodes.set(node.id, node);
+  const pods = new Map<number, FleetPod>();
+  for (const pod of directory.aggregated ? readGroups(frame) : readPods(frame)) pods.set(pod.id, pod);
+  return {
+    epoch: directory.epoch,
+    revision: directory.revision,
+    isAggregated: directory.aggregated ?? false,
+    labelKeys: directory.labelKeys ?? [],
+    resources: directory.resources ?? [],
+    podResources: directory.podResources ?? [],
+    nodes,
+    pods,
+    podsOf: allOnNodes(pods.values()),
+    shape: directory.revision,
+  };
+}
+
+/**
+ * The fleet after a delta; undefined if the delta does not belong to it, so that the whole has to be read again. A delta
+ * that the fleet already has changes nothing. The maps of `fleet` are changed and handed on: it must not be used any more.
+ */
+export function applyDelta(fleet: Fleet, frame: FleetFrame): Fleet | undefined {
+  const { directory } = frame;
+  if (directory.epoch !== fleet.epoch || fleet.isAggregated || directory.aggregated) return undefined;
+  if (directory.revision <= fleet.revision) return fleet;
+  if (directory.base === undefined || directory.base > fleet.revision) return undefined;
+  const nodes = fleet.nodes as Map<number, FleetNode>;
+  const pods = fleet.pods as Map<number, FleetPod>;
+  const podsOf = fleet.podsOf as Map<number, readonly FleetPod[]>;
+  let isReshaped = false;
+  for (const id of frame.column("node.removed")) isReshaped = nodes.delete(id) || isReshaped;
+  for (const node of readNodes(frame)) {
+    isReshaped = !isAlikeInGroups(nodes.get(node.id), node) || isReshaped;
+    nodes.set(node.id, node);
+  }
+  const touched = new Map<number, FleetPod[]>();
+  const takeOff = (pod: FleetPod | undefined): void => {
+    if (pod === undefined || !holdsRoom(pod)) return;
+    const list = touchedList(touched, podsOf, pod.node);
+    const at = list.findIndex((each) => each.id === pod.id);
+    if (at >= 0) list.splice(at, 1);
+  };
+  for (const id of frame.column("pod.removed")) {
+    takeOff(pods.get(id));
+    pods.delete(id);
+  }
+  for (const pod of readPods(frame)) {
+    takeOff(pods.get(pod.id));
+    pods.set(pod.id, pod);
+    if (holdsRoom(pod)) touchedList(touched, podsOf, pod.node).push(pod);
+  }
+  for (const [node, list] of touched) {
+    if (list.length === 0) podsOf.delete(node);
+    else podsOf.set(node, list.sort(ownersTogether));
+  }
+  return { ...fleet, revision: directory.revision, shape: isReshaped ? directory.revision : fleet.shape };
+}
+
+function touchedList(touched: Map<number, FleetPod[]>, podsOf: ReadonlyMap<number, readonly FleetPod[]>, node: number): FleetPod[] {
+  let list = touched.get(node);
+  if (list === undefined) {
+    list = [...(podsOf.get(node) ?? [])];
+    touched.set(node, list);
+  }
+  return list;
+}
+
+function isAlikeInGroups(a: FleetNode | undefined, b: FleetNode): boolean {
+  return a !== undefined && a.zone === b.zone && a.pool === b.pool && a.labels.every((value, i) => value === b.labels[i]);
+}
+
+function holdsRoom(pod: FleetPod): boolean {
+  return pod.node !== noId && (pod.flags & podFlag.ended) === 0;
+}
+
+function ownersTogether(a: FleetPod, b: FleetPod): number {
+  if (a.owner.key !== b.owner.key) return a.owner.key < b.owner.key ? -1 : 1;
+  return a.name < b.name ? -1 : a.name > b.name ? 1 : 0;
+}
+
+function allOnNodes(pods: Iterable<FleetPod>): Map<number, FleetPod[]> {
+  const lists = new Map<number, FleetPod[]>();
+  for (const pod of pods) {
+    if (!holdsRoom(pod)) continue;
+    const list = lists.get(pod.node);
+    if (list) list.push(pod);
+    else lists.set(pod.node, [pod]);
+  }
+  for (const list of lists.values()) list.sort(ownersTogether);
+  return lists;
+}
+
+/** A row of a matrix: where it lies in a whole frame, and a copy of a delta's, which would keep the delta alive. */
+function rowOf(frame: FleetFrame, matrix: Column, i: number, width: number): ArrayLike<number> {
+  const [begin, end] = [i * width, (i + 1) * width];
+  return frame.directory.kind === "full" ? matrix.subarray(begin, end) : matrix.slice(begin, end);
+}
+
+function readNodes(frame: FleetFrame): FleetNode[] {
+  const { column, text, directory } = frame;
+  const id = column("node.id");
+  const name = column("node.name");
+  const zone = column("node.zone");
+  const pool = column("node.pool");
+  const taints = column("node.taints");
+  const flags = column("node.flags");
+  const price = column("node.price");
+  const created = column("node.created");
+  const labels = column("node.labels");
+  const allocatable = column("node.allocatable");
+  const requested = column("node.requested");
+  const keys = directory.labelKeys?.length ?? 0;
+  const width = directory.resources?.length ?? 0;
+  const nodes: FleetNode[] = [];
+  for (let i = 0; i < id.length; ++i) {
+    nodes.push({
+      id: id[i] ?? 0,
+      name: text(name[i]),
+      zone: text(zone[i]),
+      pool: text(pool[i]),
+      taints: text(taints[i]),
+      flags: flags[i] ?? 0,
+      price: price[i] ?? NaN,
+      created: created[i] ?? NaN,
+      labels: Array.from({ length: keys }, (_, k) => text(labels[i * keys + k])),
+      allocatable: rowOf(frame, allocatable, i, width),
+      requested: rowOf(frame, requested, i, width),
+    });
+  }
+  return nodes;
+}
+
+function readOwners(frame: FleetFrame): FleetOwner[] {
+  const kind = frame.column("owner.kind");
+  const namespace = frame.column("owner.namespace");
+  const name = frame.column("owner.name");
+  return Array.from(kind, (_, i) => {
+    const owner = { kind: frame.text(kind[i]), namespace: frame.text(namespace[i]), name: frame.text(name[i]) };
+    return { ...owner, key: `${owner.kind}/${owner.namespace}/${owner.name}` };
+  });
+}
+
+const nobody: FleetOwner = { kind: "Pod", namespace: "", name: "", key: "" };
+
+function readPods(frame: FleetFrame): FleetPod[] {
+  const { column, text, directory } = frame;
+  const owners = readOwners(frame);
+  const id = column("pod.id");
+  const name = column("pod.name");
+  const namespace = column("pod.namespace");
+  const node = column("pod.node");
+  const owner = column("pod.owner");
+  const flags = column("pod.flags");
+  const priority = column("pod.priority");
+  const created = column("pod.created");
+  const labels = column("pod.labels");
+  const requests = column("pod.requests");
+  const width = directory.podResources?.length ?? 0;
+  const pods: FleetPod[] = [];
+  for (let i = 0; i < id.length; ++i) {
+    pods.push({
+      id: id[i] ?? 0,
+      name: text(name[i]),
+      namespace: text(namespace[i]),
+      node: node[i] ?? noId,
+      owner: owners[owner[i] ?? 0] ?? nobody,
+      flags: flags[i] ?? 0,
+      priority: priority[i] ?? 0,
+      created: created[i] ?? NaN,
+      labels: text(labels[i]),
+      requests: rowOf(frame, requests, i, width),
+      count: 1,
+    });
+  }
+  return pods;
+}
+
+/** Pods of one owner on one node, as one: the form of a very large cluster. */
+function readGroups(frame: FleetFrame): FleetPod[] {
+  const { column, directory } = frame;
+  const owners = readOwners(frame);
+  const node = column("group.node");
+  const owner = column("group.owner");
+  const count = column("group.count");
+  const requests = column("group.requests");
+  const width = directory.podResources?.length ?? 0;
+  return Array.from(node, (at, i) => {
+    const of = owners[owner[i] ?? 0] ?? nobody;
+    return {
+      id: i,
+      name: "",
+      namespace: of.namespace,
+      node: at,
+      owner: of,
+      flags: 0,
+      priority: 0,
+      created: NaN,
+      labels: "",
+      requests: rowOf(frame, requests, i, width),
+      count: count[i] ?? 0,
+    };
+  });
+}
