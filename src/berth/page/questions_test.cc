@@ -41,6 +41,13 @@ whatif::ClusterState Shop() {
 
 codec::json::value Json(const std::string& text) { return *codec::ParseJson(text); }
 
+ClusterSource SourceOfShop() {
+  ClusterSource source;
+  source.fixed = std::make_shared<const whatif::ClusterState>(Shop());
+  source.core_for = Defaults;
+  return source;
+}
+
 // Questions about a snapshot.
 struct OfSnapshot {
   Fleet fleet{1};
