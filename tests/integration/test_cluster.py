@@ -78,7 +78,7 @@ class Cluster(BerthTest):
 
     def test_flags_that_are_wrong(self):
         for flags, said in [(["--feature-gates", "NoSuchGate=true"], "NoSuchGate"),
-                            (["--kubernetes-version", "1.35"], "--kubernetes-version"),
+                            (["--kubernetes-version", "1.33"], "--kubernetes-version"),
                             (["--nodes", "1000001"], "1000000")]:
             process = Process(self, "cluster", *flags)
             self.assertEqual(process.wait(20), 2, flags)

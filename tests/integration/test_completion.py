@@ -205,7 +205,7 @@ class CompletionTest(BerthTest):
         self.assertIn("Usage: berth", output(berth_binary(), "-v", "4", "help"))
         version = json.loads(output(berth_binary(), "version", "-o", "json"))
         self.assertEqual(version["kubernetesVersion"], "v1.36.3")
-        self.assertEqual(output(berth_binary(), "version"), f"berth {version['version']} (as kube-scheduler v1.36.3 or v1.37.2)\n")
+        self.assertEqual(output(berth_binary(), "version"), f"berth {version['version']} (as kube-scheduler v1.34.4, v1.35.4, v1.36.3, v1.37.2 or v1.38.0-beta.0)\n")
         self.assertEqual(output(berth_binary(), "--version"), f"berth {version['version']}\n")
 
 

@@ -59,7 +59,7 @@ page_packages() {
   [ web/package-lock.json -nt web/node_modules/.package-lock.json ] || return 0
   if ! command -v npm >/dev/null; then
     say "berth is built without its page: npm is missing (docs/page.md)"
-  elif ! timeout 30 npm ci --prefix web --no-audit --no-fund --loglevel=error >&2; then
+  elif ! timeout 30 npm ci --omit=dev --prefix web --no-audit --no-fund --loglevel=error >&2; then
     say "berth is built without its page: npm could not fetch what web/package-lock.json names"
   fi
 }

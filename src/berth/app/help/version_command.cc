@@ -21,12 +21,13 @@ int RunVersion(const std::string& output) {
   std::string listed;
   for (int minor = framework::kOldestRelease; minor <= framework::kNewestRelease; ++minor) {
     const std::string version(KubernetesVersion(minor));
-    listed += (listed.empty() ? "" : " or ") + version;
+    listed += (listed.empty() ? "" : minor < framework::kNewestRelease ? ", " : " or ") + version;
     versions.push_back(codec::json::value(version));
   }
   if (output == "json") {
-    const codec::json::object version = {
-        {"version", Version()}, {"kubernetesVersion", versions.front()}, {"kubernetesVersions", versions}};
+    const codec::json::object version = {{"version", Version()},
+                                         {"kubernetesVersion", KubernetesVersion(framework::kDefaultRelease)},
+                                         {"kubernetesVersions", versions}};
     std::printf("%s\n", codec::WriteJson(version).c_str());
   } else {
     std::printf("berth %s (as kube-scheduler %s)\n", std::string(Version()).c_str(), listed.c_str());
