@@ -85,7 +85,12 @@ TEST(SchedulerMetricsTest, CountsEntitiesWhereTheReleaseDoes) {
     for (const MetricFamily* family : registry.Read()) names.insert(family->description().name);
     EXPECT_EQ(names.contains("scheduler_queued_entities"), minor >= 37);
     if (minor < 37) continue;
-    GaugeFamily& entities = registry.AddGauge(DescriptionOf("scheduler_queued_entities"));
+    const auto& list = SchedulerMetricList();
+    const auto listed = std::find_if(list.begin(), list.end(), [&](const ListedMetric& metric) {
+      return metric.name == "scheduler_queued_entities" && metric.in.first <= minor && minor <= metric.in.last;
+    });
+    ASSERT_NE(listed, list.end());
+    GaugeFamily& entities = registry.AddGauge(DescriptionOf(*listed));
     EXPECT_EQ(entities.With({"active", "pod"}).value(), 4);
     EXPECT_EQ(entities.With({"gated", "pod"}).value(), 1);
   }

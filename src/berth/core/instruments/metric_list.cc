@@ -108,8 +108,6 @@ constexpr auto kList = std::to_array<ListedMetric>({
      "profile",
      {0.00001, 2, 12},
      kSince38},
-    {"scheduler_binder_cache_requests_total", kCounter, "ALPHA", "Total number for request volume binding cache",
-     "operation"},
     {"scheduler_cache_size", kGauge, "ALPHA", "Number of nodes, pods, and assumed (bound) pods in the scheduler cache.",
      "type"},
     {"scheduler_dra_bindingconditions_allocations_total",
@@ -520,7 +518,6 @@ constexpr auto kList = std::to_array<ListedMetric>({
      "result profile",
      {0.001, 2, 15},
      kSince38},
-    {"scheduler_scheduling_stage_error_total", kCounter, "ALPHA", "Volume scheduling stage error count", "operation"},
     {"scheduler_store_schedule_results_duration_seconds",
      kHistogram,
      "ALPHA",
@@ -614,8 +611,14 @@ MetricDescription DescriptionOf(const ListedMetric& metric) {
 }
 
 MetricDescription DescriptionOf(std::string_view name) {
-  const auto* const found = std::find_if(kList.begin(), kList.end(), [&](const auto& one) { return one.name == name; });
-  BERTH_CHECK(found != kList.end(), name);
+  // Where releases describe it in several ways, that of the release that is followed by default, if it has the metric.
+  const ListedMetric* found = nullptr;
+  for (const ListedMetric& one : kList) {
+    if (one.name != name) continue;
+    const bool is_default = one.in.first <= framework::kDefaultRelease && framework::kDefaultRelease <= one.in.last;
+    if (found == nullptr || is_default) found = &one;
+  }
+  BERTH_CHECK(found != nullptr, name);
   return DescriptionOf(*found);
 }
 

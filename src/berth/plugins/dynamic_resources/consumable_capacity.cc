@@ -53,16 +53,17 @@ class RequestedCapacities {
     return true;
   }
 
+  // Whether two names mean the same capacity.
+  bool IsSame(const std::string& a, const std::string& b) const {
+    return a == b || (completes_names_ && FullName(driver_, a) == FullName(driver_, b));
+  }
+
   // The capacity's name as errors have it.
   std::string Shown(const std::string& capacity) const {
     return completes_names_ ? FullName(driver_, capacity) : capacity;
   }
 
  private:
-  bool IsSame(const std::string& a, const std::string& b) const {
-    return a == b || (completes_names_ && FullName(driver_, a) == FullName(driver_, b));
-  }
-
   const CapacityRequests& requests_;
   const std::string_view driver_;
   const bool completes_names_;
@@ -201,10 +202,14 @@ Expected<bool> FitsCapacity(const CapacityRequests& requests, std::string_view d
     if (const std::string odd = OddAmount(wanted.Find(name), capacity, rules); !odd.empty())
       return InvalidError("capacity \"" + wanted.Shown(name) + "\": " + odd);
   }
-  const auto taken = [](const DeviceAmounts* amounts, const std::string& name) -> Quantity::Nanos {
-    if (amounts == nullptr) return 0;
-    const auto it = amounts->find(name);
-    return it == amounts->end() ? 0 : it->second;
+  // What is taken may be written under the other name.
+  const auto taken = [&wanted](const DeviceAmounts* amounts, const std::string& name) -> Quantity::Nanos {
+    Quantity::Nanos sum = 0;
+    if (amounts == nullptr) return sum;
+    for (const auto& [taken_name, amount] : *amounts) {
+      if (wanted.IsSame(taken_name, name)) sum += amount;
+    }
+    return sum;
   };
   for (const auto& [name, capacity] : device.capacity) {
     const Quantity amount = ConsumedCapacity(wanted.Find(name), capacity, rules);

@@ -157,6 +157,7 @@ TEST(NodeResourcesFit, ReleasesDiffer) {
     args.scoring_strategy = strategy;
     const TestedPlugin plugin = CreateNodeResourcesFit(args, handle);
     const auto pod = builder.Info();
+    cluster.Forget();
     const std::int64_t unprepared = cluster.Score(plugin, *pod, "n");
     EXPECT_TRUE(plugin.PreScore(cluster.cycle(), *pod, {}).IsSuccess());
     EXPECT_EQ(cluster.Score(plugin, *pod, "n"), unprepared);
