@@ -94,11 +94,21 @@ DeviceAllocator::Answer DeviceAllocator::Allocate(const NodePools& pools, std::v
   if (!pools.error.empty()) return {Result::kError, pools.error};
   use_verdicts_ = use_verdicts;
   Begin(pools, std::move(claims));
+  // What an older release remembers under another alternative's name counts for the check of requests alone.
+  const auto forget = [this] {
+    for (auto& requests : wanted_) {
+      for (auto& alternatives : requests) {
+        for (Wanted& wanted : alternatives) std::fill(wanted.matches.begin(), wanted.matches.end(), kUnknown);
+      }
+    }
+  };
+  if (!rules_.keeps_to_alternative) forget();
   for (std::size_t c = 0; c < claims_.size(); ++c) {
     if (std::string error = CheckClaim(c); !error.empty())
       return {is_error_of_node_ ? Result::kFailedOnNode : Result::kError, std::move(error)};
     if (selector_budget_.IsSpent()) return {Result::kOutOfSteps, {}};
   }
+  if (!rules_.keeps_to_alternative) forget();
   if (DepthMax() > kDepthMax) return {Result::kOutOfSteps, {}};
   switch (AllocateOne({}, false, 0)) {
     case Search::kFound: break;
