@@ -622,4 +622,11 @@ MetricDescription DescriptionOf(std::string_view name) {
   return DescriptionOf(*found);
 }
 
+MetricDescription DescriptionOf(std::string_view name, const framework::Release& release) {
+  const auto* const found = std::find_if(kList.begin(), kList.end(),
+                                         [&](const auto& one) { return one.name == name && one.in.Have(release); });
+  BERTH_CHECK(found != kList.end(), name);
+  return DescriptionOf(*found);
+}
+
 }  // namespace berth::instruments

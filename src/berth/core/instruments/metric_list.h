@@ -58,5 +58,7 @@ MetricDescription DescriptionOf(const ListedMetric& metric);
 // The description of the first entry with this name, which must exist. If the registry has a family of the name already
 // (SchedulerMetrics adds those of its release), any description finds it.
 MetricDescription DescriptionOf(std::string_view name);
+// As the release describes it, which must list it.
+MetricDescription DescriptionOf(std::string_view name, const framework::Release& release);
 
 }  // namespace berth::instruments

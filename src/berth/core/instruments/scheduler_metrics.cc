@@ -97,7 +97,7 @@ SizeCells::SizeCells(MetricRegistry& registry, const framework::Release& release
     : SizeCells(Gauge(registry, "scheduler_pending_pods"), Gauge(registry, "scheduler_inflight_events"),
                 Gauge(registry, "scheduler_cache_size"), Gauge(registry, "scheduler_goroutines")) {
   if (!release.counts_entities) return;
-  GaugeFamily& entities = Gauge(registry, "scheduler_queued_entities");
+  GaugeFamily& entities = registry.AddGauge(DescriptionOf("scheduler_queued_entities", release));
   static constexpr std::array<std::string_view, 4> kQueues = {"active", "backoff", "unschedulable", "gated"};
   for (std::size_t i = 0; i < kQueues.size(); ++i) entities_[i] = &entities.With({kQueues[i], "pod"});
   if (!release.has_pod_groups) return;
