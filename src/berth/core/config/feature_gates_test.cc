@@ -226,7 +226,7 @@ TEST(FeatureGates, ReleasesKnowTheirGates) {
   EXPECT_NE(error(34, "DynamicResourceAllocation=false").find("cannot be had"), std::string::npos);
   EXPECT_NE(error(34, "InPlacePodVerticalScaling=false").find("cannot be had"), std::string::npos);
   EXPECT_NE(error(38, "DRADeviceTaints=false").find("locked to true"), std::string::npos);
-  EXPECT_NE(error(35, "GangScheduling=true").find("cannot be had"), std::string::npos);
+  EXPECT_NE(error(35, "GenericWorkload=true").find("not the older ones"), std::string::npos);
 }
 
 TEST(FeatureGates, TheTableIsInOrderAndComplete) {
