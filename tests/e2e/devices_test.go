@@ -91,7 +91,8 @@ func TestDevices(t *testing.T) {
 			t.Errorf("%s is on %s which is %q, wanted %q", name, node, letters[node], letter)
 		}
 		got, uid := get(t, claim), c.GetPod(t, name).UID
-		if got.Status.Allocation == nil || got.Status.Allocation.AllocationTimestamp == nil || !slices.Contains(got.Finalizers, resourcev1.Finalizer) {
+		// The time is there for devices that have to be attached, since Kubernetes 1.36.
+		if got.Status.Allocation == nil || (got.Status.Allocation.AllocationTimestamp == nil) != harness.Before136(t) || !slices.Contains(got.Finalizers, resourcev1.Finalizer) {
 			t.Errorf("%s is not allocated for good: %+v", claim, got)
 		}
 		if !slices.ContainsFunc(got.Status.ReservedFor, func(r resourcev1.ResourceClaimConsumerReference) bool {

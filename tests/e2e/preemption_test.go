@@ -227,8 +227,13 @@ func (s *stage) wentProperly(victim, preemptor *corev1.Pod, node string, since t
 		events := s.c.Events(s.t, victim.UID)
 		for _, e := range events {
 			if e.Reason == "Preempted" {
-				if want := fmt.Sprintf("Preempted by pod %s on node %s", preemptor.UID, node); e.Note != want || e.Type != corev1.EventTypeNormal || e.Action != "Preempting" || e.Related != nil {
-					s.t.Errorf("the event says %q, action %s, related to %+v; kube-scheduler writes %q, related to nothing", e.Note, e.Action, e.Related, want)
+				// Since Kubernetes 1.36 the event is related to nothing.
+				isRelated := e.Related == nil
+				if harness.Before136(s.t) {
+					isRelated = e.Related != nil && e.Related.Kind == "Pod" && e.Related.Name == preemptor.Name && e.Related.UID == preemptor.UID
+				}
+				if want := fmt.Sprintf("Preempted by pod %s on node %s", preemptor.UID, node); e.Note != want || e.Type != corev1.EventTypeNormal || e.Action != "Preempting" || !isRelated {
+					s.t.Errorf("the event says %q, action %s, related to %+v; kube-scheduler writes %q", e.Note, e.Action, e.Related, want)
 				}
 				return true, ""
 			}
