@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fleet: the nodes and pods of a cluster as the page shows them, kept current by whoever watches the cluster. It knows
 // what has changed since any revision, so that readers get a whole frame once and then small ones. Thread-safe; each
-// call holds a lock that none keeps for longer than a frame takes (some ten milliseconds for 50,000 pods).
+// call holds a lock that none keeps for longer than a frame takes (a tenth of a second for 50,000 pods on a busy
+// machine), so whoever watches should not do so on a loop that others wait for.
 #pragma once
 
 #include <cstddef>

@@ -188,7 +188,7 @@ class Writer {
       priorities.push_back(pod.spec.priority.value_or(0));
       created.push_back(SecondsOf(pod.metadata.creation_time));
       AppendPodAmounts(row.requests, schema_, requests);
-      labels.push_back(frame_.Intern(LabelsText(pod.metadata.labels)));
+      labels.push_back(LabelsNumber(row.owner, pod.metadata.labels));
     }
     frame_.Add("pod.id", ids);
     frame_.Add("pod.name", names);
@@ -227,6 +227,16 @@ class Writer {
     frame_.Add("group.requests", requests);
   }
 
+  // Pods of one owner mostly have the same labels, which are compared sooner than written.
+  std::uint32_t LabelsNumber(const OwnerRow* owner, const api::StringMap& labels) {
+    auto& [last, number] = last_labels_[owner];
+    if (last == nullptr || *last != labels) {
+      last = &labels;
+      number = frame_.Intern(LabelsText(labels));
+    }
+    return number;
+  }
+
   std::uint32_t OwnerNumber(const OwnerRow* owner) {
     const auto [at, is_new] = owner_numbers_.try_emplace(owner, static_cast<std::uint32_t>(owners_.size()));
     if (is_new) owners_.push_back(owner);
@@ -259,6 +269,7 @@ class Writer {
   ColumnFrame frame_;
   absl::flat_hash_map<const OwnerRow*, std::uint32_t> owner_numbers_;
   std::vector<const OwnerRow*> owners_;
+  absl::flat_hash_map<const OwnerRow*, std::pair<const api::StringMap*, std::uint32_t>> last_labels_;
   std::size_t node_rows_ = 0;
   std::size_t pod_rows_ = 0;
 };

@@ -66,6 +66,12 @@ Expected<const object*> ObjectOf(const value& body) {
   return &body.as_object();
 }
 
+// A node that the question names and that is not there is a fault of the question, not of the path.
+Error OfQuestion(Error error) {
+  if (error.code == ErrorCode::kNotFound) error.code = ErrorCode::kInvalid;
+  return error;
+}
+
 // So many more pods of a workload, each like one that the cluster has.
 struct MoreReplicas {
   whatif::Workload workload;
@@ -157,13 +163,14 @@ Expected<object> Questions::Simulate(const value& body) {
   BERTH_ASSIGN_OR_RETURN(const auto state, StateOfNow(kObjectsAgeMax));
   adding.now = state->read_at;
   adding.removed_nodes = {removed.begin(), removed.end()};
-  BERTH_ASSIGN_OR_RETURN(whatif::Additions additions, whatif::MakeAdditions(manifests, *state, adding));
-  for (const MoreReplicas& more : replicas) BERTH_RETURN_IF_ERROR(AddReplicas(*state, more, additions));
-  BERTH_ASSIGN_OR_RETURN(whatif::OfflineOptions options, source_.core_for(*state, additions.pods));
+  auto additions = whatif::MakeAdditions(manifests, *state, adding);
+  if (!additions.ok()) return OfQuestion(additions.error());
+  for (const MoreReplicas& more : replicas) BERTH_RETURN_IF_ERROR(AddReplicas(*state, more, *additions));
+  BERTH_ASSIGN_OR_RETURN(whatif::OfflineOptions options, source_.core_for(*state, additions->pods));
   options.now = state->read_at;
-  BERTH_ASSIGN_OR_RETURN(const whatif::Simulation simulation,
-                         whatif::Simulate({*state, additions, removed}, std::move(options)));
-  object json = answers::SimulationJson(simulation, manifests.left_out);
+  const auto simulation = whatif::Simulate({*state, *additions, removed}, std::move(options));
+  if (!simulation.ok()) return OfQuestion(simulation.error());
+  object json = answers::SimulationJson(*simulation, manifests.left_out);
   json["cluster"] = ClusterJson(*state);
   return json;
 }

@@ -244,7 +244,7 @@ class ClusterRun {
   recording::RecordingHeader Header(const scheduler::PodChoice& pods) const;
   void PrepareToLead();
   Expected<void> PrepareRebalancing();
-  void MakePage();
+  Expected<void> MakePage();
   SecurePortSources Sources();
   std::optional<std::string> WhyNothingIsDecided(const std::function<bool()>& is_leader) const;
   int PlaceOnce();
@@ -270,6 +270,7 @@ class ClusterRun {
   std::unique_ptr<net::HttpServer> metrics_server_;
   std::atomic<bool> is_ending_{false};
   page::DecisionFeed page_feed_;  // keeps nothing before somebody opens the page
+  std::unique_ptr<Connection> page_connection_;
   std::unique_ptr<page::PageService> page_;
   std::unique_ptr<serving::SecureServer> secure_port_;
   std::unique_ptr<RebalanceCluster> rebalance_cluster_;  // null: no pods are moved
@@ -476,13 +477,18 @@ Expected<void> ClusterRun::ServeSecurely() {
   // `berth run` serves when --secure-port is given, kube-scheduler in any case: two schedulers of one machine must not
   // meet at the port.
   if (!options_.is_kube_scheduler && !options_.flags.IsGiven("secure-port")) return {};
-  MakePage();
+  BERTH_RETURN_IF_ERROR(MakePage());
   BERTH_ASSIGN_OR_RETURN(secure_port_, ServeSecurePort(options_.flags, Sources(), *shell_, *connection_,
                                                        connection_options_, clock_, seed_));
   return {};
 }
 
-void ClusterRun::MakePage() {
+// The page watches over a connection and a loop of its own: it must not hold up those that decisions wait for.
+Expected<void> ClusterRun::MakePage() {
+  ConnectionOptions connection = connection_options_;
+  connection.fence = nullptr;  // it writes nothing
+  connection.metrics = nullptr;
+  BERTH_ASSIGN_OR_RETURN(page_connection_, Connection::Make(connection, clock_, seed_));
   OwnPageOptions options;
   options.configuration = configuration_;
   options.configuration_file = options_.flags.config;
@@ -496,8 +502,9 @@ void ClusterRun::MakePage() {
     return WhyNothingIsDecided([elector] { return elector == nullptr || elector->IsLeader(); });
   };
   options.not_asked = NotAsked(configuration_);
-  page_ = MakeOwnPage(std::move(options), connection_->rest(), *shell_, page_feed_, clock_);
+  page_ = MakeOwnPage(std::move(options), page_connection_->rest(), *shell_, page_feed_, clock_);
   page_->Start();
+  return {};
 }
 
 SecurePortSources ClusterRun::Sources() {
@@ -609,7 +616,10 @@ int ClusterRun::WaitForTheEnd() {
                           rebalance_cluster_->Flush(std::chrono::seconds(runner::kShutdownGraceSeconds));
                       },
                       [this] { return !rebalance_cluster_ || !rebalance_cluster_->HasOpenEviction(); }});
-  if (page_) page_->Stop();
+  if (page_) {
+    page_->Stop();
+    page_connection_->Stop();
+  }
   connection_->Stop();
   const scheduler::Counts counts = shell_->counts();
   log::Info("app", "Ended",
