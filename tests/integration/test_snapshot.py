@@ -35,7 +35,8 @@ class Gate:
                     self.answer(forbidden[path], json.dumps({"kind": "Status", "apiVersion": "v1", "status": "Failure",
                                                              "message": message, "reason": reason, "code": forbidden[path]}))
                 else:
-                    self.answer(200, json.dumps(api.get(self.path)))
+                    status, answer = api.call("GET", self.path)
+                    self.answer(status, json.dumps(answer))
 
             def answer(self, status: int, text: str) -> None:
                 body = text.encode()
