@@ -334,7 +334,8 @@ class NodeResourcesFit final : public PreFilterPlugin,
         devices_(DeviceState::Of(handle)),
         scored_(strategy().resources,
                 handle.release().scores_pod_level_requests ? PodAmounts::kNonzero : PodAmounts::kNonzeroOfContainers,
-                devices_) {}
+                devices_),
+        saturates_(handle.release().saturates_scores) {}
 
   std::string_view Name() const override { return names::kNodeResourcesFit; }
   bool ReadsPlacementOnly() const override { return true; }
@@ -435,8 +436,7 @@ class NodeResourcesFit final : public PreFilterPlugin,
       const std::int64_t capacity = sums[i].allocatable;
       if (capacity == 0 || !scored_.IsScored(i, requests[i])) continue;
       const std::int64_t used = std::min(framework::WrappingAdd(sums[i].allocated, requests[i]), capacity);
-      const std::int64_t share =
-          ShareOfWhole(used, capacity, framework::kNodeScoreMax, handle_.release().saturates_scores);
+      const std::int64_t share = ShareOfWhole(used, capacity, framework::kNodeScoreMax, saturates_);
       const std::int64_t weight = scored_.entries()[i].weight;
       score.score = framework::WrappingAdd(score.score, WrappingMul(share, weight));
       score.weight += weight;
@@ -586,14 +586,13 @@ class NodeResourcesFit final : public PreFilterPlugin,
   template <typename Source>
   std::int64_t ScoreOf(const Source& source, const std::vector<std::int64_t>& pod_requests) const {
     const bool is_ratio = strategy().type == config::ScoringStrategyType::kRequestedToCapacityRatio;
-    const bool saturates = handle_.release().saturates_scores;
     WeightedSum sum;
     for (std::size_t i = 0; i < pod_requests.size(); ++i) {
       if (!scored_.IsScored(i, pod_requests[i])) continue;
       const ScoredResources::Amounts amounts = source.Of(i);
       if (amounts.allocatable == 0) continue;
-      const std::int64_t score = ResourceScore(strategy(), SumOf(amounts.allocated, pod_requests[i], saturates),
-                                               amounts.allocatable, saturates);
+      const std::int64_t score = ResourceScore(strategy(), SumOf(amounts.allocated, pod_requests[i], saturates_),
+                                               amounts.allocatable, saturates_);
       // The ratio strategy leaves resources that score nothing out of both sums.
       if (is_ratio && score <= 0) continue;
       const std::int64_t weight = scored_.entries()[i].weight;
@@ -613,6 +612,7 @@ class NodeResourcesFit final : public PreFilterPlugin,
   const std::shared_ptr<DeviceState> devices_;
   const FitCheck check_{*devices_};
   const ScoredResources scored_;
+  const bool saturates_;  // Release::saturates_scores
 };
 
 }  // namespace
