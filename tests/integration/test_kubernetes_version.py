@@ -47,12 +47,12 @@ class KubernetesVersion(BerthTest):
 
     def test_another_version(self):
         port = self.waiting()
-        self.version = "v1.38.0"
+        self.version = "v1.39.0"
         port.berth.wait_for("err", "Beginning again")
-        port.berth.wait_for("err", "Deciding as kube-scheduler 1.37 does, the newest that is followed")
+        port.berth.wait_for("err", "Deciding as kube-scheduler 1.38 does, the newest that is followed")
         self.bound()
         wait_until("the port is served again", lambda: port.berth.find("err", "Synced"))
-        self.assertIn('minor="37"', port.ask("/metrics")[1])
+        self.assertIn('minor="38"', port.ask("/metrics")[1])
         self.assertEqual(port.berth.end(), 0)
 
     def test_a_server_that_does_not_report_its_version(self):

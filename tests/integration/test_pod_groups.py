@@ -76,7 +76,7 @@ class ExplainPodGroup(BerthTest):
                 (("other/training-1", *BY_GROUPS), 1, 'in namespace "other"; there is one in namespace "default"'),
                 (("training-1",), 2, "pods are scheduled one by one here: pod groups need --kubernetes-version 1.37 and "
                                      "--feature-gates GenericWorkload=true, or the plugin PodGroupAnnotations in --config"),
-                (("training-1", "--kubernetes-version", "1.35"), 2, "1.35 not in {auto,1.36,1.37}"),
+                (("training-1", "--kubernetes-version", "1.33"), 2, "1.33 not in {auto,1.34,1.35,1.36,1.37,1.38}"),
                 ((), 2, "PODGROUP is required")):
             with self.subTest(arguments):
                 out, err = self.run_explain(api, *arguments, status=status)
