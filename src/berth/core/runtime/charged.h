@@ -14,10 +14,11 @@ namespace berth::runtime {
 // As Guarded(), for a plugin of which `is_own` says whether it is an author's. `units` are charged before the call.
 template <typename Answer = framework::Status, typename Call>
 Answer Charged(const EvaluationCycle& cycle, bool is_own, std::int64_t units, Call&& call) {
-  if (!is_own || cycle.work == nullptr) return framework::Guarded<Answer>(std::forward<Call>(call));
-  if (!cycle.work->Charge(units)) return Answer{cycle.work->SpentStatus()};
-  Answer answer = framework::Guarded<Answer>(std::forward<Call>(call));
-  if (cycle.work->IsSpent()) return Answer{cycle.work->SpentStatus()};
+  framework::WorkBudget* const work = is_own ? cycle.work.get() : nullptr;
+  // The call stands here once, so that the compiler writes it into the caller.
+  Answer answer = work != nullptr && !work->Charge(units) ? Answer{work->SpentStatus()}
+                                                          : framework::Guarded<Answer>(std::forward<Call>(call));
+  if (work != nullptr && work->IsSpent()) answer = Answer{work->SpentStatus()};
   return answer;
 }
 
