@@ -68,7 +68,7 @@ class Release(Case):
 
     def test_the_image_index(self):
         """It has the images of the other archives, and the digest that the chart's values name."""
-        packed = next(file for file in FOLDER.glob("berth_*_linux.oci.tar"))
+        packed = only("berth_*_linux.oci.tar")
         with tarfile.open(packed) as tar:
             top = json.load(tar.extractfile("index.json"))["manifests"]
             blob = tar.extractfile("blobs/sha256/" + top[0]["digest"].removeprefix("sha256:")).read()
