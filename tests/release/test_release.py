@@ -78,7 +78,10 @@ class Release(Case):
 
     def test_signed_it_verifies_as_documented(self):
         """A copy, with a key of the test's own; each file that the pages verify is broken once."""
-        run("python3", "-B", str(ROOT / "tools/release/trust_test.py"), "OwnPages", env={**os.environ, "BERTH_RELEASE": str(FOLDER.resolve())})
+        if MACHINE != "amd64" or MACHINE not in ARCHITECTURES:
+            self.skipTest("the pages verify and load the files for amd64")
+        run("python3", "-B", str(ROOT / "tools/release/trust_test.py"), "OwnPages",
+            env={**os.environ, "BERTH_RELEASE": str(FOLDER.resolve())})
 
     def test_krew_and_the_charts(self):
         digests = dict(reversed(line.split("  ")) for line in (FOLDER / "SHA256SUMS").read_text().splitlines())
