@@ -23,6 +23,8 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
+# A key that will not do, or changes that are not committed, are said before anything is built.
+[ ${#signing[@]} -eq 0 ] || python3 -B tools/release/sign.py "${signing[@]}"
 [ ${#architectures[@]} -gt 0 ] || architectures=("$machine")
 for architecture in "${architectures[@]}"; do
   case $architecture in

@@ -3,6 +3,7 @@
 """Signs a release that ./dev release made, and packs it for places without a network.
 
   sign.py FOLDER --key KEY.pem [--builder-id URI]
+  sign.py --key KEY.pem                            only says whether it could: before hours of building
 
 KEY.pem is a private ECDSA key on P-256 that nobody else may read. Adds to FOLDER:
   berth_VERSION.provenance.dsse.json   an in-toto statement with SLSA provenance: which commit, sources of libraries and
@@ -184,13 +185,16 @@ def sign(folder, key, repository=ROOT, builder=OWN_MACHINE):
 
 def main():
     parser = argparse.ArgumentParser(description="Signs a release")
-    parser.add_argument("folder")
+    parser.add_argument("folder", nargs="?")
     parser.add_argument("--key", required=True)
     parser.add_argument("--builder-id", default=OWN_MACHINE, metavar="URI")
     parser.add_argument("--repository", default=ROOT, type=Path)
     options = parser.parse_args()
     try:
         key = Key(options.key)
+        if options.folder is None:
+            commit_of(options.repository)
+            return 0
         count = sign(options.folder, key, options.repository, options.builder_id)
         with tempfile.TemporaryDirectory() as scratch:
             public = Path(scratch) / "key.pub"

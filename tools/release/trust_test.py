@@ -273,8 +273,13 @@ class Signing(Case):
         file.write_text(text + "more\n")
         try:
             self.refused("tools/packages.txt is not committed as it is", self.release(), "--key", self.key)
+            self.refused("tools/packages.txt is not committed as it is", "--key", self.key)
         finally:
             file.write_text(text)
+
+    def test_whether_it_could(self):
+        done = run(sys.executable, "-B", str(HERE / "sign.py"), "--key", str(self.key), "--repository", str(self.repository))
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
 
     def test_files_that_differ_from_the_sums(self):
         folder = self.release()
