@@ -64,7 +64,7 @@ class Outcome:
 def state_of(repository):
     """The commit, and whether what git follows is as it was committed."""
     def git(*arguments):
-        return subprocess.run(["git", "-C", str(repository), *arguments], capture_output=True, text=True, check=False).stdout
+        return subprocess.run(["git", "-C", str(repository), "--no-optional-locks", *arguments], capture_output=True, text=True, check=False).stdout
 
     return git("rev-parse", "HEAD").strip(), not git("status", "--porcelain", "--untracked-files=no")
 

@@ -609,6 +609,21 @@ if "BERTH_RELEASE" in os.environ:
         """The same with the files that ./dev release made."""
         source = Path(os.environ["BERTH_RELEASE"])
 
+        def test_a_flipped_byte_in_any_file(self):
+            folder = self.release() / "release-files"
+            self.assertEqual(self.verify(folder).returncode, 0)
+            for path in sorted(folder.iterdir()):
+                middle = path.stat().st_size // 2
+                with self.subTest(file=path.name), path.open("r+b") as file:
+                    file.seek(middle)
+                    byte = file.read(1)
+                    for value in (bytes([byte[0] ^ 1]), byte):
+                        file.seek(middle)
+                        file.write(value)
+                        file.flush()
+                        if value != byte:
+                            self.assertEqual(self.verify(folder).returncode, 1)
+
 
 if __name__ == "__main__":
     unittest.main()
