@@ -28,6 +28,8 @@ EMULATORS = {"arm64": "qemu-aarch64-static"}
 # The libraries that the program may load, and the newest glibc version that it may require.
 GLIBC = {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
 GLIBC_VERSION_MAX = (2, 36)
+# Files that depend on more than the commit: signatures, what ran, and the bundle of all.
+UNLISTED = re.compile(r".*\.sig|.*\.dsse\.json|berth-bundle-.*\.tar|berth-conformance-.*|SHA256SUMS")
 IMAGE_BYTES_MAX = 40_000_000
 FIRST_POD_S_MAX = 10.0
 # Emulation takes many instructions for each one.
@@ -57,12 +59,30 @@ class Release(Case):
     def test_sums(self):
         listed = dict(reversed(line.split("  ")) for line in (FOLDER / "SHA256SUMS").read_text().splitlines())
         self.assertEqual(listed, {file.name: hashlib.sha256(file.read_bytes()).hexdigest()
-                                  for file in FOLDER.iterdir() if file.name != "SHA256SUMS"})
+                                  for file in FOLDER.iterdir() if not UNLISTED.fullmatch(file.name)})
 
     def test_again_it_is_the_same_to_the_byte(self):
         again = self.folder() / "again"
         run(*shlex.split(os.environ["BERTH_RELEASE_AGAIN"]), "--out", str(again))
         self.assertEqual((again / "SHA256SUMS").read_text(), (FOLDER / "SHA256SUMS").read_text())
+
+    def test_the_image_index(self):
+        """It has the images of the other archives, and the digest that the chart's values name."""
+        packed = only("berth_*_linux.oci.tar")
+        with tarfile.open(packed) as tar:
+            top = json.load(tar.extractfile("index.json"))["manifests"]
+            blob = tar.extractfile("blobs/sha256/" + top[0]["digest"].removeprefix("sha256:")).read()
+        self.assertEqual([each["platform"]["architecture"] for each in json.loads(blob)["manifests"]], ARCHITECTURES)
+        self.assertEqual(top[0]["digest"], "sha256:" + hashlib.sha256(blob).hexdigest())
+        self.assertIn(f"image:\n  digest: {top[0]['digest']}\n", only("berth-digests.yaml").read_text())
+
+    def test_signed_it_verifies_as_documented(self):
+        """A copy, with a key of the test's own; each file that the pages verify is broken once."""
+        if MACHINE != "amd64" or MACHINE not in ARCHITECTURES:
+            self.skipTest("the pages verify and load the files for amd64")
+        # Each file is hashed once for each other that is broken.
+        subprocess.run(["python3", "-B", str(ROOT / "tools/release/trust_test.py"), "OwnPages"], check=True, timeout=1200,
+                       env={**os.environ, "BERTH_RELEASE": str(FOLDER.resolve())})
 
     def test_krew_and_the_charts(self):
         digests = dict(reversed(line.split("  ")) for line in (FOLDER / "SHA256SUMS").read_text().splitlines())

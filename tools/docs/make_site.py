@@ -26,7 +26,8 @@ sys.path.insert(0, str(HERE.parent))
 from check_docs import FENCE, LINK, REFERENCE  # noqa: E402
 
 # Where the closure over links begins.
-FIRST = ("README.md", "SECURITY.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/")
+FIRST = ("README.md", "SECURITY.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "GOVERNANCE.md",
+         "MAINTAINERS.md", "CODE_OF_CONDUCT.md", "ADOPTERS.md", "docs/")
 COMMANDS = "docs/reference/commands"
 DEFAULTS = "docs/reference/configuration.md"
 OUTSIDE = re.compile(r"[a-z][a-z0-9+.-]*:|//|#", re.I)

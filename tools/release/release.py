@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The files of a release, from programs that need glibc alone (./dev release builds them).
 
-  release.py BUILD_FOLDER... --out FOLDER [--documents-by BERTH] [--download-url URL]
+  release.py BUILD_FOLDER... --out FOLDER [--documents-by BERTH] [--download-url URL] [--debian-tracker FILE]
 
 In a build folder are static/berth and static/berth.map, the linker's. One for another architecture than this machine's has
 its libraries and headers in build/ARCH/sysroot (tools/release/sysroot.sh); manual pages and completions are then written
@@ -14,7 +14,12 @@ Makes in FOLDER, for each architecture:
   berth_VERSION_linux_ARCH.oci.tar  the container image (tools/image.py)
   berth_VERSION_linux_ARCH.spdx.json  every library in the program, by the linker's map and the headers of its sources
 and once:
+  berth_VERSION_linux.oci.tar       the images of all architectures under one index (tools/release/image_index.py)
+  berth_VERSION.vex.json            what known vulnerabilities of the libraries mean for berth (tools/release/vex.py)
   berth-chart-VERSION.tgz, berth-kustomize-VERSION.tar.gz
+  berth-chart-VERSION.oci.tar       the chart, as registries keep it
+  berth-digests.yaml                the digests of image and chart, as values of the chart
+  verify.sh, load.sh                what verifies a signed release, and loads it where there is no network
   berth.krew.yaml                   for `kubectl krew install --manifest`, with the tarballs below --download-url
   SHA256SUMS
 
@@ -37,6 +42,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
+sys.path.insert(0, str(ROOT / "tools/release"))
+import image_index  # noqa: E402
+import vex  # noqa: E402
 from image import Refused, architecture_of  # noqa: E402
 
 MACHINE = {"x86_64": "amd64", "aarch64": "arm64"}.get(os.uname().machine, os.uname().machine)
@@ -291,6 +299,39 @@ spec:
 {platforms}"""
 
 
+def digests(version, image, chart):
+    """Values of the chart that fix the image by its digest; load.sh reads the comments."""
+    return f"""# Digests of this release, and values of its chart: helm install --values berth-digests.yaml
+# version: {version}
+# image: {image}
+# chart: {chart}
+image:
+  digest: {image}
+"""
+
+
+def add_joined(out, version, sysroots, tracker=None):
+    """Adds what is made of the files of all architectures and of the chart; then the sums of all files, which it returns."""
+    try:
+        images = sorted(out.glob(f"berth_{version}_linux_*.oci.tar"))
+        image = image_index.make_index(images, version, out / f"berth_{version}_linux.oci.tar")
+        chart = image_index.make_chart(out / f"berth-chart-{version}.tgz", out / f"berth-chart-{version}.oci.tar")
+        when = output_of("date", "-u", "-d", f"@{COMMIT_TIME}", "+%Y-%m-%dT%H:%M:%SZ").strip()
+        known, unread = vex.make(sorted(out.glob("*.spdx.json")), version, when, tracker,
+                                 [f"{sysroot}/usr/share/doc" for sysroot in sysroots])
+    except (image_index.Refused, vex.Refused) as refusal:
+        raise Refused(str(refusal)) from refusal
+    if unread:
+        print(f"release: no changelog of {', '.join(unread)} is here: berth_{version}.vex.json says nothing about them", file=sys.stderr)
+    (out / f"berth_{version}.vex.json").write_text(known)
+    (out / "berth-digests.yaml").write_text(digests(version, image, chart))
+    for script in ("verify.sh", "load.sh"):
+        shutil.copyfile(ROOT / "tools/release" / script, out / script)
+    sums = "".join(f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n" for file in sorted(out.iterdir()))
+    (out / "SHA256SUMS").write_text(sums)
+    return sums
+
+
 def make(options):
     builds = [Build(path) for path in options.builds]
     writer = next((build.berth for build in builds if build.runs_here), options.documents_by)
@@ -317,9 +358,8 @@ def make(options):
     (out / "berth.krew.yaml").write_text(krew(version, options.download_url, tarballs))
     (out / f"berth-chart-{version}.tgz").write_bytes(tar_of(folder("deploy/chart"), "berth/"))
     (out / f"berth-kustomize-{version}.tar.gz").write_bytes(tar_of(folder("deploy/kustomize"), "berth/"))
-    sums = "".join(f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n" for file in sorted(out.iterdir()))
-    (out / "SHA256SUMS").write_text(sums)
-    return sums
+    tracker = json.loads(Path(options.debian_tracker).read_text()) if options.debian_tracker else None
+    return add_joined(out, version, [build.sysroot for build in builds if build.sysroot], tracker)
 
 
 def main():
@@ -328,6 +368,7 @@ def main():
     parser.add_argument("--out", required=True)
     parser.add_argument("--documents-by", metavar="BERTH")
     parser.add_argument("--download-url", default="https://example.com/berth")
+    parser.add_argument("--debian-tracker", metavar="FILE", help="Debian's open vulnerabilities (docs/vulnerabilities.md)")
     try:
         print(make(parser.parse_args()), end="")
     except Refused as refusal:

@@ -8,16 +8,23 @@ source tools/dev/functions.sh
 
 setup build
 machine=$(dpkg --print-architecture)
-architectures=() options=() builds=()
+architectures=() options=() builds=() signing=()
 while [ $# -gt 0 ]; do
-  if [[ $1 == --arch ]]; then
-    architectures+=("${2:?./dev release --arch: an architecture is missing, as in arm64}")
-    shift
-  else
-    options+=("$1")
-  fi
+  case $1 in
+    --arch)
+      architectures+=("${2:?./dev release --arch: an architecture is missing, as in arm64}")
+      shift
+      ;;
+    --key | --builder-id)
+      signing+=("$1" "${2:?./dev release $1: its value is missing}")
+      shift
+      ;;
+    *) options+=("$1") ;;
+  esac
   shift
 done
+# A key that will not do, or changes that are not committed, are said before anything is built.
+[ ${#signing[@]} -eq 0 ] || python3 -B tools/release/sign.py "${signing[@]}"
 [ ${#architectures[@]} -gt 0 ] || architectures=("$machine")
 for architecture in "${architectures[@]}"; do
   case $architecture in
@@ -46,4 +53,10 @@ if [[ " ${builds[*]} " != *" build/release "* ]]; then
 fi
 make_release=(python3 -B tools/release/release.py "${builds[@]}" ${options[@]+"${options[@]}"})
 "${make_release[@]}" --out build/release-files
+python3 -B tools/release/conformance_report.py build/release-files
+if [ ${#signing[@]} -gt 0 ]; then
+  python3 -B tools/release/sign.py build/release-files "${signing[@]}"
+else
+  say "not signed: ./dev release --key KEY.pem signs (docs/verify.md)"
+fi
 BERTH_RELEASE=build/release-files BERTH_RELEASE_AGAIN="${make_release[*]}" exec python3 -B tests/release/test_release.py
