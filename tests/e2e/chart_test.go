@@ -98,8 +98,8 @@ func TestChartValues(t *testing.T) {
 		}
 	}
 	// A cluster that is too old.
-	if output, err := h.run(t, "template", "berth", chart, "--kube-version", "1.35.0"); err == nil || !strings.Contains(output, "kubeVersion") {
-		t.Errorf("Kubernetes 1.35: %v\n%s", err, output)
+	if output, err := h.run(t, "template", "berth", chart, "--kube-version", "1.33.0"); err == nil || !strings.Contains(output, "kubeVersion") {
+		t.Errorf("Kubernetes 1.33: %v\n%s", err, output)
 	}
 	all := h.ok(t, "template", "berth", chart, "--kube-version", "1.36.0", "--set",
 		"metrics.serviceMonitor.enabled=true,metrics.prometheusRule.enabled=true,metrics.dashboard.enabled=true,networkPolicy.enabled=true,rbac.metricsServer=true")
