@@ -79,7 +79,10 @@ def pretend_release(folder):
         (folder / f"{name}.oci.tar").write_bytes(image_of(architecture, f"program for {architecture}"))
         (folder / f"{name}.spdx.json").write_text(json.dumps({"packages": [
             {"SPDXID": "SPDXRef-berth", "name": "berth", "versionInfo": VERSION},
-            {"SPDXID": "SPDXRef-openssl", "name": "openssl", "versionInfo": "3.0.1-1"}]}))
+            {"SPDXID": "SPDXRef-linux", "name": "linux", "versionInfo": "6.1", "externalRefs": [
+                {"referenceType": "purl", "referenceLocator": "pkg:deb/debian/linux@6.1?arch=source"}]},
+            {"SPDXID": "SPDXRef-openssl", "name": "openssl", "versionInfo": "3.0.1-1", "externalRefs": [
+                {"referenceType": "purl", "referenceLocator": "pkg:deb/debian/openssl@3.0.1-1?arch=source"}]}]}))
     chart = folder / f"berth-chart-{VERSION}.tgz"
     chart.write_bytes(gzip.compress(
         tar_of({"berth/Chart.yaml": f"apiVersion: v2\nname: berth\nversion: {VERSION}\n".encode()}), mtime=0))
