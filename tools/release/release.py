@@ -44,6 +44,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 sys.path.insert(0, str(ROOT / "tools/release"))
 import image_index  # noqa: E402
+import page_packages  # noqa: E402
 import vex  # noqa: E402
 from image import Refused, architecture_of  # noqa: E402
 
@@ -252,7 +253,17 @@ def libraries(build):
     return found
 
 
-def bill_of_materials(found, tarball_name, tarball_digest, version):
+def page_of(build):
+    """The packages of npm in the program's page; none where it was built without."""
+    try:
+        if not page_packages.is_in_program((build.folder / "src/berth/page/page_files.cc").read_text(errors="replace")):
+            return {}
+        return page_packages.shipped((ROOT / "web/package.json").read_text(), (ROOT / "web/package-lock.json").read_text())
+    except (page_packages.Refused, OSError, KeyError, ValueError) as refusal:
+        raise Refused(f"the page's packages: {refusal}") from refusal
+
+
+def bill_of_materials(found, page, tarball_name, tarball_digest, version):
     def package(name, version_, licence, more):
         return {"SPDXID": "SPDXRef-" + re.sub(r"[^A-Za-z0-9.-]", "-", name), "name": name, "versionInfo": version_,
                 "downloadLocation": "NOASSERTION", "filesAnalyzed": False, "licenseConcluded": licence,
@@ -267,6 +278,12 @@ def bill_of_materials(found, tarball_name, tarball_digest, version):
              "referenceLocator": f"pkg:deb/debian/{name}@{version_}?arch=source"}]}))
         linked = "DYNAMIC_LINK" if name == "glibc" else "STATIC_LINK"
         relations.append({"spdxElementId": "SPDXRef-berth", "relationshipType": linked,
+                          "relatedSpdxElement": packages[-1]["SPDXID"]})
+    for name, each in sorted(page.items()):
+        packages.append(package(name, each["version"], each["licence"], {
+            "checksums": [{"algorithm": "SHA512", "checksumValue": each["sha512"]}],
+            "externalRefs": [{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": each["url"]}]}))
+        relations.append({"spdxElementId": "SPDXRef-berth", "relationshipType": "CONTAINS",
                           "relatedSpdxElement": packages[-1]["SPDXID"]})
     return {"spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": f"berth-{version}",
             "documentNamespace": f"https://spdx.org/spdxdocs/berth-{version}-{tarball_digest}",
@@ -351,7 +368,8 @@ def make(options):
         tarballs[build.architecture] = (f"{name}.tar.gz", digest)
         (out / f"{name}.tar.gz").write_bytes(packed)
         (out / f"{name}.spdx.json").write_text(json.dumps(
-            bill_of_materials(found[build.architecture], f"{name}.tar.gz", digest, version), indent=1, sort_keys=True) + "\n")
+            bill_of_materials(found[build.architecture], page_of(build), f"{name}.tar.gz", digest, version),
+            indent=1, sort_keys=True) + "\n")
         debian_package(build.berth, completions, pages, version, build.architecture, out / f"berth_{version}_{build.architecture}.deb")
         output_of(sys.executable, str(ROOT / "tools/image.py"), build.berth, "--tag", f"berth:{version}", "--out",
                   str(out / f"{name}.oci.tar"), *(["--sysroot", str(build.sysroot)] if build.sysroot else []))

@@ -94,13 +94,10 @@ def commit_of(repository):
 
 
 def libraries(folder):
-    """Debian's source packages that the bills of materials name, as package URLs."""
-    found = set()
-    for bill in folder.glob("*.spdx.json"):
-        for package in json.loads(bill.read_text())["packages"]:
-            if package["SPDXID"] != "SPDXRef-berth":
-                found.add(f"pkg:deb/debian/{package['name']}@{package['versionInfo']}?arch=source")
-    return sorted(found)
+    """The package URLs in the bills of materials."""
+    return sorted({each["referenceLocator"] for bill in folder.glob("*.spdx.json")
+                   for package in json.loads(bill.read_text())["packages"] for each in package.get("externalRefs", [])
+                   if each["referenceType"] == "purl"})
 
 
 def tools(repository):

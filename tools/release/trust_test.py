@@ -25,6 +25,7 @@ ROOT = HERE.parents[1]
 sys.path.insert(0, str(HERE))
 import conformance_report  # noqa: E402
 import image_index  # noqa: E402
+import page_packages  # noqa: E402
 import sign  # noqa: E402
 import vex  # noqa: E402
 
@@ -79,7 +80,10 @@ def pretend_release(folder):
         (folder / f"{name}.oci.tar").write_bytes(image_of(architecture, f"program for {architecture}"))
         (folder / f"{name}.spdx.json").write_text(json.dumps({"packages": [
             {"SPDXID": "SPDXRef-berth", "name": "berth", "versionInfo": VERSION},
-            {"SPDXID": "SPDXRef-openssl", "name": "openssl", "versionInfo": "3.0.1-1"}]}))
+            {"SPDXID": "SPDXRef-linux", "name": "linux", "versionInfo": "6.1", "externalRefs": [
+                {"referenceType": "purl", "referenceLocator": "pkg:deb/debian/linux@6.1?arch=source"}]},
+            {"SPDXID": "SPDXRef-openssl", "name": "openssl", "versionInfo": "3.0.1-1", "externalRefs": [
+                {"referenceType": "purl", "referenceLocator": "pkg:deb/debian/openssl@3.0.1-1?arch=source"}]}]}))
     chart = folder / f"berth-chart-{VERSION}.tgz"
     chart.write_bytes(gzip.compress(
         tar_of({"berth/Chart.yaml": f"apiVersion: v2\nname: berth\nversion: {VERSION}\n".encode()}), mtime=0))
@@ -425,6 +429,29 @@ class Images(Case):
         one.write_bytes(b"no archive")
         with self.assertRaisesRegex(image_index.Refused, "not a chart"):
             image_index.make_chart(one, folder / "out")
+
+
+class PagePackages(unittest.TestCase):
+    manifest = {"dependencies": {"esbuild": "1.0.0", "preact": "2.0.0"}}
+    lock = {"packages": {"node_modules/esbuild": {"version": "1.0.0", "integrity": "sha512-AAA=", "license": "MIT", "dependencies": {"x": "1"}},
+                         "node_modules/preact": {"version": "2.0.0", "integrity": "sha512-/w==", "license": "MIT"}}}
+
+    def shipped(self, **preact):
+        lock = json.loads(json.dumps(self.lock))
+        lock["packages"]["node_modules/preact"] |= preact
+        return page_packages.shipped(json.dumps(self.manifest), json.dumps(lock))
+
+    def test_what_is_in_the_page(self):
+        self.assertEqual(self.shipped(), {"preact": {"version": "2.0.0", "licence": "MIT", "sha512": "ff", "url": "pkg:npm/preact@2.0.0"}})
+
+    def test_the_page_of_this_repository(self):
+        self.assertIn("preact", page_packages.shipped((ROOT / "web/package.json").read_text(), (ROOT / "web/package-lock.json").read_text()))
+
+    def test_bad_input(self):
+        for change, text in (({"version": "2.0.1"}, "does not have preact 2.0.0"), ({"integrity": "sha1-AA=="}, "no SHA-512"),
+                             ({"dependencies": {"more": "1"}}, "preact of the page needs more")):
+            with self.assertRaisesRegex(page_packages.Refused, text):
+                self.shipped(**change)
 
 
 CHANGELOG = """openssl (3.0.2-1) unstable; urgency=medium

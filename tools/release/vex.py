@@ -72,11 +72,12 @@ def changelog_of(source, folders):
 
 
 def libraries(bills):
-    """(source package, version) of every library in the bills of materials."""
+    """(source package, version) of every library of Debian's in the bills of materials."""
     found = set()
     for bill in bills:
         for package in json.loads(Path(bill).read_text())["packages"]:
-            if package["SPDXID"] != "SPDXRef-berth" and package["name"] not in HEADERS_ONLY:
+            urls = [each["referenceLocator"] for each in package.get("externalRefs", [])]
+            if any(url.startswith("pkg:deb/") for url in urls) and package["name"] not in HEADERS_ONLY:
                 found.add((package["name"], package["versionInfo"]))
     return sorted(found)
 
