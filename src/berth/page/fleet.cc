@@ -2,6 +2,7 @@
 #include "berth/page/fleet.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "berth/framework/make_pod_info.h"
@@ -133,14 +134,24 @@ FleetCounts Fleet::counts() const {
 
 FleetCopy Fleet::Copy() const {
   FleetCopy copy;
-  const std::lock_guard lock(mutex_);
-  copy.revision = revision_;
-  copy.nodes.reserve(rows_.node_count);
-  copy.pods.reserve(rows_.pods.size());
-  for (const auto& [id, row] : rows_.nodes) {
-    if (row.node != nullptr) copy.nodes.push_back(row.node);
+  {
+    const std::lock_guard lock(mutex_);
+    copy.revision = revision_;
+    copy.nodes.reserve(rows_.node_count);
+    copy.pods.reserve(rows_.pods.size());
+    for (const auto& [id, row] : rows_.nodes) {
+      if (row.node != nullptr) copy.nodes.push_back(row.node);
+    }
+    for (const auto& [id, row] : rows_.pods) copy.pods.push_back(row.pod);
   }
-  for (const auto& [id, row] : rows_.pods) copy.pods.push_back(row.pod);
+  // Rows are in the order in which the watch brought them. Which of several equal pods gets the last place would depend
+  // on it.
+  std::ranges::sort(copy.nodes, {}, [](const auto& node) -> const std::string& { return node->metadata.name; });
+  std::ranges::sort(copy.pods, [](const auto& a, const auto& b) {
+    const api::ObjectMeta& left = a->metadata;
+    const api::ObjectMeta& right = b->metadata;
+    return std::tie(left.namespace_name, left.name) < std::tie(right.namespace_name, right.name);
+  });
   return copy;
 }
 

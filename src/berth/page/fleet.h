@@ -34,7 +34,7 @@ struct FleetCounts {
   std::uint32_t revision = 0;
 };
 
-// The objects themselves, for questions.
+// The objects themselves, for questions: ordered by namespace and name, as the API server lists them.
 struct FleetCopy {
   std::vector<std::shared_ptr<const api::Node>> nodes;
   std::vector<std::shared_ptr<const api::Pod>> pods;

@@ -59,6 +59,7 @@ object PodJson(const PodRow& row) {
               {"nominated", pod.status.nominated_node_name},
               {"priority", pod.spec.priority.value_or(0)},
               {"schedulerName", pod.spec.scheduler_name}};
+  if (!pod.spec.pod_group_name.empty()) json["group"] = pod.spec.pod_group_name;
   if (pod.metadata.creation_time) json["created"] = FormatRfc3339(*pod.metadata.creation_time);
   if (pod.metadata.deletion_time) json["deleted"] = FormatRfc3339(*pod.metadata.deletion_time);
   json["labels"] = Labels(pod.metadata.labels);

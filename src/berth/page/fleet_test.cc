@@ -183,6 +183,25 @@ TEST(FleetTest, ActivityCountsWhatComesAndIsBound) {
 }
 
 // A reader that applies deltas has what a reader of a whole frame has, whatever happens in between.
+TEST(FleetTest, ACopyIsInTheOrderOfTheApiServersLists) {
+  Fleet fleet(kEpoch);
+  for (const char* name : {"n2", "n10", "n1"}) fleet.SetNode(MakeNode(name).Build());
+  for (const char* name : {"web-b", "web-c", "web-a"}) fleet.SetPod(Built(WebPod(name)), kNow);
+  const FleetCopy copy = fleet.Copy();
+  std::vector<std::string> names;
+  for (const auto& node : copy.nodes) names.push_back(node->metadata.name);
+  for (const auto& pod : copy.pods) names.push_back(pod->metadata.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"n1", "n10", "n2", "web-a", "web-b", "web-c"}));
+}
+
+TEST(FleetTest, APodOfAGroupNamesIt) {
+  Fleet fleet(kEpoch);
+  fleet.SetPod(Built(WebPod("worker").InGroup("training")), kNow);
+  fleet.SetPod(Built(WebPod("alone")), kNow);
+  EXPECT_EQ(fleet.PodJson("default", "worker")->at("group").as_string(), "training");
+  EXPECT_FALSE(fleet.PodJson("default", "alone")->contains("group"));
+}
+
 TEST(FleetPropertyTest, DeltasAddUpToTheFrame) {
   for (std::uint32_t seed = 1; seed <= 20; ++seed) {
     std::mt19937 random(seed);
