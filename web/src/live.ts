@@ -27,13 +27,16 @@ export async function start(): Promise<void> {
   endStream?.();
   endStream = undefined;
   try {
+    // Nothing of the status is needed to ask for the fleet, which is most of what there is to wait for.
+    const fleet = api.fleet();
+    fleet.catch(() => undefined);
     const status = await api.status();
     model.barrier.set({ kind: "none", sentence: "" });
     takeStatus(status);
     const has = (feature: string): boolean => status.features.includes(feature);
     await Promise.all([
       loadPending(),
-      loadFleet(),
+      loadFleet(fleet),
       has("decisions") ? loadDecisions() : undefined,
       has("timeline") ? api.timeline().then((said) => model.timeline.set(said), report) : undefined,
       has("numbers") ? loadNumbers() : model.samples.set([]),
@@ -110,7 +113,8 @@ async function loadNumbers(): Promise<void> {
   }
 }
 
-async function loadFleet(): Promise<void> {
+/** `asked`: an answer that is under way already. */
+async function loadFleet(asked?: Promise<ArrayBuffer>): Promise<void> {
   if (isLoadingFleet) {
     mustLoadFleet = true;
     return;
@@ -119,7 +123,8 @@ async function loadFleet(): Promise<void> {
   try {
     do {
       mustLoadFleet = false;
-      model.fleet.set(fleetOf(readFrame(await api.fleet())));
+      model.fleet.set(fleetOf(readFrame(await (asked ?? api.fleet()))));
+      asked = undefined;
       const late = waitingDeltas;
       waitingDeltas = [];
       for (const delta of late) takeDelta(delta);

@@ -39,6 +39,12 @@ test("a frame says what was written", () => {
   assert.ok(Number.isNaN(read.nodes.get(1)?.price));
 });
 
+test("nodes are in the order of their names, with numbers as numbers", () => {
+  const names = ["n-10", "n-9", "a-2-x", "a-10-b", "n-1", "a-2", "b", "n-10"];
+  const read = fleet({ nodes: names.map((name, i) => node(i + 1, { name })), pods: [] });
+  assert.deepEqual([...read.nodes.values()].map((each) => each.name), ["a-2", "a-2-x", "a-10-b", "b", "n-1", "n-9", "n-10", "n-10"]);
+});
+
 test("names of any script are read as they were", () => {
   const names = [...hostileNames];
   const read = fleet({ nodes: names.map((name, i) => node(i + 1, { name })), pods: [] });

@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import type { Explanation, NodeVerdict, Pending, PendingClass, Simulation } from "../src/api/types";
 import { addDecisions, filterDecisions, noDecisions } from "../src/state/decisions";
-import { funnelOf, pluginsOfScores, runnerUp, splitNodes } from "../src/state/explain";
+import { funnelOf, pluginsOfScores, runnerUp, splitNodes, verdictOf } from "../src/state/explain";
 import { addSample, linePath, niceCeiling, plotsOf, summarize } from "../src/state/numbers";
-import { filterRows, pendingRows, summaryOf } from "../src/state/pending";
+import { filterRows, groupMessage, groupToldIn, pendingRows, summaryOf } from "../src/state/pending";
 import { comparison, ghostsOf, namesIn, noQuestion, outcomeOf, requestOf, workloadRows } from "../src/state/whatif";
 
 function waiting(name: string, count: number, reason: string, more: Partial<PendingClass> = {}): PendingClass {
@@ -66,6 +66,50 @@ test("folded by workload, the server's order is kept", () => {
   assert.ok(Number.isNaN(bare?.attempts) && Number.isNaN(bare?.nodes));
 });
 
+const told = "pod group is unschedulable, 0/1 placements are available, first placement status: minCount (4) cannot be satisfied: 2 scheduled, 1 remaining";
+
+test("pods of one group are one line, which says what nodes lack and what the group was told", () => {
+  const member = (name: string, more: Partial<PendingClass>): PendingClass =>
+    waiting(name, 1, "Insufficient gpu", { owner: { kind: "Pod", namespace: "shop", name }, group: "training", ...more });
+  const gang: Pending = {
+    ...pending,
+    pods: 4,
+    classes: [
+      member("t-0", { reasons: [], message: `${told}, pod group preemption: none`, attempts: undefined, oldest: "2026-01-01T09:00:00Z" } as Partial<PendingClass>),
+      waiting("web", 1, "Insufficient cpu"),
+      member("t-1", {}),
+      member("t-2", { reasons: [], message: told }),
+    ],
+  };
+  const rows = pendingRows(gang, "owner");
+  assert.deepEqual(rows.map((row) => `${row.kind} ${row.title} ${row.pods}`), ["PodGroup training 3", "Deployment web 1"]);
+  assert.equal(rows[0]?.reasons[0]?.text, "Insufficient gpu");
+  assert.equal(groupMessage(rows[0]?.message ?? ""), "minCount (4) cannot be satisfied: 2 scheduled, 1 remaining");
+  assert.equal(rows[0]?.oldestMs, Date.parse("2026-01-01T09:00:00Z"));
+  assert.deepEqual(rows[0]?.queue, [{ place: "unschedulable", pods: 3 }]);
+  assert.equal(rows[0]?.sample.name, "t-1-1", "a member of which nodes said something");
+  assert.equal(summaryOf(gang).sentence, "4 pods of 2 workloads wait for a node.");
+  assert.equal(groupToldIn(gang, "shop", "training"), "minCount (4) cannot be satisfied: 2 scheduled, 1 remaining");
+  assert.equal(groupToldIn(gang, "shop", "other"), "");
+  assert.equal(groupMessage("0/5 nodes are available: 5 Insufficient cpu."), "");
+});
+
+test("a gang of one Deployment keeps its name", () => {
+  const rows = pendingRows({ ...pending, classes: [waiting("tune", 3, "a", { group: "g" }), waiting("tune", 2, "b", { group: "g" })] }, "owner");
+  assert.deepEqual(rows.map((row) => `${row.kind} ${row.title} ${row.group} ${row.pods}`), ["Deployment tune g 5"]);
+});
+
+test("what a gate holds comes behind what nodes have refused", () => {
+  const rows = pendingRows({ ...pending, classes: [waiting("held", 1, "gate", { state: "Gated" }), waiting("late", 1, "Insufficient cpu")] }, "owner");
+  assert.deepEqual(rows.map((row) => row.title), ["late", "held"]);
+});
+
+test("a pod that would fit waits all the same while its group does", () => {
+  const said = { pod: "shop/t-1", state: "Fits", node: "gpu-1" } as Explanation;
+  assert.deepEqual(verdictOf(said), { tone: "good", text: "Would fit; the best node is gpu-1" });
+  assert.deepEqual(verdictOf({ ...said, page: { namespace: "shop", name: "t-1", group: "training" } }), { tone: "wait", text: "Waits for its group training" });
+});
+
 test("the filter takes all words, wherever the row says them", () => {
   const rows = pendingRows(pending, "owner");
   assert.deepEqual(filterRows(rows, "CPU cart").map((row) => row.title), ["cart"]);
@@ -103,6 +147,13 @@ test("the runner-up lacked the smallest raise of one score", () => {
   assert.equal(said?.gap, 30);
   assert.deepEqual(said?.differences, [{ plugin: "Fit", points: 30 }]);
   assert.deepEqual(said?.wouldWin, { plugin: "Spread", from: 70, to: 86, weight: 2 });
+});
+
+test("a plugin that gave no node a point is none by which a rival would have won", () => {
+  const silent = (node: NodeVerdict): NodeVerdict => ({ ...node, scores: [...(node.scores ?? []), { plugin: "Silent", raw: 0, normalized: 0, weight: 100, weighted: 0 }] });
+  const said = runnerUp([silent(scored("b", 60, 70)), silent(scored("a", 90, 70))]);
+  assert.notEqual(said?.wouldWin?.plugin, "Silent");
+  assert.notEqual(said?.wouldWin, undefined);
 });
 
 test("no single score can make a rival win that lacks more than each can give", () => {

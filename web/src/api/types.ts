@@ -151,6 +151,7 @@ export interface PodFacts {
   readonly labels?: Readonly<Record<string, string>>;
   readonly requests?: Readonly<Record<string, number>>;
   readonly gates?: readonly string[];
+  readonly group?: string;
 }
 
 export interface NodeFacts {
@@ -262,6 +263,7 @@ export interface DrainPlan {
     readonly owner: string;
     readonly drain: string;
     readonly budget: string;
+    readonly budgets?: readonly string[];
     readonly goesTo: string;
     readonly obstacle: string;
     readonly unknown?: string;

@@ -291,7 +291,8 @@ export class FleetPicture {
     this.drawMarks(scene, at, rect);
     if (isNamed) {
       const size = Math.min(13, Math.max(10, strip * 0.58));
-      const share = formatShare(useOf(fleet, node, scene.resource), 1);
+      const use = useOf(fleet, node, scene.resource);
+      const share = Number.isNaN(use) ? "" : formatShare(use, 1);
       c.textBaseline = "middle";
       let shareWidth = 0;
       if (rect.w >= 110) {

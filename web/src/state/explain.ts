@@ -29,6 +29,8 @@ export function verdictOf(said: Explanation): { readonly tone: "good" | "wait" |
     case "Placed":
       return { tone: "good", text: said.node ? `Placed on ${said.node}` : "Placed" };
     case "Fits":
+      // A node would take it, but the pods of a group get their nodes together or not at all.
+      if (said.page?.group) return { tone: "wait", text: `Waits for its group ${said.page.group}` };
       return { tone: "good", text: said.node ? `Would fit; the best node is ${said.node}` : "Would fit" };
     case "Gated":
       return { tone: "wait", text: "Held by a scheduling gate" };
@@ -78,8 +80,10 @@ export function runnerUp(nodes: readonly NodeVerdict[], chosen?: string): Runner
     .filter((each) => each.points !== 0)
     .sort((a, b) => Math.abs(b.points) - Math.abs(a.points) || (a.plugin < b.plugin ? -1 : 1));
   let wouldWin: RunnerUp["wouldWin"];
+  // A plugin that gave no node a point had nothing to say of this pod.
+  const speaking = new Set(scored.flatMap((node) => (node.scores ?? []).filter((score) => score.weighted > 0).map((score) => score.plugin)));
   for (const score of rival.scores ?? []) {
-    if (score.weight <= 0 || gap < 0) continue;
+    if (score.weight <= 0 || gap < 0 || !speaking.has(score.plugin)) continue;
     const raise = Math.floor(gap / score.weight) + 1;
     const to = score.normalized + raise;
     if (to > scoreMax) continue;

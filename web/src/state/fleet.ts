@@ -74,12 +74,20 @@ export function isWaiting(pod: FleetPod): boolean {
   return pod.node === noId && (pod.flags & podFlag.ended) === 0;
 }
 
-const byName = new Intl.Collator("en", { numeric: true }).compare;
+/** A text whose order is that of the name with its numbers as numbers. To compare thousands of names by Intl takes longer than all else. */
+function orderKey(name: string): string {
+  return name.replace(/\d+/g, (digits) => digits.padStart(12, "0"));
+}
+
+function inOrder(nodes: readonly FleetNode[]): FleetNode[] {
+  const keyed = nodes.map((node) => ({ node, key: orderKey(node.name) }));
+  return keyed.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0)).map(({ node }) => node);
+}
 
 export function fleetOf(frame: FleetFrame): Fleet {
   const { directory } = frame;
   const nodes = new Map<number, FleetNode>();
-  for (const node of readNodes(frame).sort((a, b) => byName(a.name, b.name))) nodes.set(node.id, node);
+  for (const node of inOrder(readNodes(frame))) nodes.set(node.id, node);
   const pods = new Map<number, FleetPod>();
   for (const pod of directory.aggregated ? readGroups(frame) : readPods(frame)) pods.set(pod.id, pod);
   return {

@@ -61,8 +61,55 @@ export function leadingReason(each: PendingClass): string {
   return each.reasons?.[0]?.text || stateText(each.state);
 }
 
+/** Rows in the order of the server, but that those held by a gate, about which no node has been asked, come last. */
 export function pendingRows(pending: Pending, folding: Folding): PendingRow[] {
-  return folding === "owner" ? pending.classes.map(rowOfClass) : rowsByReason(pending.classes);
+  if (folding === "reason") return rowsByReason(pending.classes);
+  const rows = groupsTogether(pending.classes).map(rowOfClasses);
+  return [...rows.filter((row) => row.state !== "Gated"), ...rows.filter((row) => row.state === "Gated")];
+}
+
+/** Pods of one group get their nodes together, so that they are one line whatever each was told. Every other class is by itself. */
+function groupsTogether(classes: readonly PendingClass[]): PendingClass[][] {
+  const lists = new Map<string, PendingClass[]>();
+  for (const each of classes) {
+    const key = each.group ? `group/${each.owner.namespace}/${each.group}` : each.id;
+    const list = lists.get(key);
+    if (list) list.push(each);
+    else lists.set(key, [each]);
+  }
+  return [...lists.values()];
+}
+
+/** A line of the classes of one group: named by the member of which nodes said something, whose reasons are why the others wait. */
+function rowOfClasses(classes: readonly PendingClass[]): PendingRow {
+  const telling = classes.find((each) => (each.reasons?.length ?? 0) > 0) ?? classes[0];
+  if (telling === undefined) throw new Error("a line without pods");
+  const row = rowOfClass(telling);
+  if (!telling.group) return row;
+  const all = classes.map(rowOfClass);
+  const isOfOne = new Set(classes.map((each) => ownerKey(each.owner))).size === 1;
+  return {
+    ...row,
+    key: `group:${row.namespace}/${row.group}`,
+    title: isOfOne ? row.title : row.group,
+    kind: isOfOne ? row.kind : "PodGroup",
+    pods: all.reduce((total, each) => total + each.pods, 0),
+    oldestMs: Math.min(...all.map((each) => each.oldestMs)),
+    attempts: all.map((each) => each.attempts).reduce(largest, NaN),
+    queue: all.map((each) => each.queue).reduce(sum, []),
+    waitsFor: [...new Set(all.flatMap((each) => each.waitsFor))],
+    backoffUntilMs: all.map((each) => each.backoffUntilMs).reduce(largest, NaN),
+    message: all.map((each) => each.message).find((message) => message.includes(placementMark)) ?? row.message,
+  };
+}
+
+const placementMark = "first placement status: ";
+
+/** What a group was told, without the words around it that are the same for every group; "" for a message of another kind. */
+export function groupMessage(message: string): string {
+  const at = message.indexOf(placementMark);
+  if (at < 0) return "";
+  return message.slice(at + placementMark.length).replace(/, pod group preemption: .*$/, "");
 }
 
 function rowOfClass(each: PendingClass): PendingRow {
@@ -149,6 +196,12 @@ export function filterRows(rows: readonly PendingRow[], text: string): readonly 
   });
 }
 
+/** What the scheduler has told a group that waits, in short; "" where nothing is known of it. */
+export function groupToldIn(pending: Pending | undefined, namespace: string, group: string): string {
+  const told = (pending?.classes ?? []).filter((each) => each.group === group && each.owner.namespace === namespace).map((each) => groupMessage(each.message ?? ""));
+  return told.find((text) => text !== "") ?? "";
+}
+
 export interface PendingSummary {
   /** "412 pods of 3 workloads wait", in whole. */
   readonly sentence: string;
@@ -157,7 +210,7 @@ export interface PendingSummary {
 }
 
 export function summaryOf(pending: Pending, reasonsMax = 6): PendingSummary {
-  const owners = new Set(pending.classes.map((each) => ownerKey(each.owner))).size;
+  const owners = new Set(pending.classes.map((each) => (each.group && each.owner.kind === "Pod" ? `group/${each.owner.namespace}/${each.group}` : ownerKey(each.owner)))).size;
   const sentence =
     pending.pods === 0
       ? "No pod waits for a node."

@@ -9,7 +9,7 @@ import { Table } from "../parts/table";
 import { formatCount, plural } from "../state/format";
 import { take, viewOf } from "../state/held_list";
 import type { Folding, PendingRow } from "../state/pending";
-import { filterRows, pendingRows, stateText, summaryOf } from "../state/pending";
+import { filterRows, groupMessage, pendingRows, stateText, summaryOf } from "../state/pending";
 import { formatRoute, withQuery } from "../state/route";
 import { useStore } from "../state/store";
 
@@ -21,11 +21,12 @@ const keyOf = (row: PendingRow): string => row.key;
 
 function Reasons({ row }: { row: PendingRow }): JSX.Element {
   const [first, ...rest] = row.reasons;
+  const inGroup = groupMessage(row.message);
   if (first === undefined) {
     return (
       <span class="reasons" title={row.message || undefined}>
-        <span>{stateText(row.state)}</span>
-        {row.message === "" ? null : <span class="quiet">{row.message}</span>}
+        <span>{inGroup === "" ? stateText(row.state) : "its group has no place"}</span>
+        {row.message === "" ? null : <span class="quiet">{inGroup || row.message}</span>}
       </span>
     );
   }
@@ -33,8 +34,8 @@ function Reasons({ row }: { row: PendingRow }): JSX.Element {
     <span class="reasons" title={row.message || undefined}>
       <span class="reason-first">{first.text}</span>
       <span class="quiet">
-        {first.nodes > 0 ? `${formatCount(first.nodes)}${Number.isNaN(row.nodes) ? "" : ` of ${formatCount(row.nodes)}`} nodes` : ""}
-        {rest.length > 0 ? `${first.nodes > 0 ? ", " : ""}${rest.length} more ${rest.length === 1 ? "reason" : "reasons"}` : ""}
+        {inGroup !== "" ? inGroup : first.nodes > 0 ? `${formatCount(first.nodes)}${Number.isNaN(row.nodes) ? "" : ` of ${formatCount(row.nodes)}`} nodes` : ""}
+        {rest.length > 0 ? `${inGroup !== "" || first.nodes > 0 ? ", " : ""}${rest.length} more ${rest.length === 1 ? "reason" : "reasons"}` : ""}
       </span>
     </span>
   );
@@ -79,13 +80,23 @@ const byOwner: readonly ColumnOf<Row>[] = [
         <Name text={row.title} class="strong" />
         <span class="quiet under">
           {row.kind} · <bdi>{row.namespace}</bdi>
-          {row.group !== "" ? ` · group ${row.group}` : ""}
+          {row.group !== "" && row.group !== row.title ? ` · group ${row.group}` : ""}
           {row.isGone ? " · no longer waits" : ""}
         </span>
       </>
     ),
   },
-  { key: "pods", title: "Pods", isNumber: true, cell: (row) => <span class="strong">{formatCount(row.pods)}</span> },
+  {
+    key: "pods",
+    title: "Pods",
+    isNumber: true,
+    cell: (row) => (
+      <>
+        <span class="strong">{formatCount(row.pods)}</span>
+        <span class="quiet narrow-unit">{row.pods === 1 ? " pod" : " pods"}</span>
+      </>
+    ),
+  },
   { key: "reasons", title: "Why", cell: (row) => <Reasons row={row} /> },
   { key: "oldest", title: "Longest", isNumber: true, cell: (row) => <Age sinceMs={row.oldestMs} /> },
   { key: "attempts", title: "Attempts", isNumber: true, isMinor: true, cell: (row) => (Number.isNaN(row.attempts) ? "–" : formatCount(row.attempts)) },
@@ -117,6 +128,7 @@ export function PendingView(): JSX.Element {
   const pending = useStore(model.pending);
   const folding: Folding = route.query.by === "reason" ? "reason" : "owner";
   const text = route.query.q ?? "";
+  const hasDecisions = useStore(model.status, (status) => status?.features.includes("decisions") ?? false);
   const rows = useMemo(() => (pending === undefined ? [] : pendingRows(pending, folding)), [pending, folding]);
   const [asked, setAsked] = useState(0);
   const last = useRef(new Map<string, PendingRow>());
@@ -164,7 +176,15 @@ export function PendingView(): JSX.Element {
       {pending.pods > 0 ? <ReasonBar summary={summary} chosen={text} onChoose={(q) => change({ q })} /> : null}
       <NewRows count={view.newCount} gone={view.goneCount} isStale={view.isStale} onTake={() => setAsked((count) => count + 1)} />
       {rows.length === 0 && view.rows.length === 0 ? (
-        <Empty title="Nothing waits">Every pod of this cluster has a node. New pods appear here as soon as they wait for one.</Empty>
+        <Empty title="Nothing waits">
+          Every pod of this cluster has a node. New pods appear here as soon as they wait for one. See <a href="#/cluster">where they are</a>
+          {hasDecisions ? (
+            <>
+              , and <a href="#/decisions">why there</a>
+            </>
+          ) : null}
+          .
+        </Empty>
       ) : shown.length === 0 ? (
         <Empty title="No line has all these words">Empty the filter to see all {plural(view.rows.length, "line")}.</Empty>
       ) : (

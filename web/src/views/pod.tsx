@@ -12,6 +12,7 @@ import { useAsked } from "../parts/use_asked";
 import type { FunnelStep } from "../state/explain";
 import { changeKindText, funnelOf, splitNodes, verdictOf } from "../state/explain";
 import { formatAmount, formatCount, plural } from "../state/format";
+import { groupToldIn } from "../state/pending";
 import { formatRoute } from "../state/route";
 import { useStore } from "../state/store";
 
@@ -51,6 +52,7 @@ export function PodView(): JSX.Element {
               Its condition says: <bdi>{said.condition}</bdi>
             </p>
           ) : null}
+          {said.state === "Fits" && said.page?.group ? <InGroup namespace={namespace} group={said.page.group} /> : null}
           <Standing said={said} />
           <Funnel said={said} />
           <Changes said={said} />
@@ -62,6 +64,17 @@ export function PodView(): JSX.Element {
         </div>
       )}
     </>
+  );
+}
+
+/** What the group of a pod was told, and that the answer below is about the pod alone. */
+function InGroup({ namespace, group }: { namespace: string; group: string }): JSX.Element {
+  const told = useStore(model.pending, (pending) => groupToldIn(pending, namespace, group));
+  return (
+    <p class="message">
+      {told === "" ? "" : `The group was told: ${told}. `}
+      Its pods get their nodes together, or none gets one. What follows is about this pod alone.
+    </p>
   );
 }
 

@@ -47,6 +47,8 @@ export function WhatIfView(): JSX.Element {
   );
 }
 
+const obstaclesShownMax = 5;
+
 const originTexts: Readonly<Record<string, string>> = { pending: "waits already", displaced: "lost its node", evicted: "evicted", new: "new" };
 
 /** A question that takes a while: one at a time, and it can be given up. */
@@ -369,6 +371,7 @@ function Drain({ first }: { first: string }): JSX.Element {
     if (first !== "") drainNodes.set(first);
   }
   void typed;
+  const held = (answer?.pods ?? []).filter((pod) => pod.obstacle !== "");
   const run = (): void => {
     const nodes = namesIn(drainNodes.value);
     if (nodes.length === 0) refuse("Name a node.");
@@ -411,11 +414,22 @@ function Drain({ first }: { first: string }): JSX.Element {
           <>
             <p class="answer-sentence">
               <Pill tone={answer.canDrain ? "good" : "bad"}>{answer.canDrain ? "Can be drained" : "Cannot be drained"}</Pill>
-              {plural(answer.pods.length, "pod")} on {plural(answer.nodes.length, "node")}.
+              {plural(answer.pods.length, "pod")} on {plural(answer.nodes.length, "node")}
+              {held.length > 0 ? `, ${plural(held.length, "obstacle")}:` : "."}
             </p>
+            {held.length > 0 ? (
+              <ul class="obstacles">
+                {held.slice(0, obstaclesShownMax).map((pod) => (
+                  <li key={`${pod.namespace}/${pod.name}`} class="message">
+                    <bdi class="strong">{pod.name}</bdi>: {pod.obstacle}
+                  </li>
+                ))}
+                {held.length > obstaclesShownMax ? <li class="quiet">{formatCount(held.length - obstaclesShownMax)} more, the first in the table.</li> : null}
+              </ul>
+            ) : null}
             <Table
               label="Pods of the nodes"
-              rows={answer.pods}
+              rows={[...held, ...answer.pods.filter((pod) => pod.obstacle === "")]}
               keyOf={(pod) => `${pod.namespace}/${pod.name}`}
               classOf={(pod) => (pod.obstacle ? "is-refused" : "")}
               columns={[
@@ -432,7 +446,7 @@ function Drain({ first }: { first: string }): JSX.Element {
                   ),
                 },
                 { key: "drain", title: "Drain", cell: (pod) => pod.drain },
-                { key: "budget", title: "Budget", isMinor: true, cell: (pod) => pod.budget || "–" },
+                { key: "budget", title: "Budget", isMinor: true, cell: (pod) => ((pod.budgets?.length ?? 0) > 0 ? `${pod.budgets?.join(", ")}: ${pod.budget}` : "–") },
                 { key: "goes", title: "Goes to", cell: (pod) => (pod.goesTo ? <Name text={pod.goesTo} /> : <span class={pod.obstacle ? "tone-bad" : "quiet"}>{pod.unknown || pod.obstacle || "–"}</span>) },
               ]}
             />
