@@ -59,6 +59,7 @@ async function buildTests() {
   };
   await build({ ...common, entryPoints: named("test"), outdir: join(out, "unit") });
   await build({ ...common, entryPoints: named("test/browser"), outdir: join(out, "browser") });
+  await build({ ...common, entryPoints: named("test/real"), outdir: join(out, "real") });
   await build({ ...common, entryPoints: [join(here, "test/mock_main.ts")], outdir: out });
 }
 
