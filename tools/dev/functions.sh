@@ -81,3 +81,17 @@ build() {
   }
   cmake --build "build/$preset" ${1:+--target "$@"}
 }
+
+# What the tests of the last run say that they skipped, a line each.
+left_out() {
+  awk '
+    /^[0-9]+\/[0-9]+ Test: / {test = $3}
+    /\.\.\. skipped / {sub(/ \(.*\.\.\. skipped/, ": skipped,"); print "  " test ": " $0}
+    /^\[  SKIPPED \] [^0-9]+ \(/ {print "  " test ": " $4}
+  ' "build/$1/Testing/Temporary/LastTest.log" >"build/$1/left-out"
+  [ -z "${2:-}" ] || echo "  $2" >>"build/$1/left-out"
+  if [ -s "build/$1/left-out" ]; then
+    say "not tested here:"
+    cat "build/$1/left-out" >&2
+  fi
+}
