@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,7 +41,8 @@ struct PodEvent {
   std::string reason;
   std::string action;
   std::string note;
-  std::string kind = "Pod";  // or "Node"
+  std::string kind = "Pod";         // or "Node"
+  std::optional<PodRef> related{};  // another pod that it is about
 };
 
 struct FileText {

@@ -61,6 +61,8 @@ struct DeviceRules : DeviceGates {
   bool uses_incomplete_pools = Before(35);
   // Where devices cannot be partitioned, a slice with shared counters is still used for the devices that it has.
   bool uses_counter_slices = Before(35);
+  // distinctAttribute compares places in memory instead of values, so that no two values are the same.
+  bool distinct_is_always_met = Before(35);
 
   // --- 1.35.
   // The error about an alternative's request for capacity names the alternative, not the request.
@@ -70,6 +72,14 @@ struct DeviceRules : DeviceGates {
   // An alternative that asks for all devices stays the one that is tried after its first device, and its selectors are
   // remembered as its own.
   bool keeps_to_alternative = Since(36);
+  // The devices of one request are taken in ascending order. Before, the search began with the first device each time,
+  // so that a request could have several shares of one device.
+  bool takes_devices_in_order = Since(36);
+  // A device that is given back, or refused by a taint or a constraint, returns its counters. Before, a refused and a
+  // shared one kept them until the end of the search on the node.
+  bool returns_all_counters = Since(36);
+  // A device of which only shares are in use has taken its counters.
+  bool counts_counters_of_shares = Since(36);
 
   // --- 1.37.
   // distinctAttribute compares with all devices of the constraint instead of the last one of each request.
@@ -165,6 +175,8 @@ struct SwitchesUntil136 : ReleaseGates {
   bool checks_scoring_strategy = Since(36);
   // VolumeLimitScaling refuses a node without the driver only if the CSIDriver asks for that.
   bool asks_driver_to_prevent = Since(36);
+  // The event about a preempted pod is related to the pod that preempts.
+  bool relates_victims_to_preemptor = Before(36);
 
   bool operator==(const SwitchesUntil136&) const = default;
 };
@@ -224,6 +236,15 @@ struct Release : SwitchesOf137 {
   bool requeues_from_shrunken_nodes = Since(38);
   // A node on which the pod would fit without victims is refused for preemption, instead of being an error.
   bool refuses_nodes_without_victims = Since(38);
+  // Of victims that started at the same time, the one with the smaller UID is the more important.
+  bool orders_victims_by_uid = Since(38);
+  // A victim has the priority of its pod, and not of its pod group; evicted alone, it ranks below pod groups.
+  bool ranks_victims_by_pod = Since(38);
+  // Pod groups are checked as trees: all pods and groups agree with the root, and a gang has no groups without a
+  // minimum.
+  bool checks_group_trees = Since(38);
+  // Of a group that cannot be placed, pods and the groups below say its name, and it says how many of its members fail.
+  bool names_failed_groups = Since(38);
 
   DeviceRules devices{minor};
 

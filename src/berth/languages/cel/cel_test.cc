@@ -188,6 +188,15 @@ TEST(DeviceSelector, AttributesOfTheDriverAndOthers) {
   EXPECT_FALSE(matches(R"(device.attributes["gpu.example.com"].model == "b200")"));
 }
 
+TEST(DeviceSelector, WithoutSharedDevicesNoneIsShared) {
+  const DeviceFeatures features{.shared_devices = false};
+  const auto input = DeviceInput::Make({"d", true, {}, {}}, features);
+  ASSERT_TRUE(input.ok());
+  const auto selector = DeviceSelector::Compile("device.allowMultipleAllocations", features);
+  ASSERT_TRUE(selector.ok()) << "it can be named all the same";
+  EXPECT_FALSE(*selector->Matches(*input).matches);
+}
+
 TEST(DeviceSelector, AttributesThatCannotBeUsed) {
   const auto error_of = [](DeviceAttribute attribute) {
     const auto input = DeviceInput::Make({"d", false, {{"bad", std::move(attribute)}}, {}});

@@ -15,20 +15,17 @@ Environment MakeEnvironment(const DeviceFeatures& features) {
   // The type any, which attributes have without the gate, does not allow iteration over lists.
   const TypePtr attribute = features.list_attributes ? DynType() : AnyType();
   std::map<std::string, TypePtr> fields = {{"driver", StringType()},
+                                           {"allowMultipleAllocations", BoolType()},
                                            {"attributes", MapType(StringType(), MapType(StringType(), attribute))},
                                            {"capacity", MapType(StringType(), MapType(StringType(), QuantityType()))}};
-  if (features.shared_devices) fields.emplace("allowMultipleAllocations", BoolType());
   environment.AddStruct(kDeviceType, std::move(fields));
   environment.AddVariable("device", StructType(kDeviceType));
   return environment;
 }
 
 const Environment& DeviceEnvironment(const DeviceFeatures& features) {
-  static const Environment kScalars = MakeEnvironment({false, true});
-  static const Environment kLists = MakeEnvironment({true, true});
-  static const Environment kUnshared = MakeEnvironment({false, false});
-  static const Environment kUnsharedLists = MakeEnvironment({true, false});
-  if (!features.shared_devices) return features.list_attributes ? kUnsharedLists : kUnshared;
+  static const Environment kScalars = MakeEnvironment({.list_attributes = false});
+  static const Environment kLists = MakeEnvironment({.list_attributes = true});
   return features.list_attributes ? kLists : kScalars;
 }
 
@@ -154,7 +151,8 @@ Expected<DeviceInput> DeviceInput::Make(const Device& device, const DeviceFeatur
   auto fields = std::make_shared<Map>();
   fields->set_input(true);
   fields->Put(Value::String("driver"), Value::String(device.driver));
-  fields->Put(Value::String("allowMultipleAllocations"), Value::Bool(device.allow_multiple_allocations));
+  fields->Put(Value::String("allowMultipleAllocations"),
+              Value::Bool(features.shared_devices && device.allow_multiple_allocations));
   fields->Put(Value::String("attributes"), attributes.value());
   fields->Put(Value::String("capacity"), capacity.value());
   DeviceInput input;

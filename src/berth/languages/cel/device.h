@@ -22,7 +22,7 @@ inline constexpr std::uint64_t kSelectorCostMax = 1'000'000;
 
 struct DeviceFeatures {
   bool list_attributes = false;  // the feature gate DRAListTypeAttributes
-  bool shared_devices = true;    // the feature gate DRAConsumableCapacity: device.allowMultipleAllocations
+  bool shared_devices = true;    // without, device.allowMultipleAllocations is false of every device
 };
 
 // A semantic version, as text.

@@ -27,8 +27,9 @@ using framework::PreemptionReport;
 using framework::PreemptionReview;
 
 // `groups` is null when the scheduler has no pod groups.
-std::int32_t PriorityAsVictim(const PodInfo& pod, const framework::PodGroups* groups) {
-  return groups == nullptr ? pod.priority() : VictimPriority(*groups, pod);
+std::int32_t PriorityAsVictim(const PodInfo& pod, const framework::PodGroups* groups,
+                              const framework::Release& release) {
+  return groups == nullptr ? pod.priority() : VictimPriority(*groups, pod, release);
 }
 
 // What extenders say of the preemption; null when none is asked.
@@ -66,13 +67,14 @@ std::string UidOf(const framework::PodGroups& groups, const framework::PodGroupK
 }
 
 bool MayGroupPreempt(const framework::PodGroups& groups, const framework::PodGroupKey& group,
-                     std::span<const framework::PodGroupMember> members, bool has_own_policy) {
+                     std::span<const framework::PodGroupMember> members, const framework::Release& release) {
   constexpr api::PreemptionPolicy kNever = api::PreemptionPolicy::kNever;
-  if (!has_own_policy) {
+  const auto policy = framework::PreemptionPolicyOf(groups, group);
+  if (!release.has_pod_group_preemption_policy || (release.checks_group_trees && !policy)) {
     return std::ranges::none_of(members,
                                 [](const auto& member) { return member.pod->spec().preemption_policy == kNever; });
   }
-  return framework::PreemptionPolicyOf(groups, group) != kNever;
+  return policy != kNever;
 }
 
 framework::PodGroupPostFilterResult GroupAnswer(Code code, const std::string& message) {
@@ -181,17 +183,17 @@ class DefaultPreemption final : public PreEnqueuePlugin,
                                                          framework::PodGroupDryRun& dry_run) const override {
     const framework::PodGroups& groups = *handle_.pod_groups();
     const framework::Release& release = handle_.release();
-    if (!MayGroupPreempt(groups, group, members, release.has_pod_group_preemption_policy))
+    if (!MayGroupPreempt(groups, group, members, release))
       return GroupAnswer(Code::kUnschedulable, "not eligible due to preemptionPolicy=Never.");
     const std::int32_t priority = framework::PriorityOf(groups, group);
-    if (IsPreemptionOngoing(groups, priority, members, dry_run, *executor_)) {
+    if (IsPreemptionOngoing(groups, priority, members, dry_run, *executor_, release)) {
       framework::PodGroupPostFilterResult result = GroupAnswer(Code::kSuccess, "ongoing preemption on nominated nodes");
       for (const framework::PodGroupMember& member : members)
         result.nominations[member.pod->uid] = member.nominated_node_name;
       return result;
     }
     DisruptionBudgets budgets(handle_.objects().Of<api::PodDisruptionBudget>(), release);
-    PodGroupVictims found = SelectPodGroupVictims(groups, priority, budgets, dry_run);
+    PodGroupVictims found = SelectPodGroupVictims(groups, priority, budgets, dry_run, release);
     if (!found.status.IsSuccess()) {
       framework::PodGroupPostFilterResult refusal = GroupAnswer(found.status.code(), found.status.Message());
       refusal.has_evaluated = true;
@@ -228,7 +230,7 @@ class DefaultPreemption final : public PreEnqueuePlugin,
   bool HasLeavingVictims(const NodeInfo& node, const PodInfo& pod) const {
     return std::ranges::any_of(node.pods(), [&](const PodInfoPtr& other) {
       const bool is_leaving = other->deletion_time ? other->is_preempted : executor_->HasDeleted(other->uid);
-      return is_leaving && PriorityAsVictim(*other, handle_.pod_groups()) < pod.priority();
+      return is_leaving && PriorityAsVictim(*other, handle_.pod_groups(), handle_.release()) < pod.priority();
     });
   }
 
@@ -247,7 +249,8 @@ class DefaultPreemption final : public PreEnqueuePlugin,
   // then. While victims are still to be evicted, the end of the evictions brings the pod back.
   QueueingHint AfterPodDelete(const PodInfo& pod, const EventObjects& event) const {
     const PodInfo* const gone = event.old_pod;
-    if (gone == nullptr || gone->node_name.empty() || PriorityAsVictim(*gone, handle_.pod_groups()) >= pod.priority())
+    if (gone == nullptr || gone->node_name.empty() ||
+        PriorityAsVictim(*gone, handle_.pod_groups(), handle_.release()) >= pod.priority())
       return QueueingHint::kSkip;
     const std::string nominated = handle_.NominatedNode(pod.uid);
     if (nominated.empty()) return QueueingHint::kQueue;

@@ -248,6 +248,7 @@ void PreemptionExecutor::Announce(Job& job, const PodInfo& victim, bool is_in_me
   event.action = "Preempting";
   event.note = "Preempted by " + job.kind + " " + job.preemptor_uid + " on node " + job.node_name;
   if (is_in_memory) event.note += " (in kube-scheduler memory).";
+  if (handle_.release().relates_victims_to_preemptor) event.related = job.preemptor;
   handle_.Emit(std::move(event));
 }
 

@@ -104,6 +104,19 @@ TEST_F(ExecutorTest, OneVictim) {
   EXPECT_EQ(event.note, "Preempted by pod uid-default-p on node n");
 }
 
+TEST_F(ExecutorTest, OlderEventsAreRelatedToThePreemptor) {
+  for (const int minor : {35, 36}) {
+    handle_.SetRelease(framework::ReleaseOf(minor));
+    handle_.events.clear();
+    Preempt({Victim("a")});
+    for (int step = 0; step < 3; ++step) Step(0);
+    ASSERT_EQ(handle_.events.size(), 1u);
+    const std::optional<framework::PodRef>& related = handle_.events.front().related;
+    ASSERT_EQ(related.has_value(), minor == 35);
+    if (related) EXPECT_EQ(related->uid, preemptor_->uid);
+  }
+}
+
 TEST_F(ExecutorTest, AConditionThatIsThereKeepsItsTime) {
   const PodInfoPtr victim =
       MakePod("a").Node("n").Condition({"DisruptionTarget", "True", "PreemptionByScheduler", ""}).Info();

@@ -33,8 +33,9 @@ std::vector<Candidate> ViolatingFirst(std::vector<VictimUnit>&& units, Disruptio
 }  // namespace
 
 PodGroupVictims SelectPodGroupVictims(const framework::PodGroups& groups, std::int32_t priority,
-                                      DisruptionBudgets& budgets, framework::PodGroupDryRun& dry_run) {
-  std::vector<VictimUnit> units = UnitsBelow(dry_run.nodes(), groups, priority);
+                                      DisruptionBudgets& budgets, framework::PodGroupDryRun& dry_run,
+                                      const framework::Release& release) {
+  std::vector<VictimUnit> units = UnitsBelow(dry_run.nodes(), groups, priority, release);
   if (units.empty()) {
     return {Status::UnschedulableAndUnresolvable("No preemption victims found for incoming preemptor"), {}, {}};
   }
@@ -43,8 +44,8 @@ PodGroupVictims SelectPodGroupVictims(const framework::PodGroups& groups, std::i
   }
   if (Status status = dry_run.TryGroup(); !status.IsSuccess()) return {std::move(status), {}, {}};
   const Time now = dry_run.wall_now();
-  const auto is_more_important = [now](const VictimUnit& a, const VictimUnit& b) {
-    return IsMoreImportantUnit(a, b, now);
+  const auto is_more_important = [now, &release](const VictimUnit& a, const VictimUnit& b) {
+    return IsMoreImportantUnit(a, b, now, release);
   };
   std::ranges::stable_sort(units, is_more_important);
   PodGroupVictims found;
@@ -66,7 +67,7 @@ PodGroupVictims SelectPodGroupVictims(const framework::PodGroups& groups, std::i
 
 bool IsPreemptionOngoing(const framework::PodGroups& groups, std::int32_t priority,
                          std::span<const framework::PodGroupMember> members, const framework::PodGroupDryRun& dry_run,
-                         const PreemptionExecutor& executor) {
+                         const PreemptionExecutor& executor, const framework::Release& release) {
   std::set<std::string_view> nominated;
   for (const framework::PodGroupMember& member : members) {
     if (!member.nominated_node_name.empty()) nominated.insert(member.nominated_node_name);
@@ -76,7 +77,7 @@ bool IsPreemptionOngoing(const framework::PodGroups& groups, std::int32_t priori
     if (row == framework::kNoNode) continue;
     for (const PodInfoPtr& pod : dry_run.nodes().Info(row).pods()) {
       const bool is_leaving = pod->deletion_time ? pod->is_preempted : executor.HasDeleted(pod->uid);
-      if (is_leaving && VictimPriority(groups, *pod) < priority) return true;
+      if (is_leaving && VictimPriority(groups, *pod, release) < priority) return true;
     }
   }
   return false;

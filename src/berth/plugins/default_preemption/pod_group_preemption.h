@@ -24,11 +24,12 @@ struct PodGroupVictims {
 
 // `priority`: the group's. The dry run is left with its last assignments.
 PodGroupVictims SelectPodGroupVictims(const framework::PodGroups& groups, std::int32_t priority,
-                                      DisruptionBudgets& budgets, framework::PodGroupDryRun& dry_run);
+                                      DisruptionBudgets& budgets, framework::PodGroupDryRun& dry_run,
+                                      const framework::Release& release);
 
 // Whether a node that a member is nominated for still has a pod that preemption is evicting.
 bool IsPreemptionOngoing(const framework::PodGroups& groups, std::int32_t priority,
                          std::span<const framework::PodGroupMember> members, const framework::PodGroupDryRun& dry_run,
-                         const PreemptionExecutor& executor);
+                         const PreemptionExecutor& executor, const framework::Release& release);
 
 }  // namespace berth::plugins

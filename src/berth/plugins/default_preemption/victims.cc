@@ -25,8 +25,12 @@ bool AreAlike(const PodInfo& a, const PodInfo& b) {
          a.deletion_time.has_value() == b.deletion_time.has_value();
 }
 
-bool IsMoreImportantOf(const PodInfoPtr& a, const PodInfoPtr& b, Time now) { return IsMoreImportant(*a, *b, now); }
-bool IsMoreImportantOf(const VictimUnit& a, const VictimUnit& b, Time now) { return IsMoreImportantUnit(a, b, now); }
+bool IsMoreImportantOf(const PodInfoPtr& a, const PodInfoPtr& b, Time now, const framework::Release& release) {
+  return IsMoreImportant(*a, *b, now, release);
+}
+bool IsMoreImportantOf(const VictimUnit& a, const VictimUnit& b, Time now, const framework::Release& release) {
+  return IsMoreImportantUnit(a, b, now, release);
+}
 
 std::span<const PodInfoPtr> PodsOf(const PodInfoPtr& pod) { return {&pod, 1}; }
 std::span<const PodInfoPtr> PodsOf(const VictimUnit& unit) { return unit.pods; }
@@ -56,9 +60,14 @@ const Status& NoVictims() {
 
 }  // namespace
 
-bool IsMoreImportant(const PodInfo& a, const PodInfo& b, Time now) {
+bool IsMoreImportant(const PodInfo& a, const PodInfo& b, Time now, const framework::Release& release) {
   if (a.priority() != b.priority()) return a.priority() > b.priority();
-  return a.start_time.value_or(now) < b.start_time.value_or(now);
+  const Time start_a = a.start_time.value_or(now);
+  const Time start_b = b.start_time.value_or(now);
+  if (start_a != start_b || !release.orders_victims_by_uid) return start_a < start_b;
+  // Of pods that have not started, the first that upstream looks at is the more important: they keep their order.
+  if (a.start_time.has_value() != b.start_time.has_value()) return a.start_time.has_value();
+  return a.start_time.has_value() && a.uid < b.uid;
 }
 
 const std::vector<DisruptionBudgets::Budget>& DisruptionBudgets::BudgetsOf(const framework::PodClass& pod_class) {
@@ -182,7 +191,7 @@ NodeVictims DryRun::SelectVictims(NodeIndex row) {
 }
 
 NodeVictims DryRun::SelectAmongUnits(const NodeInfo& original) {
-  std::vector<VictimUnit> units = UnitsOn(original, *groups_);
+  std::vector<VictimUnit> units = UnitsOn(original, *groups_, release_);
   NodeVictims result;
   for (const VictimUnit& unit : units) {
     for (const PodInfoPtr& pod : unit.pods) {
@@ -227,8 +236,8 @@ NodeVictims DryRun::SelectAmong(const NodeInfo& original, std::vector<Unit>& pot
 
   // Now as many as possible are let off, the most important first; those whose eviction violates a budget before all
   // others. Upstream sorts with an algorithm that keeps the order of equals for up to 12 pods.
-  const auto is_more_important = [now = cycle_.wall_now](const Unit& a, const Unit& b) {
-    return IsMoreImportantOf(a, b, now);
+  const auto is_more_important = [this](const Unit& a, const Unit& b) {
+    return IsMoreImportantOf(a, b, cycle_.wall_now, release_);
   };
   const auto sort = [&](std::vector<Unit>& units) {
     if (!std::is_sorted(units.begin(), units.end(), is_more_important)) {

@@ -21,9 +21,11 @@
 
 namespace berth::plugins {
 
-// True when evicting `a` is worse than evicting `b`: higher priority, then longer running. A pod that has not started
-// counts as started `now`. Upstream: util.MoreImportantPod.
-bool IsMoreImportant(const framework::PodInfo& a, const framework::PodInfo& b, Time now);
+// True when evicting `a` is worse than evicting `b`: higher priority, then longer running, then as
+// Release::orders_victims_by_uid says. A pod that has not started counts as started `now`. Upstream:
+// util.MoreImportantPod, since 1.37 MoreImportantVictim.
+bool IsMoreImportant(const framework::PodInfo& a, const framework::PodInfo& b, Time now,
+                     const framework::Release& release = framework::Release());
 
 // The PodDisruptionBudgets, prepared for one cycle. Upstream: filterPodsWithPDBViolation.
 class DisruptionBudgets {
@@ -77,7 +79,12 @@ class DryRun {
   DryRun(const framework::Cycle& cycle, const framework::PodInfo& preemptor, framework::FilterRunner& filters,
          const framework::ObjectStore<api::PodDisruptionBudget>& budgets,
          const framework::Release& release = framework::Release(), const framework::PodGroups* groups = nullptr)
-      : cycle_(cycle), preemptor_(preemptor), filters_(filters), budgets_(budgets, release), groups_(groups) {}
+      : cycle_(cycle),
+        preemptor_(preemptor),
+        filters_(filters),
+        release_(release),
+        budgets_(budgets, release),
+        groups_(groups) {}
 
   // The smallest set of pods on the row's node, found greedily, without which the preemptor fits; with those on other
   // nodes that have to go with them. The node itself stays as it is.
@@ -110,6 +117,7 @@ class DryRun {
   const framework::Cycle& cycle_;
   const framework::PodInfo& preemptor_;
   framework::FilterRunner& filters_;
+  const framework::Release release_;
   DisruptionBudgets budgets_;
   const framework::PodGroups* const groups_;
   // Scratch for one node at a time, kept for its memory.

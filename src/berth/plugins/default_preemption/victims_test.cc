@@ -58,6 +58,23 @@ TEST(Victims, Importance) {
   }
 }
 
+TEST(Victims, EqualsInTheOrderOfTheirUids) {
+  const auto older = MakePod("b").Started(At(1)).Info();
+  const auto a = MakePod("a").Started(At(2)).Info();
+  const auto b = MakePod("b").Started(At(2)).Info();
+  const auto waiting_a = MakePod("a").Info();
+  const auto waiting_b = MakePod("b").Info();
+  const framework::Release older_release = framework::ReleaseOf(37);
+  const framework::Release release = framework::ReleaseOf(38);
+  EXPECT_TRUE(IsMoreImportant(*a, *b, At(100), release));
+  EXPECT_FALSE(IsMoreImportant(*b, *a, At(100), release));
+  EXPECT_FALSE(IsMoreImportant(*a, *b, At(100), older_release));
+  EXPECT_TRUE(IsMoreImportant(*older, *a, At(100), release)) << "time comes first";
+  EXPECT_FALSE(IsMoreImportant(*waiting_a, *waiting_b, At(100), release)) << "they keep their order";
+  EXPECT_FALSE(IsMoreImportant(*waiting_b, *waiting_a, At(100), release));
+  EXPECT_TRUE(IsMoreImportant(*b, *waiting_a, At(2), release));
+}
+
 TEST(Victims, Budgets) {
   const auto app = testing::Labels({{"app", "a"}});
   const auto invalid = [&](api::SelectorOperator op, std::vector<std::string> values) {

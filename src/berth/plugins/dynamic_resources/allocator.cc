@@ -56,6 +56,18 @@ std::string InvalidPoolUpTo(const NodePools& pools, std::uint32_t& first, std::u
   return {};
 }
 
+// Where the search for a request's next device begins after this one, which is at `row`. Which of two devices comes
+// first makes no difference, so that ascending orders are all that matter: a shared device may come again in older
+// releases. Only their distinctAttribute, which compares with the last device of a request, depends on the order.
+std::uint32_t NextStart(const framework::DeviceRules& rules, const ResolvedClaim& claim, const ReachableDevice& device,
+                        std::uint32_t row) {
+  if (rules.takes_devices_in_order || rules.HasSmallAllocator()) return row + 1;
+  const auto is_distinct = [](const api::DeviceConstraint& constraint) { return !constraint.match_attribute; };
+  const auto& constraints = claim.claim->spec.constraints;
+  if (!rules.distinct_is_always_met && std::ranges::any_of(constraints, is_distinct)) return 0;
+  return rules.has_consumable_capacity && device.device().allow_multiple_allocations ? row : row + 1;
+}
+
 }  // namespace
 
 void DeviceAllocator::Begin(const NodePools& pools, std::vector<const ResolvedClaim*> claims) {
@@ -173,7 +185,7 @@ std::string DeviceAllocator::CheckClaim(std::size_t claim) {
       return "claim " + resolved.key + ", constraint #" + std::to_string(i) +
              ": empty constraint (unsupported constraint type?)";
     }
-    constraints_[claim].emplace_back(constraints[i], rules_.are_distinct_in_request);
+    constraints_[claim].emplace_back(constraints[i], rules_.are_distinct_in_request, rules_.distinct_is_always_met);
   }
   return {};
 }
@@ -288,7 +300,8 @@ DeviceAllocator::Search DeviceAllocator::AllocateAny(const Position& at, bool in
     if (taking == Taking::kRefused) continue;
     Position next = at;
     ++next.device;
-    const Search result = AllocateOne(next, in_alternative, device + 1);
+    const Search result =
+        AllocateOne(next, in_alternative, NextStart(rules_, *claims_[at.claim], pools_->devices[device], device));
     if (result == Search::kFound) return result;
     Undo(at, device, change);
     if (result != Search::kNone) return result;
@@ -353,17 +366,19 @@ DeviceAllocator::Taking DeviceAllocator::Take(const Position& at, std::uint32_t 
     if (!ReserveCounters(reachable)) return Taking::kRefused;
     change.has_counters = true;
   }
-  if (rules_.has_device_taints && HasUntoleratedTaint(published, *resolved.request)) {
+  const auto refuse = [&] {
+    change.has_counters &= rules_.returns_all_counters;
     Undo(at, device, change);
     return Taking::kRefused;
-  }
+  };
+  if (rules_.has_device_taints && HasUntoleratedTaint(published, *resolved.request)) return refuse();
   const AttributeConstraint::Request name{resolved.request_name, resolved.full_name};
   for (AttributeConstraint& constraint : constraints_[at.claim]) {
     if (constraint.Add(name, reachable.slice->object->driver, published)) {
       ++change.constraint_count;
       continue;
     }
-    Undo(at, device, change);
+    refuse();
     if (!is_must) return Taking::kRefused;
     error_ = "claim " + claims_[at.claim]->key + ", request " + resolved.own_name + ": cannot add device " +
              reachable.id() + " because a claim constraint would not be satisfied";
@@ -384,6 +399,7 @@ DeviceAllocator::Taking DeviceAllocator::Take(const Position& at, std::uint32_t 
     change.had_capacity_before = allocating_capacity_.contains(device);
     InsertCapacity(device, picked);
     change.has_capacity = true;
+    change.has_counters &= rules_.returns_all_counters;
   }
   picked_[at.claim].push_back(std::move(picked));
   change.is_picked = true;
@@ -451,6 +467,7 @@ const DeviceAllocator::CounterAmounts& DeviceAllocator::AvailableCounters(const 
       for (std::size_t i = 0; i < slice->object->devices.size(); ++i) {
         const DeviceUsage* usage = usage_.UsageOf(slice->device_ids[i]);
         if (usage == nullptr || !usage->IsAllocated()) continue;
+        if (usage->exclusive_count == 0 && !rules_.counts_counters_of_shares) continue;
         for (const api::CounterSet& consumed : slice->object->devices[i].consumes_counters) {
           // Less than nothing may be left: then there is nothing.
           const auto amounts = available.find(consumed.name);

@@ -32,7 +32,8 @@ struct Bench {
   framework::Objects objects;
   std::vector<std::shared_ptr<const api::ResourceClaim>> claims;  // to be allocated
   std::int64_t steps_max = 100'000;
-  int minor = 36;  // of the release
+  int minor = 36;          // of the release
+  bool has_gates = false;  // that 1.35 has off: shared and partitionable devices
 
   Bench& Release(int of) {
     minor = of;
@@ -77,8 +78,11 @@ struct Bench {
 
   void Solve(const testing::NodeBuilder& builder) {
     if (objects.Of<api::DeviceClass>().Find("c") == nullptr) objects.Set(MakeClass("c"));
-    const framework::DeviceRules rules = framework::ReleaseOf(minor).devices;
-    DeviceState state(objects, framework::ReleaseOf(minor));
+    framework::Release release = framework::ReleaseOf(minor);
+    release.devices.has_consumable_capacity |= has_gates;
+    release.devices.has_partitionable_devices |= has_gates;
+    const framework::DeviceRules& rules = release.devices;
+    DeviceState state(objects, release);
     std::vector<ResolvedClaim> resolved;
     std::vector<const ResolvedClaim*> wanted;
     for (const auto& claim : claims) resolved.push_back(ResolveClaim(claim, state.class_store(), state.selectors));
@@ -364,6 +368,57 @@ TEST(DeviceAllocator, DistinctAttribute) {
   Bench odd;
   odd.Slice("s", kN1, Having({{"a", "'n': {'int': 1}"}, {"b", "'n': {'int': 2}"}, {"c", "'n': {'int': 1}"}}));
   EXPECT_EQ(odd.Want(Requests(Exactly(3)) + distinct).OnN1(), "r:s/a r:s/b r:s/c");
+}
+
+// What 1.36 does otherwise where the gates of 1.35 are on.
+TEST(DeviceAllocator, OlderReleasesWithTheirGates) {
+  const auto each = [](Bench bench, const std::string& in_135, const std::string& in_136) {
+    bench.has_gates = true;
+    EXPECT_EQ(Bench(bench).Release(35).OnN1(), in_135);
+    EXPECT_EQ(Bench(bench).Release(36).OnN1(), in_136);
+  };
+  const std::string counters = ", 'consumesCounters': [{'counterSet': 'card', 'counters': {'slots': {'value': '1'}}}]";
+  const std::string shared =
+      ", 'allowMultipleAllocations': true, 'capacity': {'bw': {'value': '4', 'requestPolicy': {'default': '1'}}}";
+  const std::string pool = "'pool': {'name': 's', 'generation': 1, 'resourceSliceCount': 2}";
+  const auto device = [](const std::string& name, int n, const std::string& more) {
+    return "{'name': '" + name + "', 'attributes': {'n': {'int': " + std::to_string(n) + "}}" + more + "}";
+  };
+  const auto partitioned = [&](const std::string& devices) {
+    Bench bench;
+    bench.Slice("sets", kN1, "",
+                pool + ", 'sharedCounters': [{'name': 'card', 'counters': {'slots': {'value': '1'}}}]");
+    bench.Slice("devices", kN1, devices, pool);
+    return bench;
+  };
+  // A request has several shares of one device.
+  each(Bench().Slice("s", kN1, device("a", 1, shared)).Want(Requests(Exactly(3))), "r:s/a* r:s/a* r:s/a*", "none");
+  // The counters of a device that a constraint refuses are lost for the search.
+  each(partitioned(device("x", 1, "") + "," + device("y", 2, counters) + "," + device("z", 1, counters))
+           .Want(Requests(Exactly(1) + "," + Exactly(1, "", "q")) + ", 'constraints': [{'matchAttribute': 'd/n'}]"),
+       "none", "r:s/x q:s/z");
+  // Shares that are in use have not taken the device's counters.
+  each(partitioned(device("a", 1, shared + counters) + "," + device("b", 2, counters))
+           .Taken("x", Allocated("s", {"a"}, ", 'shareID': 'u', 'consumedCapacity': {'bw': '4'}"))
+           .Want(Requests(Exactly(1))),
+       "r:s/b", "none");
+}
+
+TEST(DeviceAllocator, SmallAllocatorSeesNoSharedDevices) {
+  const std::string device = "{'name': 'a', 'allowMultipleAllocations': true}";
+  Bench bench;
+  bench.Slice("s", kN1, device).Want(Requests(Exactly(1, Cel("device.allowMultipleAllocations"))));
+  EXPECT_EQ(Bench(bench).Release(34).OnN1(), "r:s/a");
+  EXPECT_EQ(Bench(bench).Release(35).OnN1(), "none");
+  EXPECT_EQ(Bench(bench).Release(36).OnN1(), "r:s/a*");
+}
+
+TEST(DeviceAllocator, OldDistinctAttributeNeverCompares) {
+  Bench bench;
+  bench.Slice("s", kN1, Having({{"a", "'n': {'int': 1}"}, {"b", "'n': {'int': 1}"}}));
+  bench.Want(Requests(Exactly(1) + "," + Exactly(1, "", "q")) + ", 'constraints': [{'distinctAttribute': 'd/n'}]");
+  EXPECT_EQ(Bench(bench).Release(34).OnN1(), "r:s/a q:s/b");
+  EXPECT_EQ(Bench(bench).Release(36).OnN1(), "none");
 }
 
 TEST(DeviceAllocator, DistinctAttributeForgetsWhatWasTakenBack) {

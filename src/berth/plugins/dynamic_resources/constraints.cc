@@ -28,11 +28,13 @@ const api::DeviceAttribute* FindDeviceAttribute(const api::Device& device, std::
   return Find(device, name.substr(slash + 1));
 }
 
-AttributeConstraint::AttributeConstraint(const api::DeviceConstraint& constraint, bool are_distinct_in_request)
+AttributeConstraint::AttributeConstraint(const api::DeviceConstraint& constraint, bool are_distinct_in_request,
+                                         bool distinct_is_always_met)
     : constraint_(&constraint),
       is_distinct_(!constraint.match_attribute),
       attribute_name_(is_distinct_ ? *constraint.distinct_attribute : *constraint.match_attribute),
-      are_distinct_in_request_(are_distinct_in_request) {}
+      are_distinct_in_request_(are_distinct_in_request),
+      distinct_is_always_met_(distinct_is_always_met) {}
 
 bool AttributeConstraint::Concerns(const Request& request) const {
   const auto& names = constraint_->requests;
@@ -69,8 +71,9 @@ void AttributeConstraint::Remove(const Request& request) {
 }
 
 bool AttributeConstraint::IsDistinct(const api::DeviceAttribute& attribute) const {
-  return std::all_of(values_.begin(), values_.end(),
-                     [&](const auto& other) { return IsComparable(attribute) && attribute != *other.second; });
+  return std::all_of(values_.begin(), values_.end(), [&](const auto& other) {
+    return IsComparable(attribute) && (distinct_is_always_met_ || attribute != *other.second);
+  });
 }
 
 }  // namespace berth::plugins

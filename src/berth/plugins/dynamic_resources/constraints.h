@@ -27,8 +27,10 @@ class AttributeConstraint {
     std::string_view full_name;
   };
 
-  // `constraint` must outlive it, and name an attribute. `are_distinct_in_request`: DeviceRules.
-  explicit AttributeConstraint(const api::DeviceConstraint& constraint, bool are_distinct_in_request = false);
+  // `constraint` must outlive it, and name an attribute. `are_distinct_in_request`, `distinct_is_always_met`:
+  // DeviceRules.
+  explicit AttributeConstraint(const api::DeviceConstraint& constraint, bool are_distinct_in_request = false,
+                               bool distinct_is_always_met = false);
 
   // Counts the device in if it satisfies the constraint or is not concerned.
   bool Add(const Request& request, std::string_view driver, const api::Device& device);
@@ -45,6 +47,7 @@ class AttributeConstraint {
   std::size_t device_count_ = 0;
   const api::DeviceAttribute* value_ = nullptr;  // to be matched: the first device's
   bool are_distinct_in_request_;
+  bool distinct_is_always_met_;
   // To be distinct from, with the request that has it: all values, or the last one of each request.
   std::vector<std::pair<std::string_view, const api::DeviceAttribute*>> values_;
 };

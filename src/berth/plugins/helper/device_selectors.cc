@@ -32,13 +32,14 @@ cel::DeviceAttribute ToCel(const api::DeviceAttribute& attribute) {
       attribute);
 }
 
-Expected<cel::DeviceInput> MakeInput(std::string_view driver, const api::Device& device) {
+Expected<cel::DeviceInput> MakeInput(std::string_view driver, const api::Device& device,
+                                     const cel::DeviceFeatures& features) {
   cel::Device input;
   input.driver = driver;
   input.allow_multiple_allocations = device.allow_multiple_allocations;
   for (const auto& [name, attribute] : device.attributes) input.attributes.emplace_back(name, ToCel(attribute));
   for (const auto& [name, capacity] : device.capacity) input.capacity.emplace_back(name, capacity.value);
-  return cel::DeviceInput::Make(input);
+  return cel::DeviceInput::Make(input, features);
 }
 
 SelectorAnswer Evaluate(const Expected<cel::DeviceSelector>& program, const Expected<cel::DeviceInput>& input) {
@@ -82,6 +83,7 @@ std::string TextOf(const api::DeviceAttribute& attribute) {
 DeviceSelector::DeviceSelector(std::uint64_t id, std::string_view expression, const cel::DeviceFeatures& features)
     : id_(id),
       is_constant_(expression.find("device") == std::string_view::npos),
+      features_(features),
       program_(cel::DeviceSelector::Compile(expression, features)) {}
 
 std::string DeviceSelector::TextOfRead(std::string_view driver, const api::Device& device) const {
@@ -104,7 +106,7 @@ std::string DeviceSelector::TextOfRead(std::string_view driver, const api::Devic
 }
 
 SelectorAnswer DeviceSelector::Matches(std::string_view driver, const api::Device& device) const {
-  SelectorAnswer answer = Evaluate(program_, MakeInput(driver, device));
+  SelectorAnswer answer = Evaluate(program_, MakeInput(driver, device, features_));
   if (answer.cost <= kCheapCostMax) return {std::move(answer.matches)};
   answer.read = absl::Hash<std::string>()(TextOfRead(driver, device));
   return answer;
@@ -128,7 +130,8 @@ SelectorAnswer DeviceSelector::Matches(const api::ResourceSlice& slice, std::siz
   memory.inputs.resize(slice.devices.size());
   auto& input = memory.inputs[index];
   if (input == nullptr) {
-    input = std::make_unique<const Expected<cel::DeviceInput>>(MakeInput(slice.driver, slice.devices[index]));
+    input =
+        std::make_unique<const Expected<cel::DeviceInput>>(MakeInput(slice.driver, slice.devices[index], features_));
   }
   SelectorAnswer answer = Evaluate(program_, *input);
   if (answer.cost <= kCheapCostMax) {

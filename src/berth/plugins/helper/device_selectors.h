@@ -61,6 +61,7 @@ class DeviceSelector {
 
   const std::uint64_t id_;
   const bool is_constant_;  // it does not mention the device
+  const cel::DeviceFeatures features_;
   const Expected<cel::DeviceSelector> program_;
   mutable bool is_dear_ = false;                    // an evaluation was
   mutable StringHashMap<DearAnswer> dear_answers_;  // by TextOfRead

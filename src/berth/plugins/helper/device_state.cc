@@ -55,7 +55,7 @@ DeviceState::DeviceState(const framework::Objects& objects, const framework::Rel
       claims(objects.Of<api::ResourceClaim>(), release.devices),
       slices(objects.Of<api::ResourceSlice>(), release.devices,
              release.reads_device_taint_rules ? &objects.Of<api::DeviceTaintRule>() : nullptr),
-      selectors({.shared_devices = release.devices.has_consumable_capacity}),
+      selectors({.shared_devices = !release.devices.HasSmallAllocator()}),
       class_store_(objects.Of<api::DeviceClass>()) {
   for (const auto& [key, device_class] : class_store_) classes.Changed(nullptr, device_class);
 }

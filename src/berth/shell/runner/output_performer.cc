@@ -172,6 +172,7 @@ void OutputPerformer::RecordEvent(scheduler::EmitEvent&& event) {
   record.scheduler_name = std::move(event.reporting_controller);
   record.regarding = ReferenceTo(std::move(event.regarding));
   record.regarding.kind = std::move(event.kind);
+  if (event.related) record.related = ReferenceTo(std::move(*event.related));
   recorder_->Record(std::move(record));
 }
 

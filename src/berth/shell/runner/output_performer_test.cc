@@ -158,6 +158,7 @@ TEST_F(OutputPerformerTest, EventsGoByTheirOwnClient) {
   event.reporting_controller = "berth";
   event.reason = "Scheduled";
   event.note = "said";
+  event.related = {"d", "other", "other-uid", "2"};
   performer->Perform(event);
   loop.Advance(std::chrono::seconds(1));
   EXPECT_EQ(transport.Waiting(), 0u);
@@ -165,7 +166,7 @@ TEST_F(OutputPerformerTest, EventsGoByTheirOwnClient) {
   const auto call = events.Next();
   EXPECT_EQ(call->request.target.substr(0, call->request.target.find('?')),
             "/apis/events.k8s.io/v1/namespaces/d/events");
-  for (const char* text : {"\"Scheduled\"", "\"said\"", "\"berth-host\"", "\"u\""})
+  for (const char* text : {"\"Scheduled\"", "\"said\"", "\"berth-host\"", "\"u\"", "\"related\":{", "\"other-uid\""})
     EXPECT_NE(call->request.body.find(text), std::string::npos) << text << " in " << call->request.body;
 }
 
