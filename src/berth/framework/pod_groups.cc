@@ -22,6 +22,15 @@ std::optional<api::PreemptionPolicy> PreemptionPolicyOf(const PodGroups& groups,
                    [](const auto& object) { return object.preemption_policy; });
 }
 
+bool IsGang(const PodGroups& groups, const PodGroupKey& group) {
+  if (group.is_composite) {
+    const api::CompositePodGroup* const composite = groups.FindComposite(group);
+    return composite != nullptr && composite->min_group_count.has_value();
+  }
+  const api::PodGroup* const pod_group = groups.FindPodGroup(group);
+  return pod_group != nullptr && pod_group->min_count.has_value();
+}
+
 const std::string* ParentNameOf(const PodGroups& groups, const PodGroupKey& group) {
   return ReadGroup(groups, group, static_cast<const std::string*>(nullptr),
                    [](const auto& object) { return &object.parent_name; });

@@ -97,6 +97,9 @@ Value ReadGroup(const PodGroups& groups, const PodGroupKey& group, Value otherwi
 // The priority of a group, which applies to its pods; 0 if its object has none or is gone.
 std::int32_t PriorityOf(const PodGroups& groups, const PodGroupKey& group);
 std::optional<api::PreemptionPolicy> PreemptionPolicyOf(const PodGroups& groups, const PodGroupKey& group);
+// Whether the group has a minimum of members; false if its object is gone.
+bool IsGang(const PodGroups& groups, const PodGroupKey& group);
+
 // The name of the composite group that contains it; empty: none does. Null when its object is unknown.
 const std::string* ParentNameOf(const PodGroups& groups, const PodGroupKey& group);
 // All PodGroups within the group, or the group itself if it is a PodGroup; those of the first child first.
@@ -109,6 +112,7 @@ std::vector<PodGroupKey> AncestryOf(const PodGroups& groups, const PodGroupKey& 
 struct PlacementProgress {
   std::size_t remaining = 0;  // not tried yet
   std::size_t scheduled = 0;  // placed in this cycle or before
+  std::size_t failed = 0;     // tried, and not placed
 };
 
 // PlacementFeasible: can the group still be placed? Called before its first member is tried, and after each. Only

@@ -58,7 +58,7 @@ void LogFailedAttempt(const CoreState& state, const PodInfo& pod, const Scheduli
   if (failure.message == runtime::kNoNodesText) {
     log::Info(kDetail, kArea, "Unable to schedule pod; no nodes are registered to the cluster; waiting",
               {{"pod", pod.Key()}});
-  } else if (failure.message.starts_with(kPodGroupUnschedulable)) {
+  } else if (failure.message.starts_with(kPodGroupUnschedulable) || failure.message.starts_with(kParentPodGroup)) {
     log::Info(kDetail, kArea, "Unable to schedule pod belonging to a pod group; waiting",
               {{"pod", pod.Key()}, {"err", failure.message}});
   } else {

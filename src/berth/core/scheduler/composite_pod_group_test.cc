@@ -306,6 +306,43 @@ TEST_F(CompositePodGroupTest, AllPodsOfTheTreeHaveToAgree) {
   EXPECT_EQ(written.conditions, (Strings{"a False SchedulerError: " + text, "b False SchedulerError: " + text}));
 }
 
+// Since 1.38 groups have to agree with their root as well, and what is wrong is named with its place in the tree.
+TEST(CompositePodGroupNewest, GroupsOfTheTreeHaveToAgree) {
+  const auto failure_of = [](const api::CompositePodGroup& top, const api::PodGroup& child, std::int32_t priority) {
+    std::vector<std::string> gates = kCompositeGates;
+    gates.emplace_back("GenericWorkload=true");
+    GroupHarness h(ProfilesOf({.release_minor = 38, .gates = gates}, {}, {}));
+    h.Set(MakeNode("n"));
+    h.Set(top);
+    h.Set(child);
+    h.priority = priority;
+    h.AddMembers(child.metadata.name, 1);
+    const Written written = h.Cycle();
+    if (written.failed.empty()) return std::string();
+    const std::string& text = written.failed.begin()->second;
+    EXPECT_EQ(written.conditions, (Strings{"a False PodGroupError: " + text.substr(text.find(": ") + 2)}));
+    return text;
+  };
+  api::CompositePodGroup top = Composite("top", 1);
+  api::PodGroup child = Within("top", Gang("a", 1));
+  EXPECT_EQ(failure_of(top, child, 0), "");
+  EXPECT_EQ(failure_of(top, child, 5),
+            "SchedulerError: all pods in a pod group hierarchy should have the same priority as the root pod group's "
+            "priority, got 5 (\"a-0\") and 0 (\"compositepodgroup/default/top\")");
+  EXPECT_EQ(failure_of(top, Within("top", Basic("a")), 0),
+            "SchedulerError: gang parent \"compositepodgroup/default/top\" cannot have basic child "
+            "\"podgroup/default/a\"");
+  top.preemption_policy = api::PreemptionPolicy::kPreemptLowerPriority;
+  child.preemption_policy = api::PreemptionPolicy::kNever;
+  EXPECT_EQ(failure_of(top, child, 0),
+            "SchedulerError: all pod groups in a hierarchy should have the same preemption policy, got Never "
+            "(\"podgroup/default/a\") and PreemptLowerPriority");
+  child.priority = 3;
+  EXPECT_EQ(failure_of(top, child, 0),
+            "SchedulerError: all pod groups in a hierarchy should have the same priority as the root pod group's "
+            "priority, got 3 (\"podgroup/default/a\") and 0 (\"compositepodgroup/default/top\")");
+}
+
 TEST_F(CompositePodGroupTest, RunningGroupsCount) {
   AddNodes(2);
   h_.Set(Composite("top", 2));

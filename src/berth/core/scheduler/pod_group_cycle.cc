@@ -99,9 +99,13 @@ void PodGroupCycle::Run(Random& random) {
   }
   const std::vector<PodGroupKey> leaves = framework::LeavesOf(*state_.pod_groups, group.root);
   SortByLeaves(leaves, members);
-  if (const std::string why = WhyInvalid(group.root, members); !why.empty()) {
+  std::string why = WhyInvalid(group.root, members);
+  const bool blames_group = state_.release.checks_group_trees && !why.empty();
+  if (why.empty()) why = WhyWithoutProfile(*members.front().queued.pod);
+  if (!why.empty()) {
     FailAll(std::move(members), why);
-    for (const PodGroupKey& leaf : leaves) SetCondition(leaf, GroupVerdict::Failed(why));
+    const std::string reason = blames_group ? "PodGroupError" : "SchedulerError";
+    for (const PodGroupKey& leaf : leaves) conditions_.Set(leaf, false, reason, why);
     state_.queue.EndGroup(queue::PodGroupEnd::kError, state_.now);
     return;
   }
@@ -111,8 +115,8 @@ void PodGroupCycle::Run(Random& random) {
     state_.queue.EndGroup(queue::PodGroupEnd::kScheduled, state_.now);
     return;
   }
-  if (const std::string why = WhyDeferred(members); !why.empty()) {
-    FailAll(std::move(members), why);
+  if (const std::string deferred = WhyDeferred(members); !deferred.empty()) {
+    FailAll(std::move(members), deferred);
     state_.queue.EndGroup(queue::PodGroupEnd::kError, state_.now);
     return;
   }
@@ -123,7 +127,7 @@ void PodGroupCycle::Run(Random& random) {
   {
     const WithoutNominations without(state_.queue.nominator(), members);
     const GroupVerdicts tried = PodGroupTrial(state_, profile, random).Place(group.root, members);
-    verdicts.emplace(*state_.pod_groups, group.root, tried, members);
+    verdicts.emplace(*state_.pod_groups, group.root, tried, members, state_.release.names_failed_groups);
     if (metrics) metrics->ObserveAlgorithm(state_.stopwatch.Read() - began);
     room = MakeRoom(profile, random, group, members, *verdicts);
   }
@@ -219,6 +223,7 @@ void PodGroupCycle::ObservePreemption(const PodGroupKey& root, const framework::
 
 // Why no cycle can succeed for these pods: members contradict each other, or their group. Empty: one can.
 std::string PodGroupCycle::WhyInvalid(const PodGroupKey& root, std::span<const GroupMember> members) const {
+  if (state_.release.checks_group_trees) return WhyInvalidTree(root, members);
   const PodInfo& first = *members.front().queued.pod;
   const std::int32_t priority = framework::PriorityOf(*state_.pod_groups, root);
   std::string whose = "";
@@ -251,9 +256,12 @@ std::string PodGroupCycle::WhyInvalid(const PodGroupKey& root, std::span<const G
       if (std::string text = why(*pod); !text.empty()) return text;
     }
   }
-  if (state_.profiles.Find(first) == nullptr)
-    return "profile not found for scheduler name \"" + first.spec().scheduler_name + "\"";
   return "";
+}
+
+std::string PodGroupCycle::WhyWithoutProfile(const PodInfo& first) const {
+  if (state_.profiles.Find(first) != nullptr) return "";
+  return "profile not found for scheduler name \"" + first.spec().scheduler_name + "\"";
 }
 
 // Why the group has to wait; empty: it does not. With extenders, each member would have to wait for a response in turn,
@@ -269,6 +277,65 @@ std::string PodGroupCycle::WhyDeferred(std::span<const GroupMember> members) {
     }
   }
   return "";
+}
+
+// The same since 1.38, where groups have to agree, too. The tree is walked from its root, a PodGroup's members before
+// its pods that have a node.
+std::string PodGroupCycle::WhyInvalidTree(const PodGroupKey& root, std::span<const GroupMember> members) const {
+  const framework::PodGroups& groups = *state_.pod_groups;
+  const PodInfo& first = *members.front().queued.pod;
+  const std::int32_t priority = framework::PriorityOf(groups, root);
+  const api::PreemptionPolicy policy =
+      framework::PreemptionPolicyOf(groups, root).value_or(first.spec().preemption_policy);
+  const auto quoted = [](const std::string& text) { return "(\"" + text + "\")"; };
+  const std::string priority_of_root = std::to_string(priority) + " " + quoted(root.EntityText());
+  const auto why_pod = [&](const PodInfo& pod) -> std::string {
+    const std::string all = "all pods in a pod group hierarchy should have the same ";
+    const std::string whose = " " + quoted(pod.name) + " and ";
+    if (pod.spec().scheduler_name != first.spec().scheduler_name) {
+      return all + ".spec.schedulerName set, got: \"" + pod.spec().scheduler_name + "\"" + whose + "\"" +
+             first.spec().scheduler_name + "\" " + quoted(first.name);
+    }
+    if (pod.priority() != priority) {
+      return all + "priority as the root pod group's priority, got " + std::to_string(pod.priority()) + whose +
+             priority_of_root;
+    }
+    if (pod.spec().preemption_policy == policy) return "";
+    return all + "preemption policy, got " + std::string(TextOf(pod.spec().preemption_policy)) + whose +
+           std::string(TextOf(policy));
+  };
+  const auto why_group = [&](const PodGroupKey& group, const PodGroupKey& parent) -> std::string {
+    const std::string all = "all pod groups in a hierarchy should have the same ";
+    const std::string whose = " " + quoted(group.EntityText()) + " and ";
+    if (const std::int32_t own = framework::PriorityOf(groups, group); own != priority) {
+      return all + "priority as the root pod group's priority, got " + std::to_string(own) + whose + priority_of_root;
+    }
+    if (const auto own = framework::PreemptionPolicyOf(groups, group); own && *own != policy) {
+      return all + "preemption policy, got " + std::string(TextOf(*own)) + whose + std::string(TextOf(policy));
+    }
+    if (!framework::IsGang(groups, parent) || framework::IsGang(groups, group)) return "";
+    return "gang parent \"" + parent.EntityText() + "\" cannot have basic child \"" + group.EntityText() + "\"";
+  };
+  const auto why = [&](const auto& walk, const PodGroupKey& group, const PodGroupKey* parent) -> std::string {
+    if (parent != nullptr) {
+      if (std::string text = why_group(group, *parent); !text.empty()) return text;
+    }
+    if (group.is_composite) {
+      for (const PodGroupKey& child : groups.ChildrenOf(group)) {
+        if (std::string text = walk(walk, child, &group); !text.empty()) return text;
+      }
+      return "";
+    }
+    for (const GroupMember& member : members) {
+      if (framework::GroupOf(*member.queued.pod) != group) continue;
+      if (std::string text = why_pod(*member.queued.pod); !text.empty()) return text;
+    }
+    for (const PodInfoPtr& pod : groups.ScheduledPods(group)) {
+      if (std::string text = why_pod(*pod); !text.empty()) return text;
+    }
+    return "";
+  };
+  return why(why, root, nullptr);
 }
 
 void PodGroupCycle::FailAll(std::vector<GroupMember>&& members, const std::string& why) {
@@ -312,19 +379,23 @@ void PodGroupCycle::Submit(Profile& profile, const PodGroupVerdicts& verdicts, b
     return;
   }
   SchedulingFailure failure = std::move(member.failure);
+  const bool names_group = state_.release.names_failed_groups;
+  const std::string parent = std::string(kParentPodGroup) + "\"" + leaf.name + "\" ";
   if (verdict.result == GroupVerdict::Result::kError) {
-    if (member.result != Result::kFailed) failure = {.message = verdict.Message()};
+    if (member.result != Result::kFailed)
+      failure = {.message = names_group ? parent + "encountered an error" : verdict.Message()};
     failure.nomination = {.is_set = true, .node_name = ""};
   } else if (member.result == Result::kPlaced && is_waiting) {
     failure.is_refusal = true;
-    failure.message = verdict.Message();
+    failure.message = names_group ? parent + "is unschedulable" : verdict.Message();
   } else if (member.result == Result::kPlaced) {
     failure.is_refusal = true;
-    failure.message = std::string(kPodGroupUnschedulable) + ", " + verdict.Message();
+    failure.message =
+        names_group ? parent + "is unschedulable" : std::string(kPodGroupUnschedulable) + ", " + verdict.Message();
     if (!failure.nomination.is_set) failure.nomination = {.is_set = true, .node_name = ""};
   } else if (member.result == Result::kNotTried) {
     failure.is_refusal = true;
-    failure.message = verdicts.AsTried(leaf).Message();
+    failure.message = names_group ? parent + "is unschedulable" : verdicts.AsTried(leaf).Message();
   }
   RecordDecision(member, failure.message);
   HandleSchedulingFailure(state_, profile, std::move(member.queued), std::move(failure));

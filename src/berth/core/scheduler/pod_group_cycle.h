@@ -34,6 +34,9 @@ class PodGroupCycle {
 
  private:
   std::string WhyInvalid(const framework::PodGroupKey& root, std::span<const GroupMember> members) const;
+  std::string WhyInvalidTree(const framework::PodGroupKey& root, std::span<const GroupMember> members) const;
+  // Why the members' profile cannot be told.
+  std::string WhyWithoutProfile(const framework::PodInfo& first) const;
   std::string WhyDeferred(std::span<const GroupMember> members);
   void FailAll(std::vector<GroupMember>&& members, const std::string& why);
   void DropStale(const Profile& profile, std::vector<GroupMember>& members);

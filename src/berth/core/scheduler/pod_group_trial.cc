@@ -95,7 +95,8 @@ GroupVerdicts PodGroupTrial::Place(const PodGroupKey& group, std::span<GroupMemb
   PlaceGroup(group, members, verdicts);
   GroupVerdict& verdict = verdicts.at(group);
   if (verdict.IsScheduled() && std::ranges::none_of(members, IsHeld))
-    verdict = GroupVerdict::Refused({}, kPodGroupUnschedulable);
+    verdict = state_.release.names_failed_groups ? GroupVerdict::Refused({"no pods were schedulable"})
+                                                 : GroupVerdict::Refused({}, kPodGroupUnschedulable);
   return verdicts;
 }
 
@@ -138,11 +139,12 @@ void PodGroupTrial::PlaceBest(const PodGroupKey& group, std::span<GroupMember> m
   }
   if (std::ranges::none_of(tried, is_scheduled)) {
     const GroupVerdict first = verdict_of(tried.front());
-    const std::string status = first.error.empty() ? first.Message() : first.error;
+    const bool says_all = first.error.empty() || state_.release.names_failed_groups;
+    const std::string status = says_all ? first.Message() : first.error;
     take(tried.front());
     return end(GroupVerdict::Refused(
         {"0/" + std::to_string(placements.size()) + " placements are available, first placement status: " + status},
-        kPodGroupUnschedulable));
+        Prefix()));
   }
   std::size_t best = 0;
   if (const Status chosen = ChooseBest(group, placements, tried, best); !chosen.IsSuccess())
@@ -314,19 +316,19 @@ GroupVerdict PodGroupTrial::TryMembers(const PodGroupKey& group, std::span<Group
   PlacementProgress progress{members.size(), state_.pod_groups->CountsOf(group).scheduled};
   Status feasible = AskFeasible(group, progress);
   if (IsError(feasible)) return not_evaluated(feasible);
-  if (feasible.IsRejected()) return GroupVerdict::Refused(feasible.reasons(), kPodGroupUnschedulable);
+  if (feasible.IsRejected()) return GroupVerdict::Refused(feasible.reasons(), Prefix());
   for (GroupMember& member : members) {
     PlaceMember(member);
     if (member.result == GroupMember::Result::kFailed)
       return GroupVerdict::Failed("failed to schedule other pod from a pod group: " + member.failure.message);
     --progress.remaining;
-    if (IsPlaced(member)) ++progress.scheduled;
+    ++(IsPlaced(member) ? progress.scheduled : progress.failed);
     feasible = AskFeasible(group, progress);
     if (IsError(feasible)) return not_evaluated(feasible);
     // kUnschedulable: the remaining members cannot reach the required number.
     if (feasible.IsRejected()) return GroupVerdict::Refused(feasible.reasons());
   }
-  if (feasible.IsWait()) return GroupVerdict::Refused(feasible.reasons(), kPodGroupUnschedulable);
+  if (feasible.IsWait()) return GroupVerdict::Refused(feasible.reasons(), Prefix());
   return {};
 }
 
@@ -345,13 +347,22 @@ GroupVerdict PodGroupTrial::TryChildren(const PodGroupKey& group, std::span<Grou
     PlaceGroup(child.group, child.members, verdicts);
     const GroupVerdict& verdict = verdicts.at(child.group);
     if (verdict.result == GroupVerdict::Result::kError)
-      return GroupVerdict::Failed("composite pod group evaluation failed due to child error: " + verdict.error);
+      return GroupVerdict::Failed(ChildErrorText(group, child.group) + verdict.error);
     --progress.remaining;
-    if (verdict.IsScheduled()) ++progress.scheduled;
+    ++(verdict.IsScheduled() ? progress.scheduled : progress.failed);
     feasible = AskFeasible(group, progress);
   }
-  if (feasible.IsWait()) return GroupVerdict::Refused(feasible.reasons(), kPodGroupUnschedulable);
+  if (feasible.IsWait()) return GroupVerdict::Refused(feasible.reasons(), Prefix());
   return verdict_of(feasible);
+}
+
+std::string_view PodGroupTrial::Prefix() const {
+  return state_.release.names_failed_groups ? std::string_view() : kPodGroupUnschedulable;
+}
+
+std::string PodGroupTrial::ChildErrorText(const PodGroupKey& group, const PodGroupKey& child) const {
+  if (!state_.release.names_failed_groups) return "composite pod group evaluation failed due to child error: ";
+  return "composite pod group \"" + group.name + "\" evaluation failed due to child \"" + child.name + "\" error: ";
 }
 
 Status PodGroupTrial::AskFeasible(const PodGroupKey& group, const PlacementProgress& progress) const {

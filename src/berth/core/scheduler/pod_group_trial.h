@@ -46,6 +46,8 @@ using GroupVerdicts = std::map<framework::PodGroupKey, GroupVerdict>;
 
 // Prefix of the reasons of a group that was refused as a whole.
 inline constexpr std::string_view kPodGroupUnschedulable = "pod group is unschedulable";
+// Prefix of a pod's message with Release::names_failed_groups, when its group is the reason.
+inline constexpr std::string_view kParentPodGroup = "parent pod group ";
 
 // A member of the group in this cycle.
 struct GroupMember {
@@ -119,6 +121,10 @@ class PodGroupTrial {
   GroupVerdict TryMembers(const framework::PodGroupKey& group, std::span<GroupMember> members);
   GroupVerdict TryChildren(const framework::PodGroupKey& group, std::span<GroupMember> members,
                            GroupVerdicts& verdicts);
+  // What stands before the reasons of a group that is refused.
+  std::string_view Prefix() const;
+  // What stands before a child's error in its parent's.
+  std::string ChildErrorText(const framework::PodGroupKey& group, const framework::PodGroupKey& child) const;
   framework::Status AskFeasible(const framework::PodGroupKey& group,
                                 const framework::PlacementProgress& progress) const;
   void PlaceMember(GroupMember& member);

@@ -16,13 +16,20 @@ void BeUntried(GroupMember& member) {
   member.refusals.clear();
 }
 
+// The verdict of a group that the group above it takes down.
+GroupVerdict BelowFailed(const PodGroupKey& above, const GroupVerdict& verdict) {
+  const std::string who = "ancestor composite pod group \"" + above.name + "\" ";
+  if (verdict.result == GroupVerdict::Result::kError) return GroupVerdict::Failed(who + "encountered an error");
+  return GroupVerdict::Refused({who + "is unschedulable"});
+}
+
 }  // namespace
 
 PodGroupVerdicts::PodGroupVerdicts(const framework::PodGroups& groups, const PodGroupKey& root,
-                                   const GroupVerdicts& tried, std::span<GroupMember> members)
-    : root_(root) {
+                                   const GroupVerdicts& tried, std::span<GroupMember> members, bool names_failed)
+    : root_(root), names_failed_(names_failed) {
   std::set<PodGroupKey> untried;
-  Complete(groups, root, nullptr, tried, untried);
+  Complete(groups, root, {}, tried, untried);
   for (const auto& [group, verdict] : verdicts_) as_tried_.emplace(group, *verdict);
   if (untried.empty()) return;
   for (GroupMember& member : members) {
@@ -30,18 +37,25 @@ PodGroupVerdicts::PodGroupVerdicts(const framework::PodGroups& groups, const Pod
   }
 }
 
-void PodGroupVerdicts::Complete(const framework::PodGroups& groups, const PodGroupKey& group, const Shared& above,
+void PodGroupVerdicts::Complete(const framework::PodGroups& groups, const PodGroupKey& group, const Above& above,
                                 const GroupVerdicts& tried, std::set<PodGroupKey>& untried) {
   const auto found = tried.find(group);
-  const bool counts =
-      found != tried.end() && (above == nullptr || above->IsScheduled() || !found->second.IsScheduled());
-  const Shared verdict = counts ? std::make_shared<GroupVerdict>(found->second) : above;
+  const bool is_below_failed = above.verdict != nullptr && !above.verdict->IsScheduled();
+  bool counts = found != tried.end() && (!is_below_failed || !found->second.IsScheduled());
+  Shared verdict;
+  if (names_failed_ && is_below_failed) {
+    using enum GroupVerdict::Result;
+    if (counts && above.verdict->result == kError) counts = found->second.result == kError;
+    if (!counts) verdict = std::make_shared<GroupVerdict>(BelowFailed(above.group, *above.verdict));
+  }
+  if (verdict == nullptr) verdict = counts ? std::make_shared<GroupVerdict>(found->second) : above.verdict;
   verdicts_.emplace(group, verdict);
   if (!group.is_composite) {
     if (!counts) untried.insert(group);
     return;
   }
-  for (const PodGroupKey& child : groups.ChildrenOf(group)) Complete(groups, child, verdict, tried, untried);
+  const Above here = names_failed_ && !counts ? above : Above{group, verdict};
+  for (const PodGroupKey& child : groups.ChildrenOf(group)) Complete(groups, child, here, tried, untried);
 }
 
 const GroupVerdict& PodGroupVerdicts::Of(const PodGroupKey& leaf) const {

@@ -19,8 +19,9 @@ class PodGroupVerdicts {
  public:
   // `tried` are the verdicts of the trial, including that of `root`. Members of a PodGroup become kNotTried if it was
   // not tried, or if it was placed inside a group that was refused.
+  // `names_failed`: Release::names_failed_groups.
   PodGroupVerdicts(const framework::PodGroups& groups, const framework::PodGroupKey& root, const GroupVerdicts& tried,
-                   std::span<GroupMember> members);
+                   std::span<GroupMember> members, bool names_failed = false);
 
   const GroupVerdict& root() const { return *verdicts_.at(root_); }
   // The verdict of a PodGroup within the root.
@@ -37,12 +38,17 @@ class PodGroupVerdicts {
  private:
   using Shared = std::shared_ptr<GroupVerdict>;
 
-  // `above` is the verdict of the parent; null for the root. PodGroups that were not tried, or that were placed inside
-  // a refused group, are added to `untried`.
-  void Complete(const framework::PodGroups& groups, const framework::PodGroupKey& group, const Shared& above,
+  struct Above {
+    framework::PodGroupKey group;
+    Shared verdict;  // null: the group is the root
+  };
+  // `above` is the parent, or with `names_failed_` the nearest group above that has failed. PodGroups that were not
+  // tried, or that were placed inside a refused group, are added to `untried`.
+  void Complete(const framework::PodGroups& groups, const framework::PodGroupKey& group, const Above& above,
                 const GroupVerdicts& tried, std::set<framework::PodGroupKey>& untried);
 
   const framework::PodGroupKey root_;
+  const bool names_failed_;
   std::map<framework::PodGroupKey, Shared> verdicts_;
   GroupVerdicts as_tried_;
 };

@@ -71,5 +71,18 @@ TEST_F(PodGroupVerdictsTest, GroupsThatWereNotTriedHaveTheVerdictAbove) {
   EXPECT_EQ(verdicts.AsTried(kB).Message(), "broken");
 }
 
+TEST_F(PodGroupVerdictsTest, NewerOnesNameTheGroupThatFailed) {
+  const auto of = [this](const GroupVerdicts& tried) { return PodGroupVerdicts(groups_, kTop, tried, members_, true); };
+  const GroupVerdicts refused = {
+      {kTop, GroupVerdict::Refused({"t"})}, {kMiddle, GroupVerdict::Refused({"m"})}, {kA, {}}};
+  EXPECT_EQ(of(refused).Of(kA).Message(), "ancestor composite pod group \"top\" is unschedulable");
+  EXPECT_EQ(of(refused).Of(kB).Message(), "ancestor composite pod group \"middle\" is unschedulable");
+  EXPECT_EQ(of(refused).root().Message(), "t");
+  const GroupVerdicts failed = {
+      {kTop, GroupVerdict::Failed("t")}, {kMiddle, GroupVerdict::Refused({"m"})}, {kA, GroupVerdict::Failed("a")}};
+  EXPECT_EQ(of(failed).Of(kA).Message(), "a");
+  EXPECT_EQ(of(failed).Of(kB).Message(), "ancestor composite pod group \"top\" encountered an error");
+}
+
 }  // namespace
 }  // namespace berth::scheduler

@@ -150,9 +150,12 @@ class GangScheduling final : public PreEnqueuePlugin,
     const auto remaining = static_cast<std::int64_t>(progress.remaining);
     if (scheduled >= wanted) return {};
     const bool is_possible = remaining + scheduled >= wanted;
-    const std::string text = "minCount (" + std::to_string(wanted) + ") " +
-                             (is_possible ? "is not yet satisfied: " : "cannot be satisfied: ") +
-                             std::to_string(scheduled) + " scheduled, " + std::to_string(remaining) + " remaining";
+    const bool names_failed = handle_.release().names_failed_groups;
+    std::string text = names_failed ? "scheduling policy's minimum threshold (" : "minCount (";
+    text += std::to_string(wanted) + ") " + (is_possible ? "is not yet satisfied: " : "cannot be satisfied: ") +
+            std::to_string(scheduled) + " scheduled, ";
+    if (names_failed) text += std::to_string(progress.failed) + " unschedulable, ";
+    text += std::to_string(remaining) + (names_failed ? " not-evaluated" : " remaining");
     return is_possible ? Status(Code::kWait, {text}) : Status::Unschedulable(text);
   }
 

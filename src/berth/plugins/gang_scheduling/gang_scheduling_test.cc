@@ -156,5 +156,17 @@ TEST_F(GangSchedulingTest, ACompositeGroupCountsItsGroups) {
   EXPECT_TRUE(feasible.PlacementFeasible(top, {.remaining = 0, .scheduled = 2}).IsSuccess());
 }
 
+TEST_F(GangSchedulingTest, NewerMessagesCountWhatFailed) {
+  AddComposite("top", "", 2);
+  const PodGroupKey top{"default", "top", true};
+  framework::Release release = handle_.release();
+  release.names_failed_groups = true;
+  handle_.SetRelease(release);
+  const auto& feasible = plugin_.As<framework::PlacementFeasiblePlugin>();
+  EXPECT_EQ(feasible.PlacementFeasible(top, {.remaining = 1, .scheduled = 0, .failed = 3}).Message(),
+            "scheduling policy's minimum threshold (2) cannot be satisfied: 0 scheduled, 3 unschedulable, 1 "
+            "not-evaluated");
+}
+
 }  // namespace
 }  // namespace berth::plugins
