@@ -113,7 +113,9 @@ TEST_F(ExecutorTest, OlderEventsAreRelatedToThePreemptor) {
     ASSERT_EQ(handle_.events.size(), 1u);
     const std::optional<framework::PodRef>& related = handle_.events.front().related;
     ASSERT_EQ(related.has_value(), minor == 35);
-    if (related) EXPECT_EQ(related->uid, preemptor_->uid);
+    if (related) {
+      EXPECT_EQ(related->uid, preemptor_->uid);
+    }
   }
 }
 
