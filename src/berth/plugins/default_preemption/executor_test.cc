@@ -105,10 +105,10 @@ TEST_F(ExecutorTest, OneVictim) {
 }
 
 TEST_F(ExecutorTest, OlderEventsAreRelatedToThePreemptor) {
-  for (const int minor : {35, 36}) {
+  for (const auto& [minor, name] : {std::pair(35, "a"), std::pair(36, "b")}) {
     handle_.SetRelease(framework::ReleaseOf(minor));
     handle_.events.clear();
-    Preempt({Victim("a")});
+    Preempt({Victim(name)});
     for (int step = 0; step < 3; ++step) Step(0);
     ASSERT_EQ(handle_.events.size(), 1u);
     const std::optional<framework::PodRef>& related = handle_.events.front().related;
