@@ -14,7 +14,7 @@ namespace {
 // AllocateOne() calls itself for each claim, request and device: what a stack of 8 MiB has room for many times over.
 constexpr std::int64_t kDepthMax = 4096;
 
-enum Match : std::uint8_t { kUnknown, kNo, kYes };
+enum Match : std::uint8_t { kNotAsked, kDiffers, kMatches };
 
 std::int64_t SaturatingAdd(std::int64_t a, std::int64_t b) {
   std::int64_t sum = 0;
@@ -94,7 +94,7 @@ void DeviceAllocator::Begin(const NodePools& pools, std::vector<const ResolvedCl
     for (auto& alternatives : requests) {
       for (Wanted& wanted : alternatives) {
         wanted.all_devices.clear();
-        wanted.matches.assign(pools.devices.size(), kUnknown);
+        wanted.matches.assign(pools.devices.size(), kNotAsked);
         wanted.chosen = 0;
       }
     }
@@ -110,7 +110,7 @@ DeviceAllocator::Answer DeviceAllocator::Allocate(const NodePools& pools, std::v
   const auto forget = [this] {
     for (auto& requests : wanted_) {
       for (auto& alternatives : requests) {
-        for (Wanted& wanted : alternatives) std::fill(wanted.matches.begin(), wanted.matches.end(), kUnknown);
+        for (Wanted& wanted : alternatives) std::fill(wanted.matches.begin(), wanted.matches.end(), kNotAsked);
       }
     }
   };
@@ -318,7 +318,7 @@ DeviceAllocator::Search DeviceAllocator::IsSelectable(std::size_t claim, const R
   const ReachableDevice& reachable = pools_->devices[device];
   if (!rules_.has_binding_conditions && !reachable.device().binding_conditions.empty()) return Search::kNone;
   std::uint8_t& known = matches[device];
-  if (known != kUnknown) return known == kYes ? Search::kFound : Search::kNone;
+  if (known != kNotAsked) return known == kMatches ? Search::kFound : Search::kNone;
   Search result = SelectorsMatch(resolved.class_selectors, "class ", resolved.device_class->metadata.name, reachable);
   if (result == Search::kFound) result = SelectorsMatch(resolved.selectors, "claim ", claims_[claim]->key, reachable);
   if (result == Search::kError || result == Search::kOutOfSteps) return result;
@@ -327,7 +327,7 @@ DeviceAllocator::Search DeviceAllocator::IsSelectable(std::size_t claim, const R
     return Search::kError;
   }
   if (!reachable.is_for_node) result = Search::kNone;
-  known = result == Search::kFound ? kYes : kNo;
+  known = result == Search::kFound ? kMatches : kDiffers;
   return result;
 }
 
