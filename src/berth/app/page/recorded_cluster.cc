@@ -2,9 +2,7 @@
 #include "berth/app/page/recorded_cluster.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <set>
-#include <system_error>
 #include <variant>
 
 #include "berth/core/scheduler/scheduler.h"
@@ -15,18 +13,6 @@
 #include "berth/whatif/offline_cluster.h"
 
 namespace berth::app {
-namespace {
-
-Expected<std::string> FileOf(const std::string& recording) {
-  std::error_code error;
-  if (!std::filesystem::is_directory(recording, error)) return recording;
-  BERTH_ASSIGN_OR_RETURN(const auto files, recording::ListRecordings(recording));
-  if (files.empty())
-    return InvalidError(recording + ": holds no recording: want the directory of `berth run --record`");
-  return files.back().path;
-}
-
-}  // namespace
 
 RecordedCluster::RecordedCluster(std::string path, config::KnownPlugins plugins, page::DecisionFeed& feed)
     : path_(std::move(path)), plugins_(plugins), feed_(feed) {}
@@ -36,7 +22,7 @@ RecordedCluster::~RecordedCluster() = default;
 Expected<std::unique_ptr<RecordedCluster>> RecordedCluster::Open(const std::string& recording,
                                                                  config::KnownPlugins plugins,
                                                                  page::DecisionFeed& feed) {
-  BERTH_ASSIGN_OR_RETURN(std::string path, FileOf(recording));
+  BERTH_ASSIGN_OR_RETURN(std::string path, recording::NewestRecording(recording));
   std::unique_ptr<RecordedCluster> cluster(new RecordedCluster(std::move(path), plugins, feed));
   BERTH_RETURN_IF_ERROR(cluster->Begin());
   cluster->from_ = cluster->replayer_->header().started_at;

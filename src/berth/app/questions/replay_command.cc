@@ -57,15 +57,6 @@ constexpr std::size_t kNamesMax = 10;  // of pods, in lists
 
 void Print(const std::string& line) { std::printf("%s\n", cli::Printable(line).c_str()); }
 
-Expected<std::string> FileOf(const std::string& recording) {
-  std::error_code error;
-  if (!std::filesystem::is_directory(recording, error)) return recording;
-  BERTH_ASSIGN_OR_RETURN(const auto files, recording::ListRecordings(recording));
-  if (files.empty())
-    return InvalidError(recording + ": holds no recording: want the directory of `berth run --record`");
-  return files.back().path;
-}
-
 // nullopt: "--until" is neither.
 std::optional<Time> ParseUntil(const std::string& until, Time started_at) {
   if (until.empty()) return Time::max();
@@ -87,7 +78,7 @@ class ReplayCommand {
   ReplayCommand(const ReplayOptions& options, config::KnownPlugins plugins) : options_(options), plugins_(plugins) {}
 
   int Go() {
-    auto file = FileOf(options_.recording);
+    auto file = recording::NewestRecording(options_.recording);
     if (!file.ok()) return cli::FailWith(file.error());
     path_ = *std::move(file);
     auto reader = recording::RecordingReader::Open(path_);

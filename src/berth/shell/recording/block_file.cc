@@ -271,4 +271,13 @@ Expected<std::vector<RecordingFile>> ListRecordings(const std::string& directory
   return files;
 }
 
+Expected<std::string> NewestRecording(const std::string& file_or_directory) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(file_or_directory, error)) return file_or_directory;
+  BERTH_ASSIGN_OR_RETURN(const auto files, ListRecordings(file_or_directory));
+  if (files.empty())
+    return InvalidError(file_or_directory + ": holds no recording: want the directory of `berth run --record`");
+  return files.back().path;
+}
+
 }  // namespace berth::recording

@@ -106,5 +106,7 @@ struct RecordingFile {
 };
 // The recordings of a directory, the oldest first. A directory that does not exist has none.
 Expected<std::vector<RecordingFile>> ListRecordings(const std::string& directory);
+// The file that is named, or the newest recording if that is a directory; an error if it holds none.
+Expected<std::string> NewestRecording(const std::string& file_or_directory);
 
 }  // namespace berth::recording
