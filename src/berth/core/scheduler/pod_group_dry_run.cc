@@ -57,12 +57,13 @@ void PodGroupTrialRun::Restore(const Removed& removed) {
   }
 }
 
-Status PodGroupTrialRun::TryGroup() {
+Status PodGroupTrialRun::TryGroup(framework::NodeRanking* ranking) {
   std::vector<GroupMember> members;
   members.reserve(members_.size());
   for (const GroupMember& member : members_) members.emplace_back().queued = member.queued;
   PodGroupTrial trial(state_, profile_, random_);
   trial.RecordLocality();
+  trial.RankBy(ranking);
   const GroupVerdict verdict = trial.Place(group_, members).at(group_);
   if (verdict.result == GroupVerdict::Result::kError) return Status::Error(verdict.Message());
   if (!verdict.IsScheduled()) return Status::Unschedulable(verdict.Message());

@@ -58,8 +58,8 @@ void PodGroupVerdicts::Complete(const framework::PodGroups& groups, const PodGro
   for (const PodGroupKey& child : groups.ChildrenOf(group)) Complete(groups, child, here, tried, untried);
 }
 
-const GroupVerdict& PodGroupVerdicts::Of(const PodGroupKey& leaf) const {
-  const auto found = verdicts_.find(leaf);
+const GroupVerdict& PodGroupVerdicts::Of(const PodGroupKey& group) const {
+  const auto found = verdicts_.find(group);
   return found == verdicts_.end() ? root() : *found->second;
 }
 

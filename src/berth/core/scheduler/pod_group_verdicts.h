@@ -24,8 +24,8 @@ class PodGroupVerdicts {
                    std::span<GroupMember> members, bool names_failed = false);
 
   const GroupVerdict& root() const { return *verdicts_.at(root_); }
-  // The verdict of a PodGroup within the root.
-  const GroupVerdict& Of(const framework::PodGroupKey& leaf) const;
+  // The verdict of a group within the root.
+  const GroupVerdict& Of(const framework::PodGroupKey& group) const;
   // The verdict before anything was added.
   const GroupVerdict& AsTried(const framework::PodGroupKey& leaf) const;
 
