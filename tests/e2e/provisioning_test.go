@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"berth-e2e/harness"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// The module that has the API of ProvisioningRequests, at the version that Kueue is built with.
+const autoscalerAPIs = "k8s.io/autoscaler/cluster-autoscaler/apis@v0.0.0-20240830133931-adfbe7e45277"
+
+// moduleDir is the folder of a Go module, which is fetched if it is not there.
+func moduleDir(t *testing.T, module string) string {
+	t.Helper()
+	command := exec.Command("go", "mod", "download", "-json", module)
+	command.Dir = "/" // in no module
+	out, err := command.Output()
+	var found struct{ Dir, Error string }
+	if jsonErr := json.Unmarshal(out, &found); err != nil || jsonErr != nil || found.Dir == "" {
+		t.Fatalf("go mod download %s: %v %v %s", module, err, jsonErr, found.Error)
+	}
+	return found.Dir
+}
+
+// provisioningRequest is what the test reads of one.
+type provisioningRequest struct {
+	Status struct {
+		Conditions []metav1.Condition `json:"conditions"`
+		Details    map[string]string  `json:"provisioningClassDetails"`
+	} `json:"status"`
+}
+
+func (r provisioningRequest) condition(kind string) metav1.Condition {
+	for _, each := range r.Status.Conditions {
+		if each.Type == kind {
+			return each
+		}
+	}
+	return metav1.Condition{}
+}
+
+// promiser is a cluster with the CRD, whose berth answers ProvisioningRequests with the rights of the role in deploy.
+type promiser struct {
+	c          *harness.Cluster
+	k          kubectl
+	kubeconfig string
+}
+
+func startPromiser(t *testing.T, nodes int) *promiser {
+	t.Helper()
+	c, admin, _ := startWithNodes(t, nodes)
+	p := &promiser{c: c, k: kubectl{dir: c.Dir, server: []string{"--kubeconfig", admin}}}
+	p.k.ok(t, "apply", "-f", filepath.Join(moduleDir(t, autoscalerAPIs), "config/crd/autoscaling.x-k8s.io_provisioningrequests.yaml"))
+	p.k.ok(t, "wait", "crd/provisioningrequests.autoscaling.x-k8s.io", "--for=condition=Established", "--timeout=30s")
+	p.k.ok(t, "apply", "-f", filepath.Join(folderOf(t, "deploy"), "provisioning-role.yaml"))
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "berth-provisioning-e2e"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "berth-provisioning"},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: harness.SchedulerUser}},
+	}
+	if _, err := c.Admin.RbacV1().ClusterRoleBindings().Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	waitServiceAccount(t, c, "default")
+	p.kubeconfig = c.Kubeconfig(t, harness.SchedulerUser)
+	return p
+}
+
+func (p *promiser) start(t *testing.T, name string) *harness.Process {
+	t.Helper()
+	return harness.Start(t, harness.Command{Name: name, Dir: p.c.Dir, MayEnd: true, Args: []string{
+		harness.Berth(t), "run", "--kubeconfig", p.kubeconfig, "--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s",
+		"--leader-elect-retry-period=500ms", "--provisioning-requests=berth"}})
+}
+
+func (p *promiser) get(t *testing.T, namespace, name string) provisioningRequest {
+	t.Helper()
+	var request provisioningRequest
+	text := p.k.ok(t, "get", "provisioningrequest", "-n", namespace, name, "-o", "json")
+	if err := json.Unmarshal([]byte(text), &request); err != nil {
+		t.Fatal(err)
+	}
+	return request
+}
+
+func (p *promiser) wait(t *testing.T, namespace, name, condition string, process *harness.Process) metav1.Condition {
+	t.Helper()
+	var found metav1.Condition
+	harness.Eventually(t, 30*time.Second, name+" is "+condition, func() (bool, string) {
+		request := p.get(t, namespace, name)
+		found = request.condition(condition)
+		return found.Status == metav1.ConditionTrue, fmt.Sprintf("%+v\n%s", request.Status, process.Output())
+	})
+	return found
+}
+
+// Room that is promised is kept from others, also by the next leader after the first one was killed, and goes to the pods
+// of the request. The commands are those of docs/provisioning-requests.md.
+func TestProvisioningRequests(t *testing.T) {
+	harness.NeedsBerth(t)
+	t.Parallel()
+	p := startPromiser(t, 2) // of 4 CPUs each
+	first := p.start(t, "berth-first")
+	example := filepath.Join(folderOf(t, "examples"), "provisioning-requests")
+	p.k.ok(t, "apply", "-f", filepath.Join(example, "request.yaml"))
+	provisioned := p.wait(t, "jobs", "training", "Provisioned", first)
+	if provisioned.Reason != "CapacityIsFound" {
+		t.Errorf("%+v", provisioned)
+	}
+	if len(p.get(t, "jobs", "training").Status.Details) == 0 {
+		t.Error("the request does not say where the room is")
+	}
+
+	// Others want all of the cluster: four of eight pods get room.
+	for i := range 8 {
+		p.c.CreatePods(t, 0, harness.Pod(fmt.Sprintf("rival-%d", i), "", "1", ""))
+	}
+	rivals := func() (bound int) {
+		for _, pod := range p.c.Pods(t) {
+			if strings.HasPrefix(pod.Name, "rival-") && pod.Spec.NodeName != "" {
+				bound++
+			}
+		}
+		return bound
+	}
+	harness.Eventually(t, 30*time.Second, "four rivals are bound", func() (bool, string) {
+		return rivals() == 4, fmt.Sprint(rivals(), first.Output())
+	})
+	first.Kill()
+	second := p.start(t, "berth-second")
+	harness.Eventually(t, 30*time.Second, "the second one leads", func() (bool, string) {
+		return strings.Contains(second.Output(), "ecame leader") || strings.Contains(second.Output(), "successfully acquired lease"), second.Output()
+	})
+	p.c.CreatePods(t, 0, harness.Pod("rival-8", "", "1", ""))
+	harness.Eventually(t, 30*time.Second, "the last rival is told that there is no room", func() (bool, string) {
+		condition := harness.Condition(p.c.GetPod(t, "rival-8"))
+		return condition != nil && condition.Reason == "Unschedulable", fmt.Sprint(condition, second.Output())
+	})
+	if n := rivals(); n != 4 {
+		t.Errorf("%d rivals are bound after a change of leaders", n)
+	}
+
+	waitServiceAccount(t, p.c, "jobs")
+	p.k.ok(t, "apply", "-f", filepath.Join(example, "pods.yaml"))
+	p.k.ok(t, "wait", "-n", "jobs", "pod", "--all", "--for=jsonpath={.spec.nodeName}", "--timeout=30s")
+	if n := rivals(); n != 4 {
+		t.Errorf("%d rivals are bound after the pods came", n)
+	}
+}
+
+// A request that has no room says why, by pod set, and gets it later. Room whose nodes go is lost at once, with a condition
+// and an event.
+func TestProvisioningRequestWithoutRoom(t *testing.T) {
+	harness.NeedsBerth(t)
+	t.Parallel()
+	p := startPromiser(t, 1)
+	berth := p.start(t, "berth")
+	const manifest = `
+apiVersion: v1
+kind: PodTemplate
+metadata: {name: %[1]s}
+template: {spec: {containers: [{name: c, image: i, resources: {requests: {cpu: "%[2]s"}}}]}}
+---
+apiVersion: autoscaling.x-k8s.io/v1
+kind: ProvisioningRequest
+metadata: {name: %[1]s}
+spec:
+  provisioningClassName: check-capacity.autoscaling.x-k8s.io
+  parameters: {processorInstance: %[3]s}
+  podSets: [{count: %[4]d, podTemplateRef: {name: %[1]s}}]
+`
+	p.k.apply(t, "create", fmt.Sprintf(manifest, "others", "1", "cluster-autoscaler", 1))
+	p.k.apply(t, "create", fmt.Sprintf(manifest, "huge", "1m", "berth", 1_000_000))
+	p.k.apply(t, "create", fmt.Sprintf(manifest, "wide", "3", "berth", 2))
+	failed := p.wait(t, "default", "huge", "Failed", berth)
+	if failed.Message != "the pod sets have more than 20000 pods, the most that one request may ask for" {
+		t.Errorf("%+v", failed)
+	}
+	var not metav1.Condition
+	harness.Eventually(t, 30*time.Second, "wide is not provisioned", func() (bool, string) {
+		not = p.get(t, "default", "wide").condition("Provisioned")
+		return not.Status == metav1.ConditionFalse, berth.Output()
+	})
+	if want := "pod set wide: 1 of 2 pods have room; 0/1 nodes are available: 1 Insufficient cpu."; !strings.Contains(not.Message, want) {
+		t.Errorf("%q lacks %q", not.Message, want)
+	}
+	p.c.CreateNodes(t, harness.Node("another"))
+	p.wait(t, "default", "wide", "Provisioned", berth)
+	if err := p.c.Admin.CoreV1().Nodes().Delete(t.Context(), "another", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	p.wait(t, "default", "wide", "CapacityRevoked", berth)
+	harness.Eventually(t, 30*time.Second, "an event says so", func() (bool, string) {
+		events := p.k.ok(t, "get", "events", "-o", "jsonpath={range .items[*]}{.reason} {.involvedObject.kind}/{.involvedObject.name}: {.message}{'\\n'}{end}")
+		return strings.Contains(events, "CapacityRevoked ProvisioningRequest/wide: The room is not kept any more: node \"another\" is gone"), events
+	})
+	if untouched := p.get(t, "default", "others"); len(untouched.Status.Conditions) > 0 {
+		t.Errorf("another processor's request was touched: %+v", untouched.Status)
+	}
+}
+
+// Without the CRD the scheduler schedules, and says once what it misses.
+func TestProvisioningRequestsWithoutTheirKind(t *testing.T) {
+	harness.NeedsBerth(t)
+	t.Parallel()
+	c, admin, _ := startWithNodes(t, 1)
+	process := harness.Start(t, harness.Command{Name: "berth", Dir: c.Dir, Args: []string{
+		harness.Berth(t), "run", "--kubeconfig", admin, "--leader-elect=false", "--provisioning-requests=berth"}})
+	waitServiceAccount(t, c, "default")
+	c.CreatePods(t, 0, harness.Pod("pod", "", "1", ""))
+	c.WaitBound(t, 30*time.Second, "pod")
+	if n := strings.Count(process.Output(), "provisioningrequests"); n != 1 {
+		t.Errorf("it is said %d times:\n%s", n, process.Output())
+	}
+}
