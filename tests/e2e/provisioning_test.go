@@ -5,6 +5,7 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -54,13 +55,14 @@ func (r provisioningRequest) condition(kind string) metav1.Condition {
 type promiser struct {
 	c          *harness.Cluster
 	k          kubectl
-	kubeconfig string
+	admin      string // the kubeconfig of an administrator
+	kubeconfig string // berth's
 }
 
 func startPromiser(t *testing.T, nodes int) *promiser {
 	t.Helper()
 	c, admin, _ := startWithNodes(t, nodes)
-	p := &promiser{c: c, k: kubectl{dir: c.Dir, server: []string{"--kubeconfig", admin}}}
+	p := &promiser{c: c, admin: admin, k: kubectl{dir: c.Dir, server: []string{"--kubeconfig", admin}}}
 	p.k.ok(t, "apply", "-f", filepath.Join(moduleDir(t, autoscalerAPIs), "config/crd/autoscaling.x-k8s.io_provisioningrequests.yaml"))
 	p.k.ok(t, "wait", "crd/provisioningrequests.autoscaling.x-k8s.io", "--for=condition=Established", "--timeout=30s")
 	p.k.ok(t, "apply", "-f", filepath.Join(folderOf(t, "deploy"), "provisioning-role.yaml"))
@@ -112,8 +114,9 @@ func TestProvisioningRequests(t *testing.T) {
 	t.Parallel()
 	p := startPromiser(t, 2) // of 4 CPUs each
 	first := p.start(t, "berth-first")
-	example := filepath.Join(folderOf(t, "examples"), "provisioning-requests")
-	p.k.ok(t, "apply", "-f", filepath.Join(example, "request.yaml"))
+	blocks := blocksOf(t, "docs/provisioning-requests.md", "provisioning_test.go")
+	reader := newTypist(t, p.admin)
+	reader.types(t, blocks[0].text)
 	provisioned := p.wait(t, "jobs", "training", "Provisioned", first)
 	if provisioned.Reason != "CapacityIsFound" {
 		t.Errorf("%+v", provisioned)
@@ -152,8 +155,7 @@ func TestProvisioningRequests(t *testing.T) {
 	}
 
 	waitServiceAccount(t, p.c, "jobs")
-	p.k.ok(t, "apply", "-f", filepath.Join(example, "pods.yaml"))
-	p.k.ok(t, "wait", "-n", "jobs", "pod", "--all", "--for=jsonpath={.spec.nodeName}", "--timeout=30s")
+	reader.types(t, blocks[1].text)
 	if n := rivals(); n != 4 {
 		t.Errorf("%d rivals are bound after the pods came", n)
 	}
@@ -222,5 +224,208 @@ func TestProvisioningRequestsWithoutTheirKind(t *testing.T) {
 	c.WaitBound(t, 30*time.Second, "pod")
 	if n := strings.Count(process.Output(), "provisioningrequests"); n != 1 {
 		t.Errorf("it is said %d times:\n%s", n, process.Output())
+	}
+}
+
+const kueueModule = "sigs.k8s.io/kueue@v0.17.0"
+
+// buildKueue compiles Kueue from its module, once for all runs.
+func buildKueue(t *testing.T) (program, module string) {
+	t.Helper()
+	module = moduleDir(t, kueueModule)
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program = filepath.Join(cache, "berth", "kueue-v0.17.0")
+	if _, err := os.Stat(program); err == nil {
+		return program, module
+	}
+	work := harness.TempDir(t)
+	for _, name := range []string{"go.mod", "go.sum"} {
+		text, err := os.ReadFile(filepath.Join(module, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(work, strings.Replace(name, "go", "kueue", 1)), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	command := exec.Command("go", "build", "-mod=mod", "-modfile="+filepath.Join(work, "kueue.mod"), "-o", filepath.Join(work, "kueue"), "./cmd/kueue")
+	command.Dir = module
+	command.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("building Kueue: %v\n%s", err, out)
+	}
+	if err := os.MkdirAll(filepath.Dir(program), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(filepath.Join(work, "kueue"), program); err != nil {
+		t.Fatal(err)
+	}
+	return program, module
+}
+
+const kueueConfiguration = `apiVersion: config.kueue.x-k8s.io/v1beta2
+kind: Configuration
+namespace: kueue-system
+health: {healthProbeBindAddress: "127.0.0.1:%d"}
+metrics: {bindAddress: "0"}
+webhook: {port: %d, certDir: %s}
+leaderElection: {leaderElect: false}
+internalCertManagement: {enable: false}
+integrations: {frameworks: [batch/job]}
+`
+
+// Its quota is more than the cluster has: room is up to the check alone.
+const kueueQueues = `
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ResourceFlavor
+metadata: {name: nodes}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: AdmissionCheck
+metadata: {name: room}
+spec:
+  controllerName: kueue.x-k8s.io/provisioning-request
+  parameters: {apiGroup: kueue.x-k8s.io, kind: ProvisioningRequestConfig, name: room}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ProvisioningRequestConfig
+metadata: {name: room}
+spec:
+  provisioningClassName: check-capacity.autoscaling.x-k8s.io
+  managedResources: [cpu]
+  parameters: {processorInstance: berth}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: all}
+spec:
+  namespaceSelector: {}
+  admissionChecksStrategy: {admissionChecks: [{name: room}]}
+  resourceGroups:
+  - coveredResources: [cpu]
+    flavors: [{name: nodes, resources: [{name: cpu, nominalQuota: "100"}]}]
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {name: all, namespace: default}
+spec: {clusterQueue: all}
+`
+
+const queuedJob = `
+apiVersion: batch/v1
+kind: Job
+metadata: {name: %[1]s, namespace: default, labels: {kueue.x-k8s.io/queue-name: all}}
+spec:
+  suspend: true
+  parallelism: 3
+  completions: 3
+  template:
+    spec:
+      restartPolicy: Never
+      terminationGracePeriodSeconds: 1
+      containers: [{name: c, image: i, resources: {requests: {cpu: "1"}}}]
+`
+
+// startKueue runs Kueue's manager outside of the cluster, without its webhooks: the jobs are made suspended.
+func (p *promiser) startKueue(t *testing.T) *harness.Process {
+	t.Helper()
+	program, module := buildKueue(t)
+	p.k.ok(t, "apply", "--server-side", "-f", filepath.Join(module, "config/components/crd/bases"))
+	p.k.ok(t, "wait", "crd", "--all", "--for=condition=Established", "--timeout=30s")
+	p.k.ok(t, "create", "namespace", "kueue-system")
+	dir := harness.TempDir(t)
+	pair := p.c.Authority().Server(t, "127.0.0.1")
+	etc := filepath.Join(dir, "etc")
+	for _, folder := range []string{dir, filepath.Join(etc, "kueue/metrics/certs")} {
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for name, text := range map[string][]byte{"tls.crt": pair.Cert, "tls.key": pair.Key} {
+			if err := os.WriteFile(filepath.Join(folder, name), text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	config := filepath.Join(dir, "config.yaml")
+	text := fmt.Sprintf(kueueConfiguration, harness.FreePort(t), harness.FreePort(t), dir)
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// Where Kueue looks for a certificate of its metrics cannot be configured: it gets a file system of its own there.
+	script := `cp -an /etc/. "$1"; mount --bind "$1" /etc; shift; exec "$@"`
+	return harness.Start(t, harness.Command{Name: "kueue", Dir: p.c.Dir, Env: []string{"KUBECONFIG=" + p.admin, "HOME=" + dir},
+		Args: []string{"unshare", "--mount", "--map-root-user", "bash", "-euc", script, "bash", etc, program, "--config", config,
+			"--feature-gates=VisibilityOnDemand=false"}})
+}
+
+// Kueue's check of admission with berth behind it: what Kueue lets start has room, beside pods that no queue holds back.
+func TestKueueInFront(t *testing.T) {
+	harness.NeedsBerth(t)
+	harness.NeedsShare(t, "2")
+	t.Parallel()
+	p := startPromiser(t, 2) // of 4 CPUs each
+	berth := p.start(t, "berth")
+	kueue := p.startKueue(t)
+	harness.Eventually(t, 60*time.Second, "the queues are made", func() (bool, string) {
+		_, errors, err := p.k.run(t, kueueQueues, "apply", "-f", "-")
+		return err == nil, errors + kueue.Output()
+	})
+	for _, name := range []string{"one", "two", "three", "four"} {
+		p.k.apply(t, "create", fmt.Sprintf(queuedJob, name))
+		p.c.CreatePods(t, 0, harness.Pod("rival-"+name, "", "1", "")) // wants the same room
+	}
+	// started are the jobs that Kueue has let start, and waiting those of their pods that have no node.
+	look := func() (started []string, pods, waiting int) {
+		jobs, err := p.c.Admin.BatchV1().Jobs("default").List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, job := range jobs.Items {
+			if job.Spec.Suspend != nil && !*job.Spec.Suspend {
+				started = append(started, job.Name)
+			}
+		}
+		for _, pod := range p.c.Pods(t) {
+			if pod.Labels["job-name"] == "" {
+				continue
+			}
+			pods++
+			if pod.Spec.NodeName == "" {
+				waiting++
+			}
+		}
+		return started, pods, waiting
+	}
+	said := func(started []string, pods, waiting int) string {
+		requests := p.k.ok(t, "get", "provisioningrequests", "-A", "-o", "jsonpath={range .items[*]}{.metadata.name}{range .status.conditions[*]} {.type}={.status} {.message};{end}{'\\n'}{end}")
+		return fmt.Sprintf("started %v, %d pods, %d wait\n%s\n%s\n%s", started, pods, waiting, requests, kueue.Output(), berth.Output())
+	}
+	harness.Eventually(t, 90*time.Second, "a job has started, with all of its pods", func() (bool, string) {
+		started, pods, waiting := look()
+		return len(started) > 0 && pods == 3*len(started) && waiting == 0, said(started, pods, waiting)
+	})
+	// While jobs end and others start, nothing that has started waits for longer than a moment.
+	var since time.Time
+	ended := map[string]bool{}
+	for deadline := time.Now().Add(4 * time.Minute); len(ended) < 4 && time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
+		started, pods, waiting := look()
+		if waiting == 0 {
+			since = time.Time{}
+		} else if since.IsZero() {
+			since = time.Now()
+		} else if time.Since(since) > 5*time.Second {
+			t.Fatalf("pods of a job that was let start wait: %s", said(started, pods, waiting))
+		}
+		if waiting == 0 && pods == 3*len(started) && len(started) > 0 {
+			p.k.ok(t, "delete", "job", started[0], "--wait=false")
+			ended[started[0]] = true
+		}
+	}
+	if len(ended) < 4 {
+		started, pods, waiting := look()
+		t.Errorf("only %v have started: %s", ended, said(started, pods, waiting))
 	}
 }

@@ -248,10 +248,10 @@ void AddOwnFlags(cli::FlagSet& flags, RunOptions& options, std::optional<std::st
   flags.Add("pods-by-annotation", options.pods_by_annotation,
             "Take pods by the annotation scheduler.alpha.kubernetes.io/name, too, where their schedulerName is unset "
             "or default-scheduler");
-  AddRebalanceFlags(flags, options);
   flags.Add("provisioning-requests", options.provisioning_requests,
             "Answers the ProvisioningRequests of the class check-capacity.autoscaling.x-k8s.io whose parameter "
             "processorInstance is this, and keeps the room that it promises (docs/provisioning-requests.md)");
+  AddRebalanceFlags(flags, options);
   flags.Add("record", options.record.directory,
             "Directory in which each run is recorded, for berth replay; without it none is");
   flags

@@ -55,6 +55,10 @@ std::string LeftIn(const scheduler::Scheduler& core) {
   return {};
 }
 
+bool Has(const Plan& plan, ItemKind kind) {
+  return std::any_of(plan.items.begin(), plan.items.end(), [kind](const Item& item) { return item.kind == kind; });
+}
+
 class Simulation {
  public:
   Simulation(const Plan& plan, bool prints_trace, const std::string& recordings)
@@ -148,10 +152,6 @@ class Simulation {
     if (IsFine() && is_strict && !broken.empty()) Violate("promises", broken);
     report_.promises = promises_.count();
     promises_.DeleteAll();
-  }
-
-  static bool Has(const Plan& plan, ItemKind kind) {
-    return std::any_of(plan.items.begin(), plan.items.end(), [kind](const Item& item) { return item.kind == kind; });
   }
 
   bool IsFine() const { return report_.check.empty(); }
