@@ -61,6 +61,8 @@ MAY_INCLUDE = {
     "shadow": CORE + ["config", "cache", "plugins", "runtime", "scheduler", "whatif"],
     # Which pods should move, and where to, proved on the core that whatif has.
     "rebalance": CORE + ["config", "plugins", "runtime", "scheduler", "net", "whatif"],
+    # Room that is promised to ProvisioningRequests.
+    "provisioning": CORE + ["plugins", "scheduler", "net", "client", "runner", "whatif"],
     # What they answer, as text, JSON and HTML.
     "answers": ["base", "codec", "api", "framework", "plugins", "prices", "whatif", "shadow", "rebalance", "cli"],
     # berth's page: what it reads, who may, and its files.

@@ -53,6 +53,7 @@
 #include "berth/framework/release.h"
 #include "berth/page/decision_feed.h"
 #include "berth/page/page_service.h"
+#include "berth/provisioning/provisioning_feed.h"
 #include "berth/shell/cli/exit_codes.h"
 #include "berth/shell/cli/signals.h"
 #include "berth/shell/cli/text.h"
@@ -400,6 +401,13 @@ Expected<void> ClusterRun::MakeShell(runner::ShellOptions shell_options) {
   }
   shell_options.seed = seed_;
   shell_options.hostname = HostName();
+  if (!options_.provisioning_requests.empty()) {
+    shell_options.make_booking_feed = provisioning::FeedMaker(
+        {.controller = {options_.provisioning_requests, shell_options.pods.namespaces, &metrics_},
+         .seed = seed_,
+         .scheduler_name = configuration_.profiles.front().scheduler_name,
+         .hostname = shell_options.hostname});
+  }
   shell_options.read_file = plugin_files::PluginFiles(options_.flags.config);
   shell_options.plugins = plugins_;
   shell_options.waits_for_outside_data = options_.once;

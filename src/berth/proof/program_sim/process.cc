@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/proof/program_sim/process.h"
 
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -9,6 +10,8 @@
 #include "berth/core/scheduler/profile_set.h"
 #include "berth/plugins/registry.h"
 #include "berth/proof/program_sim/gatekeeper.h"
+#include "berth/proof/program_sim/outsiders.h"
+#include "berth/provisioning/provisioning_feed.h"
 #include "berth/shell/recording/recorder.h"
 #include "berth/shell/runner/orderly_end.h"
 
@@ -51,6 +54,7 @@ ProcessOptions OptionsOf(const Plan& plan, Life life, const char* scheduler_name
   options.life = life;
   options.seed = plan.seed * 1000 + static_cast<std::uint64_t>(life);
   options.takes_protobuf = plan.takes_protobuf;
+  options.keeps_promises = plan.has_promises && std::string_view(scheduler_name) == kOurName;
   options.scheduler_name = scheduler_name;
   if (plan.has_gatekeeper) options.strict_until = Agenda::kStart + plan.storm_end;
   options.recordings = recordings;
@@ -87,6 +91,12 @@ Process::Process(Agenda& agenda, Network& network, const Duration& wall_ahead, P
   if (election_) {
     shell.is_leading = [fence = election_->fence()] { return fence->IsOpen(); };
     shell.lists_when_leading = options_.lists_when_leading;
+  }
+  if (options_.keeps_promises) {
+    shell.make_booking_feed = provisioning::FeedMaker({.controller = {.instance = kOurName, .namespaces = {}},
+                                                       .seed = options_.seed,
+                                                       .scheduler_name = options_.scheduler_name,
+                                                       .hostname = shell.hostname});
   }
   if (!options_.recordings.empty()) {
     shell.make_recorder = [this, configuration](scheduler::ProfilesInMaking profiles) {
