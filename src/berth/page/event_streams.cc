@@ -157,6 +157,7 @@ void EventStreams::AppendFleet(Reader& reader, Deltas& deltas, Time now, std::st
   reader.needs_reload = false;
   reader.reloaded_at = now;
   reader.revision = revision;
+  reload_revision_ = revision;
   AppendEvent("fleet", ReloadData(revision), reader, to);
 }
 

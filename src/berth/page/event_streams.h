@@ -57,6 +57,8 @@ class EventStreams {
   void EndAll();
 
   bool HasReaders() const { return reader_count_ > 0; }
+  // The newest revision of the fleet with which a reader was told to begin anew: a frame for it must not be older.
+  std::uint32_t reload_revision() const { return reload_revision_; }
 
  private:
   struct Reader {
@@ -91,6 +93,7 @@ class EventStreams {
   Fleet& fleet_;
   const DecisionFeed* const decisions_;
   std::atomic<std::size_t> reader_count_{0};
+  std::atomic<std::uint32_t> reload_revision_{0};
   std::mutex mutex_;  // guards what follows
   std::vector<Reader> readers_;
   std::uint64_t announced_ = 0;

@@ -8,9 +8,11 @@
 
 #include "berth/answers/explanation_json.h"
 #include "berth/base/go_text.h"
+#include "berth/base/text.h"
 #include "berth/page/fleet_frame.h"
 #include "berth/page/live_pending.h"
 #include "berth/shell/serving/answers.h"
+#include "berth/shell/serving/content_coding.h"
 #include "berth/whatif/explanation.h"
 #include "berth/whatif/offline_cluster.h"
 
@@ -24,6 +26,9 @@ constexpr std::string_view kJson = "application/json";
 constexpr std::size_t kDecisionsShown = 200;
 constexpr std::size_t kDecisionsShownMax = 1'000;
 constexpr std::size_t kSchedulerNamesMax = 16;
+constexpr std::size_t kFoundShown = 8;
+constexpr std::size_t kFoundShownMax = 100;
+constexpr std::size_t kSearchBytesMax = 512;
 constexpr int kTooManyRequests = 429;
 
 void AddDataHeaders(net::Response& response) {
@@ -70,6 +75,7 @@ PageService::PageService(PageOptions options, ClusterSource source, CoreSources 
       decisions_(decisions),
       files_(PageFiles()),
       fleet_(options_.epoch),
+      frames_(fleet_),
       core_(std::move(core), clock),
       questions_(source, fleet_, clock),
       streams_(fleet_, decisions) {
@@ -143,6 +149,8 @@ void PageService::Get(const AskedPtr& asked) {
   }
   if (path == "status") return Quick(asked, [this](const Asked&) { return JsonAnswer(StatusJson(true)); });
   if (path == "fleet") return Quick(asked, [this](const Asked& of) { return AnswerFleet(of); });
+  if (path == "fleet/pods") return Quick(asked, [this](const Asked& of) { return AnswerPart(of); });
+  if (path == "search") return Quick(asked, [this](const Asked& of) { return AnswerSearch(of); });
   if (path == "numbers") return Quick(asked, [this](const Asked&) { return JsonAnswer(numbers_.Json()); });
   if (path == "decisions") return Quick(asked, [this](const Asked& of) { return AnswerDecisions(of); });
   if (path == "pending") {
@@ -191,7 +199,7 @@ void PageService::Later(Lane lane, const AskedPtr& asked, Make make) {
                                                 "other questions are being answered, please try again later"));
   }
   const bool is_running = RunIn(lane, [&waiting, asked, make = std::move(make)] {
-    asked->writer->Send(make(*asked));
+    asked->writer->Send(serving::EncodedFor(asked->request, make(*asked)));
     --waiting;
   });
   if (!is_running) asked->writer->Send(serving::Failure(asked->request, 503, "ServiceUnavailable", "berth is ending"));
@@ -203,7 +211,7 @@ void PageService::ExplainSoon(const AskedPtr& asked, const std::string& namespac
     net::Response response = AnswerPod(*asked, namespace_name, name);
     if (response.status != kTooManyRequests || tries == 0) {
       --explaining_;
-      return asked->writer->Send(std::move(response));
+      return asked->writer->Send(serving::EncodedFor(asked->request, std::move(response)));
     }
     io_.PostAfter(kExplainPause,
                   [this, asked, namespace_name, name, tries] { ExplainSoon(asked, namespace_name, name, tries - 1); });
@@ -220,12 +228,41 @@ net::Response PageService::AnswerFleet(const Asked& asked) {
     same.status = 304;
     return same;
   }
-  Fleet::Framed frame = fleet_.Frame();
-  net::Response response = serving::Text(std::move(frame.bytes), kFleetFrameType);
+  const serving::ContentCoding coding = serving::CodingFor(asked.request);
+  const FrameCache::Frame frame = frames_.Get(coding, streams_.reload_revision(), clock_.Now());
+  net::Response response = serving::Text({}, kFleetFrameType);
+  serving::SetEncodedBody(coding, *frame.bytes, response);
   response.headers.push_back({"ETag", tag(frame.revision)});
   response.headers.push_back({"Cache-Control", "no-cache"});
   response.headers.push_back({"X-Content-Type-Options", "nosniff"});
   return response;
+}
+
+net::Response PageService::AnswerPart(const Asked& asked) {
+  std::vector<RowId> nodes;
+  for (const std::string_view text : Split(asked.target.Query("nodes"), ',')) {
+    const auto id = NumberOf(text, kNoRow);
+    if (!id || *id >= kNoRow || nodes.size() == Fleet::kPartNodesMax) {
+      return serving::Failure(asked.request, 400, "BadRequest",
+                              "nodes should be ids of nodes as in the frame, at most " +
+                                  std::to_string(Fleet::kPartNodesMax) + ", with commas between them");
+    }
+    nodes.push_back(static_cast<RowId>(*id));
+  }
+  net::Response response = serving::Text(fleet_.Part(nodes).bytes, kFleetFrameType);
+  AddDataHeaders(response);
+  return response;
+}
+
+net::Response PageService::AnswerSearch(const Asked& asked) const {
+  const std::string_view text = asked.target.Query("text");
+  const auto limit = NumberOf(asked.target.Query("limit"), kFoundShown);
+  if (text.empty() || text.size() > kSearchBytesMax || !limit || *limit > kFoundShownMax) {
+    return serving::Failure(asked.request, 400, "BadRequest",
+                            "text should be some of a pod's name, namespace or labels, and limit a number up to " +
+                                std::to_string(kFoundShownMax));
+  }
+  return JsonAnswer(object{{"pods", fleet_.PodsLike(text, *limit)}});
 }
 
 net::Response PageService::AnswerPending(const Asked& asked) {
@@ -328,9 +365,7 @@ object PageService::StatusJson(bool with_counts) const {
   json["leftOut"] = array(options_.left_out.begin(), options_.left_out.end());
   std::set<std::string> names(core_.sources().scheduler_names.begin(), core_.sources().scheduler_names.end());
   if (!core_.IsThere() && with_counts) {
-    for (const auto& pod : fleet_.Copy().pods) {
-      if (names.size() < kSchedulerNamesMax) names.insert(pod->spec.scheduler_name);
-    }
+    for (std::string& name : fleet_.SchedulerNames(kSchedulerNamesMax)) names.insert(std::move(name));
   }
   json["schedulerNames"] = array(names.begin(), names.end());
   if (!with_counts) return json;
@@ -345,7 +380,7 @@ object PageService::StatusJson(bool with_counts) const {
 
 Expected<PendingView> PageService::FindPending() {
   if (!core_.IsThere()) return questions_.Pending();
-  const FleetCopy fleet = fleet_.Copy();
+  const FleetCopy fleet = fleet_.CopyWaiting();
   const auto standings = core_.Standings();
   PendingView view =
       Fold(WaitingPods(fleet, standings ? &*standings : nullptr, *decisions_, core_.sources().scheduler_names));
@@ -413,7 +448,10 @@ void PageService::Pump() {
     is_pending_due = streams_.HasReaders() && IsPendingDue(now);
     if (is_pending_due) pending_.is_under_way = true;
   }
-  if (is_sample_due) TakeSample(now);
+  if (is_sample_due) {
+    TakeSample(now);
+    frames_.DropUnused(now);
+  }
   streams_.Pump(now);
   if (!is_pending_due) return;
   RunIn(core_.IsThere() ? Lane::kQuick : Lane::kSlow, [this] {

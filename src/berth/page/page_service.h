@@ -24,6 +24,7 @@
 #include "berth/page/decision_feed.h"
 #include "berth/page/event_streams.h"
 #include "berth/page/fleet.h"
+#include "berth/page/frame_cache.h"
 #include "berth/page/numbers.h"
 #include "berth/page/pending_view.h"
 #include "berth/page/questions.h"
@@ -123,6 +124,8 @@ class PageService {
   // Asks about a pod until the scheduler has time, or `tries` are over.
   void ExplainSoon(const AskedPtr& asked, const std::string& namespace_name, const std::string& name, int tries);
   net::Response AnswerFleet(const Asked& asked);
+  net::Response AnswerPart(const Asked& asked);
+  net::Response AnswerSearch(const Asked& asked) const;
   net::Response AnswerPending(const Asked& asked);
   net::Response AnswerPod(const Asked& asked, const std::string& namespace_name, const std::string& name);
   net::Response AnswerDecisions(const Asked& asked) const;
@@ -146,6 +149,7 @@ class PageService {
   DecisionFeed* const decisions_;
   const StaticFiles files_;
   Fleet fleet_;
+  FrameCache frames_;
   CoreLook core_;
   Questions questions_;
   std::unique_ptr<ClusterWatch> watch_;  // null: a snapshot

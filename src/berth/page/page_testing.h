@@ -7,6 +7,7 @@
 #include <cstring>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,7 +22,7 @@ class FrameReader {
  public:
   explicit FrameReader(std::string bytes) : bytes_(std::move(bytes)) {
     BERTH_CHECK(bytes_.starts_with("BFLT"));
-    BERTH_CHECK(Number<std::uint32_t>(4) == 1);
+    BERTH_CHECK(Number<std::uint32_t>(4) == 2);
     const auto length = Number<std::uint32_t>(8);
     begin_ = Number<std::uint32_t>(12);
     BERTH_CHECK(begin_ % 8 == 0 && begin_ >= 16 + length && begin_ < 16 + length + 8);
@@ -30,7 +31,8 @@ class FrameReader {
     directory = parsed->as_object();
     for (const auto& column : directory.at("columns").as_array()) {
       columns_[std::string(column.at("name").as_string())] = {column.at("offset").to_number<std::size_t>(),
-                                                              column.at("length").to_number<std::size_t>()};
+                                                              column.at("length").to_number<std::size_t>(),
+                                                              column.at("type").as_string() == "d32"};
       BERTH_CHECK(column.at("offset").to_number<std::size_t>() % 8 == 0);
     }
   }
@@ -39,10 +41,11 @@ class FrameReader {
   std::vector<T> Column(const std::string& name) const {
     const auto at = columns_.find(name);
     BERTH_CHECK(at != columns_.end(), name);
-    std::vector<T> values(at->second.second);
-    BERTH_CHECK(begin_ + at->second.first + values.size() * sizeof(T) <= bytes_.size());
-    if (!values.empty())
-      std::memcpy(values.data(), bytes_.data() + begin_ + at->second.first, values.size() * sizeof(T));
+    const Place& place = at->second;
+    std::vector<T> values(place.length);
+    BERTH_CHECK(begin_ + place.offset + values.size() * sizeof(T) <= bytes_.size());
+    if (!values.empty()) std::memcpy(values.data(), bytes_.data() + begin_ + place.offset, values.size() * sizeof(T));
+    if (place.are_differences) std::partial_sum(values.begin(), values.end(), values.begin());
     return values;
   }
 
@@ -76,7 +79,12 @@ class FrameReader {
 
   std::string bytes_;
   std::size_t begin_ = 0;
-  std::map<std::string, std::pair<std::size_t, std::size_t>> columns_;  // offset and length
+  struct Place {
+    std::size_t offset = 0;
+    std::size_t length = 0;
+    bool are_differences = false;
+  };
+  std::map<std::string, Place> columns_;
 };
 
 // What a frame says of nodes and pods, by name, kept current by deltas as a reader does it.
