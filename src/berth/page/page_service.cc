@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -26,6 +27,7 @@ constexpr std::string_view kJson = "application/json";
 constexpr std::size_t kDecisionsShown = 200;
 constexpr std::size_t kDecisionsShownMax = 1'000;
 constexpr std::size_t kSchedulerNamesMax = 16;
+constexpr std::size_t kShadowReportBytesMax = std::size_t{64} << 20;
 constexpr std::size_t kFoundShown = 8;
 constexpr std::size_t kFoundShownMax = 100;
 constexpr std::size_t kSearchBytesMax = 512;
@@ -89,19 +91,14 @@ PageService::PageService(PageOptions options, ClusterSource source, CoreSources 
 PageService::~PageService() { Stop(); }
 
 void PageService::Start() {
-  if (decisions_ != nullptr) decisions_->SetOn(!options_.begins_when_asked);
+  if (decisions_ != nullptr) decisions_->SetOn(true);
   {
     const std::lock_guard lock(mutex_);
     sampled_at_ = clock_.Now();
   }
-  if (!options_.begins_when_asked) Begin();
-  ArmPump();
-}
-
-void PageService::Begin() {
-  if (has_begun_.exchange(true)) return;
-  if (decisions_ != nullptr) decisions_->SetOn(true);
   if (watch_ != nullptr) watch_->Start();
+  has_started_ = true;
+  ArmPump();
 }
 
 void PageService::Stop() {
@@ -118,7 +115,10 @@ void PageService::Stop() {
   }
   quick.reset();
   slow.reset();
-  if (has_begun_.exchange(true) && watch_ != nullptr) watch_->Stop();
+  if (has_started_ && watch_ != nullptr) watch_->Stop();
+  if (decisions_ == nullptr) return;
+  decisions_->SetOn(false);
+  decisions_->Clear();
 }
 
 void PageService::Handle(net::Request request, const net::Target& target, const std::string& path,
@@ -132,8 +132,6 @@ void PageService::Handle(net::Request request, const net::Target& target, const 
   if (IsFile(path)) return writer->Send(files_.Answer(request, path));
   if (!path.starts_with(kApi)) return writer->Send(NoSuchPath(request));
   const auto asked = std::make_shared<const Asked>(Asked{std::move(request), target, path.substr(kApi.size()), writer});
-  // The watch must not be started on a client's own thread.
-  if (!has_begun_) RunIn(Lane::kQuick, [this] { Begin(); });
   if (asked->request.method == "GET" || asked->request.method == "HEAD") return Get(asked);
   if (asked->request.method == "POST") return Post(asked);
   net::Response refused = serving::Failure(asked->request, 405, "MethodNotAllowed", "the page only reads");
@@ -158,6 +156,7 @@ void PageService::Get(const AskedPtr& asked) {
     return core_.IsThere() ? Quick(asked, answer) : Slow(asked, answer);
   }
   if (path == "timeline") return Quick(asked, [this](const Asked& of) { return AnswerTimeline(of); });
+  if (path == "shadow") return Quick(asked, [this](const Asked& of) { return AnswerShadow(of); });
   const std::vector<std::string> parts = GoSplit(path, "/");
   if (parts.size() == 2 && parts[0] == "nodes") {
     return Quick(asked, [this, name = parts[1]](const Asked& of) {
@@ -178,7 +177,8 @@ void PageService::Get(const AskedPtr& asked) {
 
 void PageService::Post(const AskedPtr& asked) {
   if (asked->path == "timeline") return Slow(asked, [this](const Asked& of) { return AnswerSeek(of); });
-  if (asked->path != "simulate" && asked->path != "can-drain" && asked->path != "headroom")
+  constexpr std::string_view kQuestions[] = {"simulate", "can-drain", "headroom", "rebalance"};
+  if (std::ranges::find(kQuestions, asked->path) == std::end(kQuestions))
     return asked->writer->Send(NoSuchPath(asked->request));
   Slow(asked, [this](const Asked& of) { return AnswerQuestion(of); });
 }
@@ -306,6 +306,7 @@ net::Response PageService::AnswerQuestion(const Asked& asked) {
   if (!body.ok()) return serving::Failure(asked.request, 400, "BadRequest", body.error().Wrap("the body").message);
   const Expected<object> answer = asked.path == "simulate"    ? questions_.Simulate(*body)
                                   : asked.path == "can-drain" ? questions_.CanDrain(*body)
+                                  : asked.path == "rebalance" ? questions_.Rebalance(*body)
                                                               : questions_.Headroom(*body);
   return answer.ok() ? JsonAnswer(*answer) : FailureOf(asked.request, answer.error());
 }
@@ -318,6 +319,18 @@ net::Response PageService::AnswerTimeline(const Asked& asked) const {
               {"at", FormatRfc3339Micro(state.at)}};
   if (!state.problem.empty()) json["problem"] = state.problem;
   return JsonAnswer(json);
+}
+
+net::Response PageService::AnswerShadow(const Asked& asked) const {
+  if (!options_.shadow_report)
+    return serving::Failure(asked.request, 404, "NotFound", "no report of berth shadow is shown here");
+  const Expected<std::string> text = options_.shadow_report();
+  if (!text.ok()) return FailureOf(asked.request, text.error());
+  const auto report = codec::ParseJson(*text, {.bytes_max = kShadowReportBytesMax});
+  if (!report.ok()) return FailureOf(asked.request, report.error().Wrap("the report of berth shadow"));
+  if (!report->is_object() || !report->as_object().contains("differences"))
+    return FailureOf(asked.request, InvalidError("this is no report of berth shadow -o json: it has no differences"));
+  return JsonAnswer(*report);
 }
 
 net::Response PageService::AnswerSeek(const Asked& asked) {
@@ -359,6 +372,8 @@ object PageService::StatusJson(bool with_counts) const {
   array features{"simulate", "can-drain", "headroom", "numbers"};
   if (watch_ != nullptr || options_.timeline) features.emplace_back("events");
   if (options_.timeline) features.emplace_back("timeline");
+  if (questions_.CanPlan()) features.emplace_back("rebalance");
+  if (options_.shadow_report) features.emplace_back("shadow");
   if (decisions_ != nullptr) features.emplace_back("decisions");
   if (core_.IsThere()) features.emplace_back("queue");
   json["features"] = std::move(features);
@@ -438,7 +453,7 @@ void PageService::ArmPump() {
 }
 
 void PageService::Pump() {
-  if (!has_begun_ || is_stopped_) return;
+  if (is_stopped_) return;
   const Time now = clock_.Now();
   bool is_sample_due = false;
   bool is_pending_due = false;

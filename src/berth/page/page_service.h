@@ -57,10 +57,10 @@ struct PageOptions {
   std::optional<Time> as_of;          // of a snapshot
   std::vector<std::string> left_out;  // of a snapshot: what is missing
   std::optional<Timeline> timeline;   // of a recording
+  // The report of `berth shadow` as JSON, as it is now; empty: none is shown.
+  std::function<Expected<std::string>()> shadow_report{};
   std::uint32_t epoch = 0;            // another one for each process
   std::uint64_t seed = 0;             // of the watch
-  // The watch begins with the first request, for a process in which most never ask.
-  bool begins_when_asked = false;
 };
 
 class PageService {
@@ -87,7 +87,7 @@ class PageService {
   PageService& operator=(const PageService&) = delete;
 
   void Start();
-  // Ends streams and the watch, and waits for questions under way; requests after it get 503. Before the client's loop
+  // Ends streams and the watch, forgets decisions, and waits for questions under way; requests after it get 503. Before the client's loop
   // ends.
   void Stop();
 
@@ -95,6 +95,11 @@ class PageService {
   // thread. Any thread; does not block.
   void Handle(net::Request request, const net::Target& target, const std::string& path,
               const std::shared_ptr<net::ResponseWriter>& writer);
+
+  // Somebody reads events, or waits for an answer.
+  bool IsInUse() const {
+    return streams_.HasReaders() || slow_waiting_ > 0 || quick_waiting_ > 0 || explaining_ > 0;
+  }
 
   // Whether `path` is one of the page's files, which hold no data and which anyone may have.
   static bool IsFile(std::string_view path) { return !path.starts_with("/ui/api/"); }
@@ -112,7 +117,6 @@ class PageService {
 
   void Get(const AskedPtr& asked);
   void Post(const AskedPtr& asked);
-  void Begin();
   // Where a request is answered: on a thread for what takes long, or for all else.
   enum class Lane : std::uint8_t { kQuick, kSlow };
   // False: it has stopped.
@@ -131,6 +135,7 @@ class PageService {
   net::Response AnswerDecisions(const Asked& asked) const;
   net::Response AnswerQuestion(const Asked& asked);
   net::Response AnswerTimeline(const Asked& asked) const;
+  net::Response AnswerShadow(const Asked& asked) const;
   net::Response AnswerSeek(const Asked& asked);
   void BeginEvents(const Asked& asked);
 
@@ -155,7 +160,7 @@ class PageService {
   std::unique_ptr<ClusterWatch> watch_;  // null: a snapshot
   EventStreams streams_;
   Numbers numbers_;
-  std::atomic<bool> has_begun_{false};
+  bool has_started_ = false;
   std::atomic<bool> is_stopped_{false};
   std::atomic<int> slow_waiting_{0};
   std::atomic<int> quick_waiting_{0};

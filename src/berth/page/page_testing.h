@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <future>
 #include <map>
 #include <numeric>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "berth/base/check.h"
@@ -121,6 +123,20 @@ struct FrameModel {
     }
   }
   bool operator==(const FrameModel&) const = default;
+};
+
+// Waits for the answer, which comes from another thread.
+class AnswerPromise final : public net::ResponseWriter {
+ public:
+  void Send(net::Response response) override { answer_.set_value(std::move(response)); }
+  void StartStream(net::Response response) override { answer_.set_value(std::move(response)); }
+  bool Write(std::string_view) override { return true; }
+  void End() override {}
+  void OnClosed(std::function<void()>) override {}
+  net::Response Get() { return answer_.get_future().get(); }
+
+ private:
+  std::promise<net::Response> answer_;
 };
 
 // A reader that keeps what is written to it, and takes nothing from its connection while it is told not to.
