@@ -31,7 +31,7 @@ struct Announcement {
 
 class EventStreams {
  public:
-  static constexpr std::size_t kReadersMax = 32;
+  static constexpr std::size_t kReadersMax = 64;
   // A reader with more than this unread is passed over, and ends after kBehindMax.
   static constexpr std::size_t kUnreadBytesMax = std::size_t{1} << 20;
   static constexpr Duration kBehindMax = std::chrono::minutes(1);
