@@ -137,13 +137,13 @@ class Fleet {
   std::uint32_t revision_ = 1;
   RowId next_id_ = 0;
   FleetRows rows_;
-  StringHashMap<RowId> node_ids_;          // by name
-  StringHashMap<RowId> pod_ids_;           // by "namespace/name"
+  StringHashMap<RowId> node_ids_;         // by name
+  StringHashMap<RowId> pod_ids_;          // by "namespace/name"
   std::uint32_t changes_known_from_ = 0;  // of an older base some are forgotten
   std::size_t pending_count_ = 0;
   std::map<std::string, std::size_t, std::less<>> label_counts_;      // nodes, by label key
   std::map<std::string, std::size_t, std::less<>> scheduler_counts_;  // pods, by schedulerName
-  std::set<std::string, std::less<>> scalars_seen_;               // that some node has
+  std::set<std::string, std::less<>> scalars_seen_;                   // that some node has
   bool is_schema_stale_ = true;
   FleetSchema schema_;
   std::uint32_t schema_since_ = 0;  // revision; frames before it have other columns

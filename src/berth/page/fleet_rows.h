@@ -36,7 +36,7 @@ struct NodeRow {
 struct OwnerRow {
   whatif::Workload workload;
   std::size_t pod_count = 0;
-  std::size_t waiting_count = 0;          // of these, without a node
+  std::size_t waiting_count = 0;         // of these, without a node
   framework::Resource waiting_requests;  // of those
 };
 
@@ -63,10 +63,10 @@ struct FleetRows {
   std::map<RowId, NodeRow> nodes;
   std::map<RowId, PodRow> pods;
   std::map<whatif::Workload, OwnerRow> owners;
-  std::set<RowId> waiting;                // pods without a node
-  std::uint32_t waiting_changed_in = 0;   // revision
-  std::deque<FleetChange> changes;        // the newest, in order
-  std::size_t node_count = 0;             // nodes that exist
+  std::set<RowId> waiting;               // pods without a node
+  std::uint32_t waiting_changed_in = 0;  // revision
+  std::deque<FleetChange> changes;       // the newest, in order
+  std::size_t node_count = 0;            // nodes that exist
 };
 
 // Which labels and resources the columns of a frame stand for.

@@ -41,8 +41,7 @@ class PageOnDemandTest : public ::testing::Test {
     };
     PageOptions options;
     options.epoch = 9;
-    opened.service =
-        std::make_unique<PageService>(options, std::move(source), CoreSources{}, nullptr, &feed_, clock_);
+    opened.service = std::make_unique<PageService>(options, std::move(source), CoreSources{}, nullptr, &feed_, clock_);
     return opened;
   }
 

@@ -97,7 +97,6 @@ void PageService::Start() {
     sampled_at_ = clock_.Now();
   }
   if (watch_ != nullptr) watch_->Start();
-  has_started_ = true;
   ArmPump();
 }
 
@@ -115,7 +114,7 @@ void PageService::Stop() {
   }
   quick.reset();
   slow.reset();
-  if (has_started_ && watch_ != nullptr) watch_->Stop();
+  if (watch_ != nullptr) watch_->Stop();
   if (decisions_ == nullptr) return;
   decisions_->SetOn(false);
   decisions_->Clear();
@@ -199,8 +198,9 @@ void PageService::Later(Lane lane, const AskedPtr& asked, Make make) {
                                                 "other questions are being answered, please try again later"));
   }
   const bool is_running = RunIn(lane, [&waiting, asked, make = std::move(make)] {
-    asked->writer->Send(serving::EncodedFor(asked->request, make(*asked)));
+    net::Response response = serving::EncodedFor(asked->request, make(*asked));
     --waiting;
+    asked->writer->Send(std::move(response));
   });
   if (!is_running) asked->writer->Send(serving::Failure(asked->request, 503, "ServiceUnavailable", "berth is ending"));
 }

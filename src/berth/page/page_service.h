@@ -59,8 +59,8 @@ struct PageOptions {
   std::optional<Timeline> timeline;   // of a recording
   // The report of `berth shadow` as JSON, as it is now; empty: none is shown.
   std::function<Expected<std::string>()> shadow_report{};
-  std::uint32_t epoch = 0;            // another one for each process
-  std::uint64_t seed = 0;             // of the watch
+  std::uint32_t epoch = 0;  // another one for each process
+  std::uint64_t seed = 0;   // of the watch
 };
 
 class PageService {
@@ -87,8 +87,8 @@ class PageService {
   PageService& operator=(const PageService&) = delete;
 
   void Start();
-  // Ends streams and the watch, forgets decisions, and waits for questions under way; requests after it get 503. Before the client's loop
-  // ends.
+  // Ends streams and the watch, forgets decisions, and waits for questions under way; requests after it get 503. Before
+  // the client's loop ends.
   void Stop();
 
   // Answers a request for `path`, which is decoded and "/ui" or below it. `writer` is used at once or from another
@@ -97,9 +97,7 @@ class PageService {
               const std::shared_ptr<net::ResponseWriter>& writer);
 
   // Somebody reads events, or waits for an answer.
-  bool IsInUse() const {
-    return streams_.HasReaders() || slow_waiting_ > 0 || quick_waiting_ > 0 || explaining_ > 0;
-  }
+  bool IsInUse() const { return streams_.HasReaders() || slow_waiting_ > 0 || quick_waiting_ > 0 || explaining_ > 0; }
 
   // Whether `path` is one of the page's files, which hold no data and which anyone may have.
   static bool IsFile(std::string_view path) { return !path.starts_with("/ui/api/"); }
@@ -160,7 +158,6 @@ class PageService {
   std::unique_ptr<ClusterWatch> watch_;  // null: a snapshot
   EventStreams streams_;
   Numbers numbers_;
-  bool has_started_ = false;
   std::atomic<bool> is_stopped_{false};
   std::atomic<int> slow_waiting_{0};
   std::atomic<int> quick_waiting_{0};

@@ -219,7 +219,8 @@ Expected<object> Questions::Rebalance(const value& body) {
   BERTH_ASSIGN_OR_RETURN(const std::string text, TextIn(*question, "policy"));
   if (text.empty()) return InvalidError("policy should be a DeschedulerPolicy");
   if (text.size() > kPolicyBytesMax)
-    return Error{ErrorCode::kTooLarge, "policy should have at most 1 MiB, and has " + std::to_string(text.size()) + " bytes"};
+    return Error{ErrorCode::kTooLarge,
+                 "policy should have at most 1 MiB, and has " + std::to_string(text.size()) + " bytes"};
   rebalance::PlanOptions how;
   BERTH_ASSIGN_OR_RETURN(how.chooses_target, FlagIn(*question, "withinScheduler"));
   auto policy = rebalance::ReadPolicy(text);

@@ -82,7 +82,7 @@ constexpr const char* kDuplicatesPolicy = R"(apiVersion: descheduler/v1alpha2
 kind: DeschedulerPolicy
 profiles:
 - name: test
-  pluginConfig: []
+  pluginConfig: [{name: RemoveDuplicates, args: {}}]
   plugins: {balance: {enabled: [RemoveDuplicates]}}
 )";
 

@@ -39,7 +39,7 @@ constexpr std::size_t kShadowReportBytesMax = std::size_t{64} << 20;
 
 struct UiOptions {
   QuestionOptions question;
-  std::string recording;  // in place of a cluster; empty: none
+  std::string recording;      // in place of a cluster; empty: none
   std::string shadow_report;  // empty: none
   std::string listen = "127.0.0.1:0";
 };
@@ -106,7 +106,8 @@ class UiCommand {
                                      options_.question.release);
   }
 
-  Expected<whatif::ClusterState> Read(const std::function<bool()>& is_interrupted, bool with_pod_details = false) const {
+  Expected<whatif::ClusterState> Read(const std::function<bool()>& is_interrupted,
+                                      bool with_pod_details = false) const {
     if (connection_ == nullptr) {
       QuestionOptions question = options_.question;
       question.reads_pod_details = with_pod_details;
@@ -132,7 +133,9 @@ class UiCommand {
     page.epoch = static_cast<std::uint32_t>(RandomSeed() >> 33);
     page.seed = RandomSeed();
     if (!options_.shadow_report.empty())
-      page.shadow_report = [path = options_.shadow_report] { return client::ReadSmallFile(path, kShadowReportBytesMax); };
+      page.shadow_report = [path = options_.shadow_report] {
+        return client::ReadSmallFile(path, kShadowReportBytesMax);
+      };
     page::ClusterSource source;
     source.read = [this](const std::function<bool()>& is_interrupted) { return Read(is_interrupted); };
     if (connection_ == nullptr) {

@@ -54,8 +54,7 @@ void SetEncodedBody(ContentCoding coding, std::string body, net::Response& respo
   response.body = std::move(body);
   // What lies between may keep the answer, but not for who accepts something else.
   response.headers.push_back({"Vary", "Accept-Encoding"});
-  if (coding != ContentCoding::kIdentity)
-    response.headers.push_back({"Content-Encoding", std::string(NameOf(coding))});
+  if (coding != ContentCoding::kIdentity) response.headers.push_back({"Content-Encoding", std::string(NameOf(coding))});
 }
 
 net::Response EncodedFor(const net::Request& request, net::Response response) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Answers compressed as their reader accepts it: by zstd, which takes a fraction of the time, or by gzip. For what is
-// large and made anew often; metrics are compressed by gzip alone, as client_golang does it. Pure functions, any thread.
+// large and made anew often; metrics are compressed by gzip alone, as client_golang does it. Pure functions, any
+// thread.
 #pragma once
 
 #include <cstdint>

@@ -37,8 +37,7 @@ bool Accepts(const net::Request& request, std::string_view coding) {
     const std::string_view named = Trim(std::string_view(clause).substr(0, clause.find(';')));
     if (named != coding && named != "*") continue;
     const std::size_t weight = clause.find("q=");
-    const bool is_accepted =
-        weight == std::string::npos || std::strtod(clause.c_str() + weight + 2, nullptr) > 0;
+    const bool is_accepted = weight == std::string::npos || std::strtod(clause.c_str() + weight + 2, nullptr) > 0;
     if (named == coding) return is_accepted;
     is_any_accepted = is_accepted;
   }
