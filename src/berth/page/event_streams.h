@@ -80,15 +80,23 @@ class EventStreams {
     std::uint32_t revision = 0;
     std::string data;  // of the event; empty: a whole frame is needed
   };
-  using Deltas = std::map<std::uint32_t, EncodedDelta>;  // by base
+  struct EncodedDecisions {
+    std::uint64_t last = 0;
+    std::string data;
+  };
+  // What was made in this Pump(): readers that lack the same get the same.
+  struct Made {
+    std::map<std::uint32_t, EncodedDelta> deltas;         // by base
+    std::map<std::uint64_t, EncodedDecisions> decisions;  // by the last sequence that a reader has had
+  };
 
   std::string Id(const Reader& reader) const;
   void AppendEvent(std::string_view event, std::string_view data, const Reader& reader, std::string& to) const;
   // What the reader lacks now.
-  std::string Lacking(Reader& reader, Deltas& deltas, Time now);
-  const EncodedDelta& DeltaSince(std::uint32_t base, Deltas& deltas);
-  void AppendFleet(Reader& reader, Deltas& deltas, Time now, std::string& to);
-  void AppendDecisions(Reader& reader, std::string& to) const;
+  std::string Lacking(Reader& reader, Made& made, Time now);
+  const EncodedDelta& DeltaSince(std::uint32_t base, Made& made);
+  void AppendFleet(Reader& reader, Made& made, Time now, std::string& to);
+  void AppendDecisions(Reader& reader, Made& made, std::string& to) const;
 
   Fleet& fleet_;
   const DecisionFeed* const decisions_;
