@@ -302,10 +302,10 @@ void Controller::Tick(Time now) {
   for (auto& [key, entry] : entries_) {
     if (entry.phase == Phase::kWaiting && now >= entry.due) checks.push_back(&entry);
     if (entry.phase == Phase::kBooked && now >= entry.due) {
-      const bool is_said = std::ranges::any_of({&entry.draft, &entry.sent}, [](const Draft* draft) {
-        return std::ranges::find(draft->conditions, kBookingExpired, &Condition::type) != draft->conditions.end();
-      });
-      if (!is_said) Expire(entry, now);
+      const auto says_end = [](const Draft& draft) {
+        return std::ranges::find(draft.conditions, kBookingExpired, &Condition::type) != draft.conditions.end();
+      };
+      if (!says_end(entry.draft) && !says_end(entry.sent)) Expire(entry, now);
     }
   }
   std::ranges::sort(checks, {}, [](const Entry* entry) {
