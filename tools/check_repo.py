@@ -95,7 +95,7 @@ TESTS_ONLY = {"testing", "program_sim"}
 # How many sources may be compiled again when one of these headers changes: it was two to six times as many while headers
 # of the core included what they only return.
 REACHED_MAX = {
-    "src/berth/core/queue/scheduling_queue.h": 125,
+    "src/berth/core/queue/scheduling_queue.h": 130,
     "src/berth/core/runtime/evaluator.h": 75,
     "src/berth/core/scheduler/core_state.h": 40,
     "src/berth/core/scheduler/scheduler.h": 95,
