@@ -58,6 +58,7 @@
 #include "berth/shell/cli/text.h"
 #include "berth/shell/metrics/process_metrics.h"
 #include "berth/shell/metrics/prometheus_metrics.h"
+#include "berth/shell/net/free_memory.h"
 #include "berth/shell/runner/leader_election.h"
 #include "berth/shell/runner/orderly_end.h"
 #include "berth/shell/runner/scheduler_shell.h"
@@ -279,7 +280,7 @@ class ClusterRun {
   net::IoContext metrics_io_;
   std::unique_ptr<net::HttpServer> metrics_server_;
   std::atomic<bool> is_ending_{false};
-  page::DecisionFeed page_feed_;  // keeps nothing before somebody opens the page
+  page::DecisionFeed page_feed_{false};  // off: nobody has opened the page
   std::unique_ptr<Connection> page_connection_;
   std::unique_ptr<page::PageService> page_;
   std::unique_ptr<serving::SecureServer> secure_port_;
@@ -573,6 +574,7 @@ void ClusterRun::Start() {
   }
   watchers_.report = std::make_shared<WorkReport>(connection_->rest().loop(), ReportSources(), LogReports(names));
   watchers_.report->Start();
+  net::ReturnFreeMemory(connection_->io());
   if (options_.release.IsAuto() && !options_.once) WatchRelease();
 }
 
