@@ -10,6 +10,7 @@
 
 #include "berth/base/log.h"
 #include "berth/codec/json.h"
+#include "berth/codec/json_reader.h"
 #include "berth/shell/client/api_writer.h"
 #include "berth/shell/client/informer.h"
 

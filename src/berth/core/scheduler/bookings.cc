@@ -458,7 +458,14 @@ std::vector<std::uint64_t> Bookings::TakeOwn(std::vector<Output>& outputs) {
     return true;
   });
   if (preempted.empty()) return own;
-  for (const PartRef& ref : preempted) Release(*Find(ref), true);
+  for (const PartRef& ref : preempted) {
+    Part& part = *Find(ref);
+    Release(part, true);
+    // Preemption remembers whom it has evicted: elsewhere it is another pod.
+    auto other = std::make_shared<PodInfo>(*part.stand_in);
+    other->uid += kStandInMark;
+    part.stand_in = std::move(other);
+  }
   Replace(std::move(preempted), "a pod of higher priority has taken the room");
   return own;
 }

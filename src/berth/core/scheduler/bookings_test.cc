@@ -248,6 +248,28 @@ TEST_F(BookingsTest, AHigherPriorityTakesTheRoomOnlyIfItNeedsIt) {
   EXPECT_TRUE(said[1].starts_with("bind higher to ")) << said[1];
 }
 
+TEST_F(BookingsTest, PreemptedRoomIsLookedForElsewhereEachTime) {
+  h.Set(MakeNode("a").Allocatable("cpu", "2").Label("n", "a"));
+  Ask({SetOf(Template().Priority(10), 1)});
+  Reports();
+  h.Set(MakeNode("b").Allocatable("cpu", "1").Label("n", "b"));
+  const auto preempt = [&](const std::string& name, const std::string& cpu, const std::string& node) {
+    h.Set(MakePod(name).Request("cpu", cpu).NodeSelector("n", node).Priority(100));
+    Lines lines;
+    for (int i = 0; i < 5; ++i) {
+      h.Run(1s);
+      for (std::string& line : Said({"bind", "moved", "lost", "delete", "patch"})) lines.push_back(std::move(line));
+    }
+    h.Answer();
+    return lines;
+  };
+  EXPECT_EQ(preempt("first", "2", "a"),
+            (Lines{"moved default/r: main b=1: a pod of higher priority has taken the room", "bind first to a"}));
+  h.Set(MakeNode("a").Allocatable("cpu", "3").Label("n", "a"));
+  EXPECT_EQ(preempt("second", "1", "b"),
+            (Lines{"moved default/r: main a=1: a pod of higher priority has taken the room", "bind second to b"}));
+}
+
 TEST_F(BookingsTest, ARestartFindsTheRoomWhereItWas) {
   h.Set(MakeNode("a").Allocatable("cpu", "2"));
   h.Set(MakeNode("b").Allocatable("cpu", "2"));
