@@ -64,7 +64,7 @@ MAY_INCLUDE = {
     # What they answer, as text, JSON and HTML.
     "answers": ["base", "codec", "api", "framework", "plugins", "prices", "whatif", "shadow", "rebalance", "cli"],
     # berth's page: what it reads, who may, and its files.
-    "page": CORE + ["plugins", "queue", "runtime", "scheduler", "net", "client", "serving", "whatif", "answers"],
+    "page": CORE + ["plugins", "queue", "runtime", "scheduler", "net", "client", "serving", "whatif", "rebalance", "answers"],
     # Objections, compared with what the real descheduler evicts.
     "deschedule_check": ["base", "codec", "api", "rebalance", "whatif"],
     # A recorded run, repeated; and the same history under another configuration.
