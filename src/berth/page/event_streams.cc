@@ -80,6 +80,9 @@ void EventStreams::Announce(Announcement announcement) {
 
 void EventStreams::Pump(Time now) {
   const std::lock_guard lock(mutex_);
+  const auto count = static_cast<Duration::rep>(readers_.size());
+  if (now - pumped_at_ < count * Duration(std::chrono::seconds(1)) / kWritesPerSecondMax) return;
+  pumped_at_ = now;
   Made made;
   for (Reader& reader : readers_) {
     if (*reader.is_gone) continue;

@@ -41,6 +41,8 @@ class EventStreams {
   // A reader is told to begin anew no more often.
   static constexpr Duration kReloadPause = std::chrono::seconds(2);
   static constexpr std::size_t kDecisionsMax = 100;
+  // What all readers together are written: of more than ten readers each gets larger pieces less often.
+  static constexpr int kWritesPerSecondMax = 100;
 
   // Both must outlive it; `decisions` is null where no scheduler is in this process.
   EventStreams(Fleet& fleet, const DecisionFeed* decisions) : fleet_(fleet), decisions_(decisions) {}
@@ -51,7 +53,7 @@ class EventStreams {
   bool Add(const std::shared_ptr<net::ResponseWriter>& writer, std::string_view last, Time now, Time time_of_day);
   // Keeps the newest of each kind; readers get it with the next Pump().
   void Announce(Announcement announcement);
-  // Once in a tenth of a second.
+  // Once in a tenth of a second. Does nothing where kWritesPerSecondMax asks for a longer pause.
   void Pump(Time now);
   // Ends every reader's stream.
   void EndAll();
@@ -104,6 +106,7 @@ class EventStreams {
   std::atomic<std::uint32_t> reload_revision_{0};
   std::mutex mutex_;  // guards what follows
   std::vector<Reader> readers_;
+  Time pumped_at_{};
   std::uint64_t announced_ = 0;
   std::map<std::string, Numbered, std::less<>> announcements_;  // the newest of each kind
 };

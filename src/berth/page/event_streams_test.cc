@@ -207,6 +207,18 @@ TEST_F(EventStreamsTest, EachReaderGetsTheDecisionsThatItLacks) {
   EXPECT_THAT(names(PumpedTo(*all)), IsEmpty());
 }
 
+TEST_F(EventStreamsTest, ManyReadersGetLargerPiecesLessOften) {
+  std::vector<std::shared_ptr<FakeReader>> readers;
+  for (int i = 0; i < 50; ++i) readers.push_back(Join(IdAt(fleet_.counts().revision)));
+  (void)PumpedTo(*readers[0]);
+  int pieces = 0;
+  for (int i = 0; i < 20; ++i) {
+    SetPod("web-" + std::to_string(i), "a");
+    pieces += PumpedTo(*readers[7]).empty() ? 0 : 1;
+  }
+  EXPECT_EQ(pieces, 4) << "in two seconds, and 50 readers";
+}
+
 TEST_F(EventStreamsTest, AReloadNamesTheRevisionThatAFrameMustHave) {
   const auto reader = Join("");
   SetPod("web-2", "");

@@ -265,6 +265,8 @@ function readNodes(frame: FleetFrame): FleetNode[] {
   const width = directory.resources?.length ?? 0;
   const nodes: FleetNode[] = [];
   for (let i = 0; i < id.length; ++i) {
+    const values = new Array<string>(keys);
+    for (let k = 0; k < keys; ++k) values[k] = text(labels[i * keys + k]);
     nodes.push({
       id: id[i] ?? 0,
       name: text(name[i]),
@@ -274,7 +276,7 @@ function readNodes(frame: FleetFrame): FleetNode[] {
       flags: flags[i] ?? 0,
       price: price[i] ?? NaN,
       created: created[i] ?? NaN,
-      labels: Array.from({ length: keys }, (_, k) => text(labels[i * keys + k])),
+      labels: values,
       allocatable: rowOf(frame, allocatable, i, width),
       requested: rowOf(frame, requested, i, width),
       podCount: podCount[i] ?? 0,

@@ -500,7 +500,6 @@ Expected<void> ClusterRun::ServeSecurely() {
   // `berth run` serves when --secure-port is given, kube-scheduler in any case: two schedulers of one machine must not
   // meet at the port.
   if (!options_.is_kube_scheduler && !options_.flags.IsGiven("secure-port")) return {};
-  page_feed_.SetOn(false);
   page_.emplace([this] { return OpenPage(); }, clock_);
   CloseUnusedPage();
   BERTH_ASSIGN_OR_RETURN(secure_port_, ServeSecurePort(options_.flags, Sources(), *shell_, *connection_,
@@ -535,7 +534,7 @@ Expected<page::PageOnDemand::Opened> ClusterRun::OpenPage() {
 // On the loop of metrics, which may wait for the threads of a page to end.
 void ClusterRun::CloseUnusedPage() {
   metrics_io_.PostAfter(kPageLookPeriod, [this] {
-    if (page_->CloseIfUnused()) malloc_trim(0);  // It had a copy of the cluster.
+    (void)page_->CloseIfUnused();
     CloseUnusedPage();
   });
 }
