@@ -302,7 +302,8 @@ void PodGroupCycle::Submit(Profile& profile, const PodGroupVerdicts& verdicts, b
     if (!failure.nomination.is_set) failure.nomination = {.is_set = true, .node_name = ""};
   } else if (member.result == Result::kNotTried) {
     failure.is_refusal = true;
-    failure.message = names_group ? parent + "is unschedulable" : verdicts.AsTried(leaf).Message();
+    const bool says_parent = names_group && verdict.is_named_by_members;
+    failure.message = says_parent ? parent + "is unschedulable" : verdicts.AsTried(leaf).Message();
   }
   RecordDecision(member, failure.message);
   HandleSchedulingFailure(state_, profile, std::move(member.queued), std::move(failure));

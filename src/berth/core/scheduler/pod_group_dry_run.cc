@@ -70,8 +70,9 @@ Status PodGroupTrialRun::TryGroup(framework::NodeRanking* ranking) {
   assignments_.clear();
   assigned_nodes_.clear();
   restored_on_.clear();
-  // As upstream, members that fitted count even if their PodGroup failed. They were not on their nodes when others were
-  // tried.
+  // As upstream, members that fitted count before 1.38 even if their PodGroup failed. They were not on their nodes when
+  // others were tried.
+  const bool counts_held_only = state_.release.ranks_nodes_by_victims;
   const auto is_free = [](const GroupMember& member) {
     return member.result == GroupMember::Result::kPlaced && !member.is_held;
   };
@@ -80,7 +81,7 @@ Status PodGroupTrialRun::TryGroup(framework::NodeRanking* ranking) {
     if (member->is_held) Unreserve(state_, profile_, *member->assumed);
   }
   for (const GroupMember& member : members) {
-    if (member.result != GroupMember::Result::kPlaced) continue;
+    if (member.result != GroupMember::Result::kPlaced || (counts_held_only && !member.is_held)) continue;
     assignments_.push_back({member.queued.pod, member.assumed->node_name});
     assigned_nodes_.insert(member.assumed->node_name);
   }

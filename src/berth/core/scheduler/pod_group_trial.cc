@@ -80,10 +80,10 @@ std::string GroupVerdict::Message() const {
 }
 
 GroupVerdict GroupVerdict::Refused(std::vector<std::string> reasons, std::string_view in_front) {
-  return {Result::kRefused, std::string(in_front), std::move(reasons)};
+  return {Result::kRefused, std::string(in_front), std::move(reasons), true};
 }
 
-GroupVerdict GroupVerdict::Failed(std::string error) { return {Result::kError, std::move(error), {}}; }
+GroupVerdict GroupVerdict::Failed(std::string error) { return {Result::kError, std::move(error), {}, true}; }
 
 PodGroupTrial::PodGroupTrial(CoreState& state, Profile& profile, Random& random)
     : state_(state), profile_(profile), random_(random) {
@@ -127,7 +127,11 @@ void PodGroupTrial::PlaceBest(const PodGroupKey& group, std::span<GroupMember> m
   std::vector<PodGroupPlacement> placements;
   if (const Status made = Generate(group, placements); !made.IsSuccess())
     return end(GroupVerdict::Failed(made.Message()));
-  if (placements.empty()) return end(GroupVerdict::Refused({"no feasible placements found"}));
+  if (placements.empty()) {
+    GroupVerdict none = GroupVerdict::Refused({"no feasible placements found"});
+    none.is_named_by_members = false;
+    return end(std::move(none));
+  }
   if (state_.metrics.groups) state_.metrics.groups->ObservePlacements(profile_.scheduler_name(), placements.size());
   std::vector<Tried> tried;
   const bool is_first_no_choice = TryNominated(group, members, placements, tried);
@@ -143,8 +147,8 @@ void PodGroupTrial::PlaceBest(const PodGroupKey& group, std::span<GroupMember> m
     std::ranges::move(TryPlacements(group, members, others), std::back_inserter(tried));
   }
   if (is_error()) {
-    // As upstream, the verdicts of inner groups are discarded.
-    if (group.is_composite) return end(verdict_of(tried.back()));
+    // As upstream before 1.38, the verdicts of inner groups are discarded.
+    if (group.is_composite && !state_.release.names_failed_groups) return end(verdict_of(tried.back()));
     return take(tried.back());
   }
   std::vector<std::size_t> candidates;

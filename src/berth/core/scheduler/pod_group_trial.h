@@ -35,6 +35,8 @@ struct GroupVerdict {
   Result result = Result::kScheduled;
   std::string error;  // kError: what went wrong; kRefused: prefix of the reasons, may be empty
   std::vector<std::string> reasons;
+  // With Release::names_failed_groups: members that were not tried name their group instead of these reasons.
+  bool is_named_by_members = true;
 
   bool IsScheduled() const { return result == Result::kScheduled; }
   std::string Message() const;
