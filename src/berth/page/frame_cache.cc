@@ -27,6 +27,11 @@ void FrameCache::DropUnused(Time now) {
   std::erase_if(kept_, [&](const auto& entry) { return now - entry.second.used_at > kUnusedMax; });
 }
 
+void FrameCache::Clear() {
+  const std::lock_guard lock(mutex_);
+  kept_.clear();
+}
+
 std::size_t FrameCache::kept_count() const {
   const std::lock_guard lock(mutex_);
   return kept_.size();

@@ -34,6 +34,8 @@ class FrameCache {
   // Of the revision `revision_min` or a later one.
   Frame Get(serving::ContentCoding coding, std::uint32_t revision_min, Time now);
   void DropUnused(Time now);
+  // No frame of before is good for anybody: another moment is shown.
+  void Clear();
   std::size_t kept_count() const;
 
  private:

@@ -50,6 +50,13 @@ TEST_F(FrameCacheTest, NoneThatAReaderCouldNotGoOnFrom) {
   EXPECT_NE(first.bytes, before.bytes);
 }
 
+TEST_F(FrameCacheTest, NoneOfBeforeItWasCleared) {
+  const FrameCache::Frame first = Get(start_);
+  fleet_.SetNode(MakeNode("b").Build());
+  cache_.Clear();
+  EXPECT_GT(Get(start_).revision, first.revision);
+}
+
 TEST_F(FrameCacheTest, EncodedAsAsked) {
   const FrameCache::Frame plain = Get(start_);
   const FrameCache::Frame packed = cache_.Get(ContentCoding::kZstd, 0, start_);

@@ -341,6 +341,7 @@ net::Response PageService::AnswerSeek(const Asked& asked) {
   if (!time) return serving::Failure(asked.request, 422, "Invalid", "at should be a time: 2026-11-25T10:00:00Z");
   if (const auto sought = options_.timeline->seek(*time, fleet_); !sought.ok())
     return FailureOf(asked.request, sought.error());
+  frames_.Clear();
   return AnswerTimeline(asked);
 }
 
