@@ -16,7 +16,6 @@
 #include <utility>
 #include <vector>
 
-#include <malloc.h>
 #include <unistd.h>
 
 #include "berth/api/meta.h"
