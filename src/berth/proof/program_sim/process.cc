@@ -7,6 +7,7 @@
 
 #include "berth/base/check.h"
 #include "berth/core/config/default.h"
+#include "berth/core/scheduler/bookings.h"
 #include "berth/core/scheduler/profile_set.h"
 #include "berth/plugins/registry.h"
 #include "berth/proof/program_sim/gatekeeper.h"
@@ -104,8 +105,10 @@ Process::Process(Agenda& agenda, Network& network, const Duration& wall_ahead, P
       header.started_at = loop_.WallNow() + Duration(options_.life);  // two lives may begin at once
       header.origin = loop_.Now();
       header.seed = options_.seed;
+      std::vector<std::string> annotations = scheduler::AnnotationsRead(profiles);
+      annotations.emplace_back(scheduler::kConsumeAnnotation);
       return recording::Recorder::Start({.directory = options_.recordings}, header,
-                                        {{}, recording::AnnotationFilter(scheduler::AnnotationsRead(profiles))});
+                                        {{}, recording::AnnotationFilter(std::move(annotations))});
     };
   }
   auto made = runner::SchedulerShell::Make(configuration, *rest_, *events_rest_, loop_, std::move(shell));
