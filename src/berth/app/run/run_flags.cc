@@ -196,6 +196,18 @@ void AddOwnFlags(cli::FlagSet& flags, RunOptions& options, std::optional<std::st
   flags.BeginGroup("Berth");
   flags.Add("context", options.connection.context, "Context of the kubeconfig; without it, its current-context");
   flags
+      .Add("follow-upgrades-after", "duration",
+           "With --kubernetes-version auto: how long the API servers must have been of another version before berth "
+           "begins again to follow it; 0s: versions are looked at when berth starts, and not later",
+           [&options](std::string_view value) -> std::string {
+             const auto duration = ParseGoDuration(value);
+             if (!duration || *duration < Duration::zero() || *duration > std::chrono::hours(24))
+               return "should be a duration from 0s to 24h, such as 5m";
+             options.follows_upgrades_after = *duration;
+             return "";
+           })
+      .default_text = FormatGoDuration(options.follows_upgrades_after);
+  flags
       .Add("kubernetes-version", "version",
            "The Kubernetes version whose kube-scheduler decides: 1.34 to 1.38, or auto, the API server's",
            [&options](std::string_view value) -> std::string {

@@ -105,10 +105,10 @@ Process::Process(Agenda& agenda, Network& network, const Duration& wall_ahead, P
       header.started_at = loop_.WallNow() + Duration(options_.life);  // two lives may begin at once
       header.origin = loop_.Now();
       header.seed = options_.seed;
-      std::vector<std::string> annotations = scheduler::AnnotationsRead(profiles);
-      annotations.emplace_back(scheduler::kConsumeAnnotation);
+      std::vector<std::string> of_pods = scheduler::AnnotationsRead(profiles);
+      of_pods.emplace_back(scheduler::kConsumeAnnotation);
       return recording::Recorder::Start({.directory = options_.recordings}, header,
-                                        {{}, recording::AnnotationFilter(std::move(annotations))});
+                                        {{}, recording::AnnotationFilter(std::move(of_pods))});
     };
   }
   auto made = runner::SchedulerShell::Make(configuration, *rest_, *events_rest_, loop_, std::move(shell));
