@@ -222,7 +222,7 @@ func TestProvisioningRequestsWithoutTheirKind(t *testing.T) {
 	waitServiceAccount(t, c, "default")
 	c.CreatePods(t, 0, harness.Pod("pod", "", "1", ""))
 	c.WaitBound(t, 30*time.Second, "pod")
-	if n := strings.Count(process.Output(), "provisioningrequests"); n != 1 {
+	if n := strings.Count(process.Output(), "resource=\"provisioningrequests\""); n != 1 {
 		t.Errorf("it is said %d times:\n%s", n, process.Output())
 	}
 }
