@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -52,7 +53,8 @@
 #include "berth/demo/policy_configurations.h"
 #include "berth/framework/release.h"
 #include "berth/page/decision_feed.h"
-#include "berth/page/page_service.h"
+#include "berth/page/page_on_demand.h"
+#include "berth/provisioning/provisioning_feed.h"
 #include "berth/shell/cli/exit_codes.h"
 #include "berth/shell/cli/signals.h"
 #include "berth/shell/cli/text.h"
@@ -122,6 +124,8 @@ int WriteConfigurationFile(const std::string& path, const std::string& text) {
 }
 
 constexpr auto kLook = std::chrono::milliseconds(20);
+// Whether the page is in use is looked at so often.
+constexpr auto kPageLookPeriod = std::chrono::seconds(30);
 
 bool IsNamespace(const std::string& name) {
   return api::IsDnsSubdomain(name) && name.size() <= 63 && name.find('.') == std::string::npos;
@@ -248,7 +252,8 @@ class ClusterRun {
   recording::RecordingHeader Header(const scheduler::PodChoice& pods) const;
   void PrepareToLead();
   Expected<void> PrepareRebalancing();
-  Expected<void> MakePage();
+  Expected<page::PageOnDemand::Opened> OpenPage();
+  void CloseUnusedPage();
   SecurePortSources Sources();
   std::optional<std::string> WhyNothingIsDecided(const std::function<bool()>& is_leader) const;
   int PlaceOnce();
@@ -277,12 +282,11 @@ class ClusterRun {
     std::shared_ptr<ReleaseWatch> release;
   };
   Watchers watchers_;
+  page::DecisionFeed page_feed_{false};     // keeps nothing unless the page is open
+  std::optional<page::PageOnDemand> page_;  // of the secure port; metrics_io_ looks after it
   net::IoContext metrics_io_;
   std::unique_ptr<net::HttpServer> metrics_server_;
   std::atomic<bool> is_ending_{false};
-  page::DecisionFeed page_feed_{false};  // off: nobody has opened the page
-  std::unique_ptr<Connection> page_connection_;
-  std::unique_ptr<page::PageService> page_;
   std::unique_ptr<serving::SecureServer> secure_port_;
   std::unique_ptr<RebalanceCluster> rebalance_cluster_;  // null: no pods are moved
   RebalanceLoop rebalance_loop_{clock_};
@@ -400,6 +404,13 @@ Expected<void> ClusterRun::MakeShell(runner::ShellOptions shell_options) {
   }
   shell_options.seed = seed_;
   shell_options.hostname = HostName();
+  if (!options_.provisioning_requests.empty()) {
+    shell_options.make_booking_feed = provisioning::FeedMaker(
+        {.controller = {options_.provisioning_requests, shell_options.pods.namespaces, &metrics_},
+         .seed = seed_,
+         .scheduler_name = configuration_.profiles.front().scheduler_name,
+         .hostname = shell_options.hostname});
+  }
   shell_options.read_file = plugin_files::PluginFiles(options_.flags.config);
   shell_options.plugins = plugins_;
   shell_options.waits_for_outside_data = options_.once;
@@ -488,18 +499,19 @@ Expected<void> ClusterRun::ServeSecurely() {
   // `berth run` serves when --secure-port is given, kube-scheduler in any case: two schedulers of one machine must not
   // meet at the port.
   if (!options_.is_kube_scheduler && !options_.flags.IsGiven("secure-port")) return {};
-  BERTH_RETURN_IF_ERROR(MakePage());
+  page_.emplace([this] { return OpenPage(); }, clock_);
+  CloseUnusedPage();
   BERTH_ASSIGN_OR_RETURN(secure_port_, ServeSecurePort(options_.flags, Sources(), *shell_, *connection_,
                                                        connection_options_, clock_, seed_));
   return {};
 }
 
 // The page watches over a connection and a loop of its own: it must not hold up those that decisions wait for.
-Expected<void> ClusterRun::MakePage() {
+Expected<page::PageOnDemand::Opened> ClusterRun::OpenPage() {
   ConnectionOptions connection = connection_options_;
   connection.fence = nullptr;  // it writes nothing
   connection.metrics = nullptr;
-  BERTH_ASSIGN_OR_RETURN(page_connection_, Connection::Make(connection, clock_, seed_));
+  BERTH_ASSIGN_OR_RETURN(std::unique_ptr<Connection> made, Connection::Make(connection, clock_, seed_));
   OwnPageOptions options;
   options.configuration = configuration_;
   options.configuration_file = options_.flags.config;
@@ -507,15 +519,23 @@ Expected<void> ClusterRun::MakePage() {
   options.source = connection_->server();
   options.kubernetes = std::string(KubernetesVersion(gates_.release_minor()));
   options.seed = seed_;
-  options.begins_when_asked = true;
   const client::LeaderElector* const elector = election_ ? &election_->elector() : nullptr;
   options.why_not = [this, elector] {
     return WhyNothingIsDecided([elector] { return elector == nullptr || elector->IsLeader(); });
   };
   options.not_asked = NotAsked(configuration_);
-  page_ = MakeOwnPage(std::move(options), page_connection_->rest(), *shell_, page_feed_, clock_);
-  page_->Start();
-  return {};
+  page::PageOnDemand::Opened opened;
+  opened.service = MakeOwnPage(std::move(options), made->rest(), *shell_, page_feed_, clock_);
+  opened.connection = std::move(made);
+  return opened;
+}
+
+// On the loop of metrics, which may wait for the threads of a page to end.
+void ClusterRun::CloseUnusedPage() {
+  metrics_io_.PostAfter(kPageLookPeriod, [this] {
+    (void)page_->CloseIfUnused();
+    CloseUnusedPage();
+  });
 }
 
 SecurePortSources ClusterRun::Sources() {
@@ -655,10 +675,7 @@ int ClusterRun::WaitForTheEnd() {
                           rebalance_cluster_->Flush(std::chrono::seconds(runner::kShutdownGraceSeconds));
                       },
                       [this] { return !rebalance_cluster_ || !rebalance_cluster_->HasOpenEviction(); }});
-  if (page_) {
-    page_->Stop();
-    page_connection_->Stop();
-  }
+  if (page_) page_->Stop();
   connection_->Stop();
   const scheduler::Counts counts = shell_->counts();
   log::Info("app", "Ended",

@@ -28,6 +28,8 @@
 namespace berth::app {
 namespace {
 
+constexpr std::size_t kInstanceBytesMax = 255;  // of a parameter of a ProvisioningRequest
+
 constexpr std::size_t kColumns = 120;
 
 // What upstream builds say without a commit and a date.
@@ -105,6 +107,13 @@ Expected<void> CheckOwn(const RunOptions& options, const cli::FlagSet& flags) {
     if (flags.IsGiven(flag) && options.rebalance.empty())
       return InvalidError("--" + std::string(flag) + ": is for --rebalance");
   }
+  if (flags.IsGiven("provisioning-requests") && options.provisioning_requests.empty())
+    return InvalidError(
+        "--provisioning-requests: must not be empty: it is the parameter processorInstance of requests");
+  if (options.provisioning_requests.size() > kInstanceBytesMax)
+    return InvalidError("--provisioning-requests: at most 255 characters, as a parameter of a request");
+  if (!options.provisioning_requests.empty() && options.once)
+    return InvalidError("--provisioning-requests: not with --once, which ends when all is placed");
   if (!options.rebalance.empty() && options.once)
     return InvalidError("--rebalance: not with --once, which ends when all is placed");
   if (options.rebalancer.interval < std::chrono::seconds(1))
@@ -251,6 +260,9 @@ void AddOwnFlags(cli::FlagSet& flags, RunOptions& options, std::optional<std::st
   flags.Add("pods-by-annotation", options.pods_by_annotation,
             "Take pods by the annotation scheduler.alpha.kubernetes.io/name, too, where their schedulerName is unset "
             "or default-scheduler");
+  flags.Add("provisioning-requests", options.provisioning_requests,
+            "Answers the ProvisioningRequests of the class check-capacity.autoscaling.x-k8s.io whose parameter "
+            "processorInstance is this, and keeps the room that it promises (docs/provisioning-requests.md)");
   AddRebalanceFlags(flags, options);
   flags.Add("record", options.record.directory,
             "Directory in which each run is recorded, for berth replay; without it none is");

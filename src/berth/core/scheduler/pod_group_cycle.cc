@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "berth/core/runtime/guarded.h"
+#include "berth/core/scheduler/bookings.h"
 #include "berth/core/scheduler/extender_cycle.h"
 #include "berth/core/scheduler/nomination_moves.h"
 #include "berth/core/scheduler/pod_group_dry_run.h"
@@ -118,6 +119,9 @@ void PodGroupCycle::Run(Random& random) {
     FailAll(std::move(members), deferred);
     state_.queue.EndGroup(queue::PodGroupEnd::kError, state_.now);
     return;
+  }
+  if (state_.bookings != nullptr) {
+    for (const GroupMember& member : members) state_.bookings->Open(member.queued.pod);
   }
   const Time began = state_.stopwatch.latest();
   std::optional<instruments::GroupMetrics>& metrics = state_.metrics.groups;
