@@ -32,6 +32,7 @@
 #include "berth/app/run/end_guard.h"
 #include "berth/app/run/explain_endpoint.h"
 #include "berth/app/run/re_exec.h"
+#include "berth/app/run/release_watch.h"
 #include "berth/app/run/run_flags.h"
 #include "berth/app/run/secure_port.h"
 #include "berth/app/run/work_report.h"
@@ -53,6 +54,7 @@
 #include "berth/framework/release.h"
 #include "berth/page/decision_feed.h"
 #include "berth/page/page_on_demand.h"
+#include "berth/provisioning/provisioning_feed.h"
 #include "berth/shell/cli/exit_codes.h"
 #include "berth/shell/cli/signals.h"
 #include "berth/shell/cli/text.h"
@@ -238,6 +240,8 @@ class ClusterRun {
   void Start();
   // The exit status.
   int WaitForTheEnd();
+  // After the end: the API servers have come to another release, which only a start can follow.
+  bool begins_again() const { return watchers_.release && watchers_.release->has_ended(); }
 
  private:
   Expected<void> ReadConfiguration();
@@ -254,6 +258,8 @@ class ClusterRun {
   std::optional<std::string> WhyNothingIsDecided(const std::function<bool()>& is_leader) const;
   int PlaceOnce();
   WorkReport::Sources ReportSources();
+  void AskVersion(std::function<void(std::string body)> done);
+  void WatchRelease();
 
   const RunOptions& options_;
   const config::KnownPlugins plugins_;
@@ -270,7 +276,12 @@ class ClusterRun {
   std::optional<instruments::SchedulerMetrics> scheduler_metrics_;  // once the release is known
   std::unique_ptr<Connection> connection_;
   std::unique_ptr<runner::SchedulerShell> shell_;
-  std::shared_ptr<WorkReport> report_;
+  // What is looked at every now and then, and logged.
+  struct Watchers {
+    std::shared_ptr<WorkReport> report;
+    std::shared_ptr<ReleaseWatch> release;
+  };
+  Watchers watchers_;
   page::DecisionFeed page_feed_{false};     // keeps nothing unless the page is open
   std::optional<page::PageOnDemand> page_;  // of the secure port; metrics_io_ looks after it
   net::IoContext metrics_io_;
@@ -393,6 +404,13 @@ Expected<void> ClusterRun::MakeShell(runner::ShellOptions shell_options) {
   }
   shell_options.seed = seed_;
   shell_options.hostname = HostName();
+  if (!options_.provisioning_requests.empty()) {
+    shell_options.make_booking_feed = provisioning::FeedMaker(
+        {.controller = {options_.provisioning_requests, shell_options.pods.namespaces, &metrics_},
+         .seed = seed_,
+         .scheduler_name = configuration_.profiles.front().scheduler_name,
+         .hostname = shell_options.hostname});
+  }
   shell_options.read_file = plugin_files::PluginFiles(options_.flags.config);
   shell_options.plugins = plugins_;
   shell_options.waits_for_outside_data = options_.once;
@@ -574,9 +592,42 @@ void ClusterRun::Start() {
   } else {
     rebalance_loop_.Begin();
   }
-  report_ = std::make_shared<WorkReport>(connection_->rest().loop(), ReportSources(), LogReports(names));
-  report_->Start();
+  watchers_.report = std::make_shared<WorkReport>(connection_->rest().loop(), ReportSources(), LogReports(names));
+  watchers_.report->Start();
   net::ReturnFreeMemory(connection_->io());
+  if (options_.release.IsAuto() && !options_.once) WatchRelease();
+}
+
+void ClusterRun::AskVersion(std::function<void(std::string body)> done) {
+  net::Request request;
+  request.target = "/version";
+  connection_->rest().Do(std::move(request), {.tries = 1},
+                         [done = std::move(done)](const Expected<net::Response>& response) {
+                           done(response.ok() ? response->body : std::string());
+                         });
+}
+
+void ClusterRun::WatchRelease() {
+  const int followed = gates_.release_minor();
+  metrics::SetReleases(metrics_.registry(), followed, followed);
+  if (options_.follows_upgrades_after == Duration::zero()) return;
+  ReleaseWatch::Ports ports;
+  ports.ask_version = [this](auto done) { AskVersion(std::move(done)); };
+  ports.is_leading = [elector = election_ ? &election_->elector() : nullptr] {
+    return elector != nullptr && elector->IsLeader();
+  };
+  ports.check = [this](int release) -> Expected<void> {
+    config::FeatureGateSettings settings = options_.flags.feature_gates;
+    settings.release_minor = release;
+    BERTH_ASSIGN_OR_RETURN(const config::FeatureGates gates, config::FeatureGates::Parse(settings));
+    BERTH_RETURN_IF_ERROR(Configuration(options_, gates));
+    return {};
+  };
+  ports.on_server = [this, followed](int release) { metrics::SetReleases(metrics_.registry(), followed, release); };
+  ports.begin_again = [](int, const std::string&) { cli::EndWait(); };
+  watchers_.release = std::make_shared<ReleaseWatch>(
+      connection_->rest().loop(), ReleaseWatch::Options{followed, options_.follows_upgrades_after}, std::move(ports));
+  watchers_.release->Start();
 }
 
 WorkReport::Sources ClusterRun::ReportSources() {
@@ -587,14 +638,7 @@ WorkReport::Sources ClusterRun::ReportSources() {
                 count(sizes.nodes), count(sizes.pods),
                 count(sizes.active) + count(sizes.backoff) + count(sizes.unschedulable) + count(sizes.gated)};
           },
-          [this](std::function<void(std::string body)> done) {
-            net::Request request;
-            request.target = "/version";
-            connection_->rest().Do(std::move(request), {.tries = 1},
-                                   [done = std::move(done)](const Expected<net::Response>& response) {
-                                     done(response.ok() ? response->body : std::string());
-                                   });
-          }};
+          [this](std::function<void(std::string body)> done) { AskVersion(std::move(done)); }};
 }
 
 int ClusterRun::PlaceOnce() {
@@ -615,7 +659,8 @@ int ClusterRun::WaitForTheEnd() {
     });
     if (election_ && election_->HasLost()) EndWithLostLease();
     is_ending_ = true;
-    log::Info("app", "Ending", {{"signal", signal}, {"graceSeconds", runner::kShutdownGraceSeconds}});
+    log::Info("app", "Ending",
+              {{"signal", begins_again() ? "" : signal}, {"graceSeconds", runner::kShutdownGraceSeconds}});
   }
   const EndGuard guard(EndGuard::kPatience, [] {
     log::ErrorLine("app", "The process ends although a turn of the core has not: a plugin keeps it",
@@ -661,7 +706,10 @@ int RunOnCluster(const RunOptions& options, config::KnownPlugins plugins) {
   } else {
     cli::EndWait();
   }
-  return run.WaitForTheEnd();
+  const int status = run.WaitForTheEnd();
+  if (!run.begins_again()) return status;
+  log::ErrorLine("app", "Cannot begin again", {{"err", ReExec().message}});
+  return cli::kExitFailed;
 }
 
 }  // namespace berth::app
