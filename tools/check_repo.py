@@ -63,8 +63,10 @@ MAY_INCLUDE = {
     "rebalance": CORE + ["config", "plugins", "runtime", "scheduler", "net", "whatif"],
     # What they answer, as text, JSON and HTML.
     "answers": ["base", "codec", "api", "framework", "plugins", "prices", "whatif", "shadow", "rebalance", "cli"],
+    # Questions that are asked again and again, by commands, by the page and over HTTP.
+    "ask": CORE + ["config", "plugins", "scheduler", "net", "client", "serving", "whatif", "rebalance", "answers", "cli"],
     # berth's page: what it reads, who may, and its files.
-    "page": CORE + ["plugins", "queue", "runtime", "scheduler", "net", "client", "serving", "whatif", "answers"],
+    "page": CORE + ["plugins", "queue", "runtime", "scheduler", "net", "client", "serving", "whatif", "answers", "ask"],
     # Objections, compared with what the real descheduler evicts.
     "deschedule_check": ["base", "codec", "api", "rebalance", "whatif"],
     # A recorded run, repeated; and the same history under another configuration.

@@ -46,8 +46,6 @@ class Questions {
  public:
   // Bytes of manifests in one question.
   static constexpr std::size_t kManifestBytesMax = std::size_t{5} << 20;
-  static constexpr std::size_t kReplicasMax = 10'000;
-  static constexpr std::size_t kLossesMax = 10;
   // What is neither node nor pod is read again when it is older: for somebody's question, and for the page's own.
   static constexpr Duration kObjectsAgeMax = std::chrono::seconds(10);
   static constexpr Duration kPendingObjectsAgeMax = std::chrono::minutes(1);
@@ -59,9 +57,9 @@ class Questions {
   Expected<whatif::Explanation> Explain(const std::string& namespace_name, const std::string& name);
   Expected<PendingView> Pending();
   // The bodies are those of the contract's POST paths. kInvalid: what is wrong with the question, for its author.
-  Expected<codec::json::object> Simulate(const codec::json::value& body);
-  Expected<codec::json::object> CanDrain(const codec::json::value& body);
-  Expected<codec::json::object> Headroom(const codec::json::value& body);
+  Expected<codec::json::object> Simulate(const codec::json::value& body) { return Ask("simulate", body); }
+  Expected<codec::json::object> CanDrain(const codec::json::value& body) { return Ask("can-drain", body); }
+  Expected<codec::json::object> Headroom(const codec::json::value& body) { return Ask("headroom", body); }
 
   // Ends a reading of the cluster that is under way, and lets none begin. Any thread.
   void Interrupt() { is_interrupted_ = true; }
@@ -70,6 +68,8 @@ class Questions {
   const std::vector<std::string>& left_out() const { return left_out_; }
 
  private:
+  // One of berth/ask's questions.
+  Expected<codec::json::object> Ask(std::string_view question, const codec::json::value& body);
   // The cluster of now, without a core on it.
   Expected<std::shared_ptr<const whatif::ClusterState>> StateOfNow(Duration objects_age_max);
   // With the core on it.

@@ -292,8 +292,8 @@ class AdditionsMaker {
   }
 
   Expected<void> Add(api::Pod pod) {
-    if (out_.pods.size() >= kAddedPodsMax)
-      return Error{ErrorCode::kTooLarge, "more than " + std::to_string(kAddedPodsMax) + " pods in all"};
+    if (out_.pods.size() >= options_.pods_max)
+      return Error{ErrorCode::kTooLarge, "more than " + std::to_string(options_.pods_max) + " pods in all"};
     if (!pod_names_.Add(pod)) return Error{ErrorCode::kAlreadyExists, "pod " + KeyOf(pod) + " exists already"};
     out_.pods.push_back(std::make_shared<const api::Pod>(std::move(pod)));
     return {};

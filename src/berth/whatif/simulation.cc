@@ -346,15 +346,24 @@ std::size_t Simulation::PendingCount() const {
   }));
 }
 
-Expected<Simulation> Simulate(const SimulationInput& input, OfflineOptions options) {
-  for (const std::string& name : input.removed_nodes) {
-    const bool is_known = std::any_of(input.state.nodes.begin(), input.state.nodes.end(),
+Simulation SimulateOn(const SimulationInput& input, OfflineCluster& cluster) {
+  return SimulationRun(input, cluster).Go();
+}
+
+Expected<void> CheckNodes(const ClusterState& state, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    const bool is_known = std::any_of(state.nodes.begin(), state.nodes.end(),
                                       [&](const auto& node) { return node->metadata.name == name; });
-    if (!is_known) return NoSuchNode(name, input.state);
+    if (!is_known) return NoSuchNode(name, state);
   }
+  return {};
+}
+
+Expected<Simulation> Simulate(const SimulationInput& input, OfflineOptions options) {
+  BERTH_RETURN_IF_ERROR(CheckNodes(input.state, input.removed_nodes));
   BERTH_ASSIGN_OR_RETURN(const auto cluster, OfflineCluster::Make(std::move(options)));
   cluster->Load(input.state);
-  return SimulationRun(input, *cluster).Go();
+  return SimulateOn(input, *cluster);
 }
 
 }  // namespace berth::whatif
