@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/ask/ask_service.h"
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 

@@ -2,6 +2,7 @@
 #include "berth/ask/question_fields.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "berth/base/text.h"
@@ -53,10 +54,12 @@ Expected<bool> FlagIn(const object& of, std::string_view field) {
 Expected<std::optional<std::size_t>> NumberIfIn(const object& of, std::string_view field, std::size_t max) {
   const value* const found = of.if_contains(field);
   if (found == nullptr) return std::optional<std::size_t>();
-  const bool is_in_range =
-      found->is_int64() && found->as_int64() >= 0 && static_cast<std::uint64_t>(found->as_int64()) <= max;
-  if (!is_in_range) return WrongField(field, "a number from 0 to " + std::to_string(max));
-  return std::optional(static_cast<std::size_t>(found->as_int64()));
+  // Text has the one kind of number, what this program wrote itself may have the other.
+  std::optional<std::uint64_t> number;
+  if (found->is_int64() && found->as_int64() >= 0) number = static_cast<std::uint64_t>(found->as_int64());
+  if (found->is_uint64()) number = found->as_uint64();
+  if (!number || *number > max) return WrongField(field, "a number from 0 to " + std::to_string(max));
+  return std::optional(static_cast<std::size_t>(*number));
 }
 
 Expected<std::size_t> NumberIn(const object& of, std::string_view field, std::size_t otherwise, std::size_t max) {

@@ -40,7 +40,14 @@ void WarmCluster::CatchUp() {
                          change.object->pods.front()->metadata.uid == before->metadata.uid;
       if (before != nullptr && !is_other && !stays) replaced_uid = before->metadata.uid;
     }
+    const std::size_t nodes_before = state_.state().nodes.size();
     state_.Apply(change);
+    // A core gives nodes their rows in the order in which they come, and draws among equals by it: where another node is
+    // there, only a new one is as if it had been loaded just now.
+    if (state_.state().nodes.size() != nodes_before) {
+      plain_.core.reset();
+      with_others_.core.reset();
+    }
     for (Kept* const kept : {&plain_, &with_others_}) {
       if (kept->core != nullptr) Change(*kept->core, change, replaced_uid);
     }

@@ -291,6 +291,10 @@ void OfflineCluster::NoteNode(const std::string& name) {
   const framework::NodeIndex row = nodes().Find(name);
   const bool is_there = row != framework::kNoNode && nodes().Info(row).has_node();
   trial_->NoteNode(name, is_there ? nodes().Info(row).node_ptr() : nullptr);
+  // Rows for new nodes stay when these are gone, and among equals the draw is by the number of rows.
+  const bool was_there = std::ranges::any_of(
+      trial_->nodes, [&](const auto& change) { return change.first == name && change.second != nullptr; });
+  if (!is_there && !was_there) trial_->Spoil();
 }
 
 void OfflineCluster::NoteObject(const framework::AnyObject& object) {

@@ -97,8 +97,14 @@ class SimulationRun {
     for (const std::string& name : input_.removed_nodes) {
       const framework::NodeIndex row = cluster_.nodes().Find(name);
       if (row == framework::kNoNode) continue;  // named twice
+      // In the order of the state, whatever was on the node before; then those that Begin() has placed there.
       std::vector<std::string> uids;
-      for (const framework::PodInfoPtr& pod : cluster_.nodes().Info(row).pods()) uids.push_back(pod->uid);
+      for (const PodPtr& pod : input_.state.pods) {
+        if (pod->spec.node_name == name) uids.push_back(pod->metadata.uid);
+      }
+      for (const framework::PodInfoPtr& pod : cluster_.nodes().Info(row).pods()) {
+        if (std::ranges::find(uids, pod->uid) == uids.end()) uids.push_back(pod->uid);
+      }
       for (const std::string& uid : uids) {
         const PodPtr pod = cluster_.FindPod(uid);
         if (pod == nullptr) continue;

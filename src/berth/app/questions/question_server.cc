@@ -141,13 +141,12 @@ Expected<client::ClientConfig> ConfigForPort(const ServerPort& port, const std::
   return WithProxy(std::move(config));
 }
 
-void AddQuestionServer(cli::Command& command, ServerPort& server) {
+void AddQuestionServer(cli::Command& command, ServerPort& server, bool has_release) {
   cli::Flag& flag =
       command.Option("server", server.url, "https://HOST:PORT of a berth serve, to ask it in place of the cluster")
           .Check(CheckUrl);
-  for (const char* const other : {"master", "config", "kubernetes-version", "feature-gates"}) {
-    if (command.Find(other) != nullptr) flag.Excludes(command.At(other));
-  }
+  flag.Excludes(command.At("master")).Excludes(command.At("config"));
+  if (has_release) flag.Excludes(command.At("kubernetes-version")).Excludes(command.At("feature-gates"));
   command
       .Option("server-ca-file", server.ca_file,
               "authority of its certificate; default: that of the kubeconfig's cluster")

@@ -116,7 +116,7 @@ void AddRebalanceCommand(Commands& commands) {
   cli::Command& plan = rebalance.AddSubcommand(
       "plan", "which pods a DeschedulerPolicy would have moved, where each would go, and why the others stay");
   AddQuestionFlags(plan, options->question);
-  AddQuestionServer(plan, options->question.server);
+  AddQuestionServer(plan, options->question.server, false);
   AddPolicyFlag(plan, options->policy);
   plan.Switch("within-scheduler", options->within_scheduler,
               "plan as berth run --rebalance does, which chooses each target and keeps the place");
