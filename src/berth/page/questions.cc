@@ -1,51 +1,137 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/page/questions.h"
 
-#include <functional>
+#include <algorithm>
+#include <cstdint>
+#include <set>
 #include <utility>
 
-#include "berth/ask/asked_cluster.h"
-#include "berth/ask/question_fields.h"
-#include "berth/ask/question_kinds.h"
-#include "berth/ask/questions.h"
+#include "berth/answers/drain_answer.h"
+#include "berth/answers/headroom_answer.h"
+#include "berth/answers/plan_answer.h"
+#include "berth/answers/simulation_answer.h"
+#include "berth/codec/yaml_lines.h"
+#include "berth/rebalance/plan.h"
+#include "berth/rebalance/policy_reader.h"
+#include "berth/whatif/additions.h"
+#include "berth/whatif/drain.h"
 #include "berth/whatif/explanation.h"
+#include "berth/whatif/headroom.h"
+#include "berth/whatif/manifests.h"
 #include "berth/whatif/offline_cluster.h"
 #include "berth/whatif/pending_pods.h"
+#include "berth/whatif/placement.h"
+#include "berth/whatif/simulation.h"
 
 namespace berth::page {
 
-using codec::json::object, codec::json::value;
+using codec::json::array, codec::json::object, codec::json::value;
 
 namespace {
 
-// The cluster of now, for one question: the core that is kept where that will do.
-class ClusterForQuestion final : public ask::AskedCluster {
- public:
-  using CoreOfNow = std::function<Expected<whatif::OfflineCluster*>()>;
-  ClusterForQuestion(std::shared_ptr<const whatif::ClusterState> state, CoreOfNow core, const ClusterSource& source)
-      : state_(std::move(state)), core_(std::move(core)), once_(*state_, CoreFor(source)) {}
+// What the page calls the manifests in messages.
+constexpr std::string_view kPasted = "manifests";
+constexpr std::string_view kPolicy = "policy";
 
-  const whatif::ClusterState& state() const override { return *state_; }
-  Expected<whatif::OfflineCluster*> Core(ask::OtherSchedulers) override { return core_(); }
-  Expected<void> Try(const ask::Pods& added,
-                     const std::function<Expected<void>(whatif::OfflineCluster&)>& trial) override {
-    return once_.Try(added, trial);
+Error WrongField(std::string_view field, std::string_view want) {
+  return InvalidError(std::string(field) + " should be " + std::string(want));
+}
+
+Expected<std::string> TextIn(const object& of, std::string_view field) {
+  const value* const found = of.if_contains(field);
+  if (found == nullptr) return std::string();
+  if (!found->is_string()) return WrongField(field, "a string");
+  return std::string(found->as_string());
+}
+
+Expected<std::size_t> NumberIn(const object& of, std::string_view field, std::size_t otherwise, std::size_t max) {
+  const value* const found = of.if_contains(field);
+  if (found == nullptr) return otherwise;
+  const std::string want = "a number from 0 to " + std::to_string(max);
+  if (!found->is_int64() || found->as_int64() < 0) return WrongField(field, want);
+  const auto number = static_cast<std::size_t>(found->as_int64());
+  if (number > max) return WrongField(field, want);
+  return number;
+}
+
+Expected<std::vector<std::string>> TextsIn(const object& of, std::string_view field) {
+  std::vector<std::string> texts;
+  const value* const found = of.if_contains(field);
+  if (found == nullptr) return texts;
+  if (!found->is_array()) return WrongField(field, "an array of strings");
+  for (const value& one : found->as_array()) {
+    if (!one.is_string()) return WrongField(field, "an array of strings");
+    texts.emplace_back(one.as_string());
   }
-  std::vector<std::string> TakeNotes() override { return {}; }
+  return texts;
+}
 
- private:
-  static ask::CoreFor CoreFor(const ClusterSource& source) {
-    return [&source](const whatif::ClusterState& state, const ask::Pods& added,
-                     ask::OtherSchedulers) -> Expected<ask::CoreToMake> {
-      BERTH_ASSIGN_OR_RETURN(whatif::OfflineOptions options, source.core_for(state, added));
-      return ask::CoreToMake{std::move(options), {}};
-    };
-  }
+Expected<bool> FlagIn(const object& of, std::string_view field) {
+  const value* const found = of.if_contains(field);
+  if (found == nullptr) return false;
+  if (!found->is_bool()) return WrongField(field, "true or false");
+  return found->as_bool();
+}
 
-  const std::shared_ptr<const whatif::ClusterState> state_;
-  const CoreOfNow core_;
-  ask::OnceCluster once_;
+Expected<const object*> ObjectOf(const value& body) {
+  if (!body.is_object()) return InvalidError("the body should be a JSON object");
+  return &body.as_object();
+}
+
+// A node that the question names and that is not there is a fault of the question, not of the path.
+Error OfQuestion(Error error) {
+  if (error.code == ErrorCode::kNotFound) error.code = ErrorCode::kInvalid;
+  return error;
+}
+
+// So many more pods of a workload, each like one that the cluster has.
+struct MoreReplicas {
+  whatif::Workload workload;
+  std::size_t add = 0;
 };
+
+Expected<std::vector<MoreReplicas>> ReplicasIn(const object& of) {
+  std::vector<MoreReplicas> all;
+  const value* const found = of.if_contains("replicas");
+  if (found == nullptr) return all;
+  if (!found->is_array()) return WrongField("replicas", "an array of objects");
+  for (const value& one : found->as_array()) {
+    if (!one.is_object()) return WrongField("replicas", "an array of objects");
+    MoreReplicas more;
+    BERTH_ASSIGN_OR_RETURN(more.workload.kind, TextIn(one.as_object(), "kind"));
+    BERTH_ASSIGN_OR_RETURN(more.workload.namespace_name, TextIn(one.as_object(), "namespace"));
+    BERTH_ASSIGN_OR_RETURN(more.workload.name, TextIn(one.as_object(), "name"));
+    BERTH_ASSIGN_OR_RETURN(more.add, NumberIn(one.as_object(), "add", 0, Questions::kReplicasMax));
+    all.push_back(std::move(more));
+  }
+  return all;
+}
+
+std::string TextOf(const whatif::Workload& workload) {
+  return workload.kind + " " + workload.namespace_name + "/" + workload.name;
+}
+
+Expected<void> AddReplicas(const whatif::ClusterState& state, const MoreReplicas& more, whatif::Additions& additions) {
+  const auto sample =
+      std::ranges::find_if(state.pods, [&](const auto& pod) { return whatif::WorkloadOf(*pod) == more.workload; });
+  if (sample == state.pods.end())
+    return InvalidError("replicas: the cluster has no pod of " + TextOf(more.workload) + " that others could be like");
+  for (std::size_t i = 1; i <= more.add; ++i) {
+    const std::string name = more.workload.name + "-more-" + std::to_string(i);
+    api::Pod pod = whatif::AsNew(**sample, "page-" + TextOf(more.workload) + "-" + std::to_string(i));
+    pod.metadata.name = name;
+    additions.pods.push_back(std::make_shared<const api::Pod>(std::move(pod)));
+  }
+  return {};
+}
+
+// As `berth explain -o json` and the others say of which cluster the answer is.
+object ClusterJson(const whatif::ClusterState& state) {
+  return {{"source", state.source},
+          {"version", state.kubernetes_version},
+          {"readAt", FormatRfc3339(state.read_at)},
+          {"leftOut", array(state.left_out.begin(), state.left_out.end())}};
+}
 
 }  // namespace
 
@@ -55,27 +141,104 @@ Questions::Questions(ClusterSource source, const Fleet& fleet, const Clock& cloc
 Questions::~Questions() = default;
 
 Expected<whatif::Explanation> Questions::Explain(const std::string& namespace_name, const std::string& name) {
-  BERTH_ASSIGN_OR_RETURN(whatif::OfflineCluster* const cluster, ClusterOfNow(kObjectsAgeMax));
+  BERTH_ASSIGN_OR_RETURN(whatif::OfflineCluster* const cluster, ClusterOfNow(Purpose::kExplain, kObjectsAgeMax));
   return whatif::ExplainPod(*cluster, *state_, namespace_name, name);
 }
 
 Expected<PendingView> Questions::Pending() {
-  BERTH_ASSIGN_OR_RETURN(whatif::OfflineCluster* const cluster, ClusterOfNow(kPendingObjectsAgeMax));
+  BERTH_ASSIGN_OR_RETURN(whatif::OfflineCluster* const cluster, ClusterOfNow(Purpose::kExplain, kPendingObjectsAgeMax));
   return FromEvaluation(whatif::FindPendingPods(*cluster, *state_, ""), *state_, state_->read_at);
 }
 
-Expected<object> Questions::Ask(std::string_view question, const value& body) {
-  BERTH_ASSIGN_OR_RETURN(const object* const fields, ask::ObjectOf(body));
-  if (const value* const manifests = fields->if_contains("manifests");
-      manifests != nullptr && manifests->is_string() && manifests->as_string().size() > kManifestBytesMax)
-    return Error{ErrorCode::kTooLarge, "manifests should have at most 5 MiB, and have " +
-                                           std::to_string(manifests->as_string().size()) +
+Expected<object> Questions::Simulate(const value& body) {
+  BERTH_ASSIGN_OR_RETURN(const object* const question, ObjectOf(body));
+  BERTH_ASSIGN_OR_RETURN(std::string text, TextIn(*question, "manifests"));
+  if (text.size() > kManifestBytesMax)
+    return Error{ErrorCode::kTooLarge, "manifests should have at most 5 MiB, and have " + std::to_string(text.size()) +
                                            " bytes; the command `berth simulate -f` takes more"};
+  BERTH_ASSIGN_OR_RETURN(std::string namespace_name, TextIn(*question, "namespace"));
+  if (namespace_name.empty()) namespace_name = "default";
+  whatif::AdditionOptions adding;
+  BERTH_ASSIGN_OR_RETURN(adding.node_copies, NumberIn(*question, "addNodes", 0, whatif::kNodeCopiesMax));
+  BERTH_ASSIGN_OR_RETURN(adding.node_like, TextIn(*question, "nodeLike"));
+  BERTH_ASSIGN_OR_RETURN(const std::vector<std::string> removed, TextsIn(*question, "removeNodes"));
+  BERTH_ASSIGN_OR_RETURN(const std::vector<MoreReplicas> replicas, ReplicasIn(*question));
+  if (adding.node_copies > 0 && adding.node_like.empty())
+    return InvalidError("nodeLike should name the node that the added ones are like");
+  whatif::Manifests manifests;
+  if (!text.empty()) {
+    BERTH_ASSIGN_OR_RETURN(manifests, whatif::ReadManifests({{std::string(kPasted), std::move(text)}}, namespace_name));
+  }
+  if (manifests.documents.empty() && adding.node_copies == 0 && removed.empty() && replicas.empty())
+    return InvalidError("nothing to simulate: want manifests, replicas, addNodes or removeNodes");
+
   BERTH_ASSIGN_OR_RETURN(const auto state, StateOfNow(kObjectsAgeMax));
-  ClusterForQuestion cluster(state, [this] { return ClusterOfNow(kObjectsAgeMax); }, source_);
-  BERTH_ASSIGN_OR_RETURN(ask::Reply reply, ask::FindQuestion(question)->answer(*fields, {}, cluster, {}));
-  object json = std::move(reply.document.as_object());
-  json["cluster"] = ask::ClusterJson(*state);
+  adding.now = state->read_at;
+  adding.removed_nodes = {removed.begin(), removed.end()};
+  auto additions = whatif::MakeAdditions(manifests, *state, adding);
+  if (!additions.ok()) return OfQuestion(additions.error());
+  for (const MoreReplicas& more : replicas) BERTH_RETURN_IF_ERROR(AddReplicas(*state, more, *additions));
+  BERTH_ASSIGN_OR_RETURN(whatif::OfflineOptions options, source_.core_for(*state, additions->pods));
+  options.now = state->read_at;
+  const auto simulation = whatif::Simulate({*state, *additions, removed}, std::move(options));
+  if (!simulation.ok()) return OfQuestion(simulation.error());
+  object json = answers::SimulationJson(*simulation, manifests.left_out);
+  json["cluster"] = ClusterJson(*state);
+  return json;
+}
+
+Expected<object> Questions::CanDrain(const value& body) {
+  BERTH_ASSIGN_OR_RETURN(const object* const question, ObjectOf(body));
+  BERTH_ASSIGN_OR_RETURN(const std::vector<std::string> nodes, TextsIn(*question, "nodes"));
+  if (nodes.empty()) return InvalidError("nodes should name at least one node");
+  whatif::DrainOptions options;
+  BERTH_ASSIGN_OR_RETURN(options.is_forced, FlagIn(*question, "force"));
+  BERTH_ASSIGN_OR_RETURN(whatif::OfflineCluster* const cluster, ClusterOfNow(Purpose::kChange, kObjectsAgeMax));
+  if (const auto unknown = whatif::UnknownNodes(*state_, nodes); !unknown.empty()) return InvalidError(unknown.front());
+  object json = answers::DrainJson(whatif::PlanDrain(*cluster, *state_, nodes, options));
+  json["cluster"] = ClusterJson(*state_);
+  return json;
+}
+
+Expected<object> Questions::Headroom(const value& body) {
+  BERTH_ASSIGN_OR_RETURN(const object* const question, ObjectOf(body));
+  whatif::HeadroomOptions options;
+  BERTH_ASSIGN_OR_RETURN(options.namespace_name, TextIn(*question, "namespace"));
+  BERTH_ASSIGN_OR_RETURN(options.losses_max, NumberIn(*question, "losses", options.losses_max, kLossesMax));
+  BERTH_ASSIGN_OR_RETURN(whatif::OfflineCluster* const cluster, ClusterOfNow(Purpose::kChange, kObjectsAgeMax));
+  if (const auto known = whatif::CheckNamespace(*state_, options.namespace_name); !known.ok())
+    return InvalidError(known.error().message);
+  object json = answers::HeadroomJson(whatif::MeasureHeadroom(*cluster, *state_, options));
+  json["cluster"] = ClusterJson(*state_);
+  return json;
+}
+
+Expected<object> Questions::Rebalance(const value& body) {
+  if (!CanPlan()) return InvalidError("no plan can be made here: the details of pods that it goes by are not known");
+  BERTH_ASSIGN_OR_RETURN(const object* const question, ObjectOf(body));
+  BERTH_ASSIGN_OR_RETURN(const std::string text, TextIn(*question, "policy"));
+  if (text.empty()) return InvalidError("policy should be a DeschedulerPolicy");
+  if (text.size() > kPolicyBytesMax)
+    return Error{ErrorCode::kTooLarge,
+                 "policy should have at most 1 MiB, and has " + std::to_string(text.size()) + " bytes"};
+  rebalance::PlanOptions how;
+  BERTH_ASSIGN_OR_RETURN(how.chooses_target, FlagIn(*question, "withinScheduler"));
+  auto policy = rebalance::ReadPolicy(text);
+  if (!policy.ok()) return codec::InFile(kPolicy, text, policy.error());
+  if (!rebalance::MetricsNeedsOf(*policy).empty())
+    return InvalidError("the policy goes by measured use, which is not read here: berth rebalance plan reads it");
+  const auto is_interrupted = [this] { return is_interrupted_.load(); };
+  BERTH_ASSIGN_OR_RETURN(const whatif::ClusterState state, source_.read_detailed(is_interrupted));
+  BERTH_ASSIGN_OR_RETURN(whatif::OfflineOptions options, source_.core_for(state, {}));
+  options.now = state.read_at;
+  BERTH_ASSIGN_OR_RETURN(const auto cluster, whatif::OfflineCluster::Make(std::move(options)));
+  cluster->Load(state);
+  how.now = state.read_at;
+  how.is_interrupted = is_interrupted;
+  const auto plan = rebalance::PlanRebalance(*cluster, state, *policy, how);
+  if (!plan.ok()) return OfQuestion(plan.error());
+  object json = answers::PlanJson(*plan);
+  json["cluster"] = ClusterJson(state);
   return json;
 }
 
@@ -106,10 +269,16 @@ Expected<std::shared_ptr<const whatif::ClusterState>> Questions::StateOfNow(Dura
   return state_;
 }
 
-Expected<whatif::OfflineCluster*> Questions::ClusterOfNow(Duration objects_age_max) {
+Expected<whatif::OfflineCluster*> Questions::ClusterOfNow(Purpose purpose, Duration objects_age_max) {
   BERTH_ASSIGN_OR_RETURN(const auto state, StateOfNow(objects_age_max));
-  if (cluster_ != nullptr) return cluster_.get();
-  BERTH_ASSIGN_OR_RETURN(whatif::OfflineOptions options, source_.core_for(*state, {}));
+  // Without cores of their own all purposes have the same.
+  if (!source_.explaining_core_for) purpose = Purpose::kChange;
+  if (cluster_ != nullptr && cluster_purpose_ == purpose) return cluster_.get();
+  cluster_.reset();
+  cluster_purpose_ = purpose;
+  BERTH_ASSIGN_OR_RETURN(whatif::OfflineOptions options, purpose == Purpose::kExplain
+                                                             ? source_.explaining_core_for(*state)
+                                                             : source_.core_for(*state, {}));
   options.now = state->read_at;
   BERTH_ASSIGN_OR_RETURN(cluster_, whatif::OfflineCluster::Make(std::move(options)));
   cluster_->Load(*state);
