@@ -41,6 +41,11 @@ class Cluster(BerthTest):
         self.assertEqual(Process(self, "run", "--kubeconfig", str(config), "--once").wait(), 0)
         self.assertEqual(process.end(), 0, process.lines("err"))
 
+    def test_on_all_interfaces_the_address_is_one_that_clients_can_use(self):
+        process = Process(self, "cluster", "--listen", "0.0.0.0:0", "--nodes", "1", "--write-kubeconfig", str(self.folder() / "kubeconfig"))
+        api = Api(process.wait_for("out", r"The cluster is at http://(127\.0\.0\.1:\d+) ").group(1))
+        wait_until("the node is ready", lambda: len(api.ready_nodes()) == 1)
+
     GANG = {"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup", "metadata": {"name": "train"},
             "spec": {"schedulingPolicy": {"gang": {"minCount": 5}}}}
 

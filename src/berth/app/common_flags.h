@@ -24,7 +24,7 @@ void AddVerbosity(cli::Command& command, int& verbosity, const std::string& what
 void AddPluginDirectory(cli::Command& command, std::optional<std::string>& directory);
 
 // --kubernetes-version, of those that are followed: the minor version. With `may_be_auto` "auto", which is the default
-// and leaves it absent; else the oldest is shown as the default.
+// and leaves it absent; else kDefaultRelease is shown as the default.
 void AddKubernetesVersion(cli::Command& command, std::optional<int>& minor, bool may_be_auto, const std::string& what);
 // --feature-gates; `whose` is the scheduler that they are of.
 void AddFeatureGates(cli::Command& command, std::vector<std::string>& gates, const std::string& whose);

@@ -16,6 +16,7 @@
 #include "berth/plugins/names.h"
 #include "berth/whatif/blocking_objects.h"
 #include "berth/whatif/group_explanation.h"
+#include "berth/whatif/pod_group_warnings.h"
 #include "berth/whatif/pod_names.h"
 #include "berth/whatif/waking_events.h"
 
@@ -357,6 +358,13 @@ Expected<Explanation> ExplainPod(OfflineCluster& cluster, const ClusterState& st
   }
   const std::string group = cluster.pod_groups() == nullptr ? "" : overlay->MakePod(**at)->pod_group_name;
   if (said.state == PodState::kFits && !group.empty()) WaitForGroup(cluster, state, group, **at, said);
+  const std::string& named = (*at)->spec.pod_group_name;
+  if (said.state == PodState::kFits && group.empty() && !named.empty()) {
+    // An API server without the gate drops the field: the scheduler there has groups, most likely.
+    said.state = PodState::kWaits;
+    said.message = "it names the PodGroup " + namespace_name + '/' + named + ", and would fit by itself; with " +
+                   PodGroupFlags(cluster.options().configuration.release.minor) + " it is explained with its group";
+  }
   return said;
 }
 

@@ -295,6 +295,20 @@ TEST_F(ExplanationTest, APodOfAnotherSchedulerWaitsForThatOne) {
             "that has)");
 }
 
+// Kubernetes drops the field where its gate is off, so that the scheduler of such a cluster has groups.
+TEST_F(ExplanationTest, AMemberOfAGroupThatDoesNotCountHereWaits) {
+  Add(MakeNode("a").Allocatable("cpu", "4"));
+  Add(MakePod("member").Request("cpu", "1").InGroup("train"));
+  Add(MakePod("large").Request("cpu", "8").InGroup("train"));
+  const auto said = Explain("member");
+  ASSERT_TRUE(said.ok());
+  EXPECT_EQ(said->state, PodState::kWaits);
+  EXPECT_EQ(said->message,
+            "it names the PodGroup default/train, and would fit by itself; with --kubernetes-version 1.37 and "
+            "--feature-gates GenericWorkload=true it is explained with its group");
+  EXPECT_EQ(Explain("large")->state, PodState::kRefused) << "alone or not, it fits nowhere";
+}
+
 TEST_F(ExplanationTest, APodThatHasEndedIsThere) {
   api::Pod pod = MakePod("done").Node("a").Build();
   pod.status.phase = api::PodPhase::kSucceeded;

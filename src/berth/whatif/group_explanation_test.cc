@@ -115,7 +115,7 @@ TEST_F(GroupExplanationTest, AMemberThatFitsByItselfWaitsForItsGang) {
   EXPECT_EQ(explain().state, PodState::kFits);
   gates_.clear();
   state_.nodes.pop_back();
-  EXPECT_EQ(explain().state, PodState::kFits) << "where pods are placed one by one";
+  EXPECT_EQ(explain().state, PodState::kWaits) << "pods are placed one by one here, and perhaps not there";
 }
 
 TEST_F(GroupExplanationTest, AGangThatWouldBePlaced) {

@@ -10,6 +10,7 @@
 
 #include "berth/whatif/alike_pods.h"
 #include "berth/whatif/placement.h"
+#include "berth/whatif/pod_group_warnings.h"
 #include "berth/whatif/waking_events.h"
 
 namespace berth::whatif {
@@ -37,6 +38,17 @@ class Reasons {
 
   // Null: too many kinds of pods were evaluated.
   const Reason* Of(const api::Pod& pod) {
+    const Reason* const reason = OfPodAlone(pod);
+    const bool is_of_group = cluster_.pod_groups() == nullptr && !pod.spec.pod_group_name.empty();
+    if (reason == nullptr || reason->first != PodState::kFits || !is_of_group) return reason;
+    own_ = {PodState::kWaits, "the PodGroup " + pod.spec.pod_group_name + ", which counts with " +
+                                  PodGroupFlags(cluster_.options().configuration.release.minor) +
+                                  ": by itself it fits"};
+    return &own_;
+  }
+
+ private:
+  const Reason* OfPodAlone(const api::Pod& pod) {
     const PodInfoPtr info = overlay_->MakePod(pod);
     if (auto gate = cluster_.GateOf(pod)) {
       own_ = {PodState::kGated, std::move(*gate)};
@@ -57,7 +69,6 @@ class Reasons {
     return &reason;
   }
 
- private:
   Reason Evaluated(const PodInfoPtr& info) {
     const scheduler::Overlay::Mark mark = overlay_->mark();
     const bool fits = placer_.Place(info) != framework::kNoNode;

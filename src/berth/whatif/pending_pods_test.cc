@@ -56,5 +56,19 @@ TEST(PendingPodsTest, ByReasonAndOwnerTheLongestFirst) {
   EXPECT_EQ(cluster->core().cache().pod_count(), 1U) << "all is taken back";
 }
 
+TEST(PendingPodsTest, MembersOfAGroupThatDoesNotCountHereWaitForIt) {
+  const ClusterState state = StateOf({MakeNode("a").Allocatable("cpu", "2")},
+                                     {Waiting("new", "new-1", 1), Waiting("new", "new-2", 2).InGroup("train")});
+  const auto cluster = ClusterOf(state);
+  EXPECT_THAT(
+      PendingLines(FindPendingPods(*cluster, state, ""), {}),
+      ElementsAre("2 pods wait for a node.", "",
+                  "Waits for the PodGroup train, which counts with --kubernetes-version 1.37 and --feature-gates",
+                  "  GenericWorkload=true: by itself it fits", "  OWNER                    PODS   LONGEST   SUCH AS",
+                  "  Deployment default/new      1        2m   new-2", "",
+                  "Waits for its turn: a node would take it now", "  OWNER                    PODS   LONGEST   SUCH AS",
+                  "  Deployment default/new      1        1m   new-1"));
+}
+
 }  // namespace
 }  // namespace berth::whatif

@@ -145,6 +145,9 @@ TEST_F(CompletionTest, IsWrittenAsKubectlReadsIt) {
 TEST(Commands, AreCalledAsTheProgramIs) {
   Commands commands("kubectl berth");
   EXPECT_THAT(commands.program().Help(), ::testing::HasSubstr("Usage: kubectl berth"));
+  // A cluster of one's own is of the recommended release, the questions follow the cluster.
+  EXPECT_THAT(commands.program().Subcommand("cluster")->Help(), ::testing::HasSubstr("1.38}=1.36"));
+  EXPECT_THAT(commands.program().Subcommand("capacity")->Help(), ::testing::HasSubstr("1.38}=auto"));
   const std::string explain = commands.program().Subcommand("explain")->Help();
   EXPECT_THAT(explain, ::testing::HasSubstr("  kubectl berth explain pod -n shop"));
   EXPECT_THAT(explain, Not(::testing::ContainsRegex("(^|[^l]) berth explain")));

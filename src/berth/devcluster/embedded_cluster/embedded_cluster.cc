@@ -149,6 +149,8 @@ Expected<std::unique_ptr<EmbeddedCluster>> EmbeddedCluster::Start(const Embedded
   return cluster;
 }
 
+std::string EmbeddedCluster::url() const { return (has_tls_ ? "https://" : "http://") + ReachedAt(address()); }
+
 void EmbeddedCluster::Stop() {
   if (controllers_) controllers_->Stop();
   if (kubelets_) kubelets_->Stop();

@@ -53,8 +53,8 @@ class EmbeddedCluster {
   int ReadyNodes() const { return kubelets_ ? kubelets_->Stats().nodes_ready : 0; }
   // "127.0.0.1:8001"; empty without a listener.
   std::string address() const { return http_ ? http_->address() : std::string(); }
-  // The address with https:// or http:// before it.
-  std::string url() const { return (has_tls_ ? "https://" : "http://") + address(); }
+  // Where clients on this machine reach it, with https:// or http://: 127.0.0.1 in place of 0.0.0.0.
+  std::string url() const;
 
   // Ends simulators and loops: no callback of the clients runs afterwards.
   void Stop();

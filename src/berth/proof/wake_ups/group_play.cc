@@ -15,8 +15,9 @@ namespace berth::wake_ups {
 namespace {
 
 // The random choice between equal nodes decides whether the next member fits, and so does the order of members: those
-// with more attempts behind them are tried first, and members that joined later have fewer. A group that fits with each
-// of these seeds, which have orders of their own, is placed soon with any other.
+// with more attempts behind them are tried first, and members that joined later have fewer. Room that is kept for a
+// member can help it, or make it wait for the pods that leave there. A group that fits with each of these seeds, which
+// have orders of their own and keep the room by turns, is placed soon with any other.
 constexpr std::uint64_t kFreshSeeds = 12;
 constexpr int kRetriesMax = 60;
 
@@ -121,7 +122,7 @@ class GroupPlay {
     Random order(seed);
     for (std::size_t left = names.size(); left > 1; --left) std::swap(names[left - 1], names[order.Below(left)]);
     for (std::size_t i = 0; i < waiting.size(); ++i)
-      fresh.CopyWaiting(waiting[i], (names[i] < 10 ? "m0" : "m") + std::to_string(names[i]), cluster_);
+      fresh.CopyWaiting(waiting[i], (names[i] < 10 ? "m0" : "m") + std::to_string(names[i]), cluster_, seed % 2 == 0);
     fresh.Run();
     std::vector<Item> placed = waiting;
     std::erase_if(placed, [&](const Item& member) { return fresh.NodeOf(member).empty(); });
