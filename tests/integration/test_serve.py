@@ -14,6 +14,7 @@ import urllib.request
 
 from support import ROOT, Api, BerthTest, Process, berth_binary, clean_environment, free_port, pod, wait_until
 from test_capacity import node, pod as placed
+from test_explain_port import Reviews, kubeconfig
 
 DOCUMENT = ROOT / "docs/reference/ask-api.yaml"
 TIME_LIMIT_S = 60.0
@@ -166,12 +167,18 @@ class Serve(ServeTest):
 
     def test_who_may_ask(self):
         api = self.cluster()
+        reviews = self.file("reviews.json", kubeconfig(Reviews(self, "/ask/v1/headroom", "post").url))
         server = Server.__new__(Server)
         server.port = free_port()
         server.url = f"https://127.0.0.1:{server.port}"
-        server.process = Process(self, "serve", "--master", api.url, "--bind-address", "127.0.0.1", "--secure-port", str(server.port))
+        server.process = Process(self, "serve", "--master", api.url, "--bind-address", "127.0.0.1", "--secure-port", str(server.port),
+                                 "--authentication-kubeconfig", str(reviews), "--authorization-kubeconfig", str(reviews))
         wait_until("it is ready", lambda: server.send("GET", "/readyz")[0] == 200)
-        self.assertEqual(server.send("POST", "/ask/v1/headroom", b"{}")[0], 403)
+        jane = {"Authorization": "Bearer jane"}
+        self.assertEqual(server.send("POST", "/ask/v1/headroom", b"{}", jane)[0], 200)
+        self.assertEqual(server.send("POST", "/ask/v1/capacity", b"{}", jane)[0], 403)
+        self.assertEqual(server.send("POST", "/ask/v1/headroom", b"{}")[0], 403, "nobody in particular")
+        self.assertEqual(server.send("POST", "/ask/v1/headroom", b"{}", {"Authorization": "Bearer john"})[0], 401)
         snapshot = self.folder() / "shop.snapshot"
         self.berth("snapshot", "--master", api.url, snapshot)
         refused = self.berth("serve", "--snapshot", snapshot, "--bind-address", "::", "--secure-port", free_port(), statuses=(2,))
