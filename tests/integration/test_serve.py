@@ -156,14 +156,23 @@ class Serve(ServeTest):
 
     def test_a_client_that_hangs_up(self):
         api = self.cluster()
-        server = Server(self, "--master", api.url, *ALLOW, "--workers", "1")
-        body = json.dumps({"cpu": "1m", "max": 1000000, "memory": "1"}).encode()
-        # Two that come behind one another, and nobody waits for either.
+        huge = node("huge", "1000000", "1000Gi")
+        huge["status"]["capacity"]["pods"] = huge["status"]["allocatable"]["pods"] = "10000000"
+        api.create("/api/v1/nodes", huge)
+        server = Server(self, "--master", api.url, *ALLOW, "--workers", "1", "--question-timeout", "10m")
+        # It would be counted for many seconds, and another one waits behind it. Nobody waits for either.
+        body = json.dumps({"cpu": "1m", "max": 1000000}).encode()
+        peers = []
         for _ in range(2):
-            with socket.create_connection(("127.0.0.1", server.port), timeout=TIME_LIMIT_S) as plain:
-                with ssl._create_unverified_context().wrap_socket(plain) as secure:
-                    secure.sendall(b"POST /ask/v1/capacity HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
-        self.assertEqual(server.ask("POST", "headroom", {})[0], 200)
+            plain = socket.create_connection(("127.0.0.1", server.port), timeout=TIME_LIMIT_S)
+            peers.append(ssl._create_unverified_context().wrap_socket(plain))
+            peers[-1].sendall(b"POST /ask/v1/capacity HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+        wait_until("one is answered and one waits", lambda: server.metric("berth_ask_waiting_questions") == 1)
+        for peer in peers:
+            peer.close()
+        self.assertEqual(server.ask("POST", "can-drain", {"nodes": ["a"]})[0], 200)
+        wait_until("both are ended",
+                   lambda: server.metric(r'berth_ask_questions_total\{outcome="cancelled",question="capacity"\}') == 2)
 
     def test_who_may_ask(self):
         api = self.cluster()
