@@ -22,10 +22,10 @@ PAGE_CA = "ca.crt"
 
 
 class Reviews:
-    """Answers TokenReview and SubjectAccessReview: the token "jane" belongs to jane, who may read the paths that match
+    """Answers TokenReview and SubjectAccessReview: the token "jane" belongs to jane, who may `verb` the paths that match
     `allowed`."""
 
-    def __init__(self, test: unittest.TestCase, allowed: str):
+    def __init__(self, test: unittest.TestCase, allowed: str, verb: str = "get"):
         self.asked = []
         outer = self
 
@@ -39,7 +39,7 @@ class Reviews:
                 else:
                     wanted = spec["nonResourceAttributes"]
                     outer.asked.append((spec.get("user"), wanted["verb"], wanted["path"]))
-                    may = spec.get("user") == "jane" and wanted["verb"] == "get" and re.fullmatch(allowed, wanted["path"])
+                    may = spec.get("user") == "jane" and wanted["verb"] == verb and re.fullmatch(allowed, wanted["path"])
                     status = {"allowed": bool(may)}
                 self.reply(201, {"Content-Type": "application/json"}, json.dumps({**review, "status": status}).encode())
 

@@ -14,6 +14,7 @@ import urllib.request
 
 from support import ROOT, Api, BerthTest, Process, berth_binary, clean_environment, free_port, pod, wait_until
 from test_capacity import node, pod as placed
+from test_explain_port import Reviews, kubeconfig
 
 DOCUMENT = ROOT / "docs/reference/ask-api.yaml"
 TIME_LIMIT_S = 60.0
@@ -155,23 +156,38 @@ class Serve(ServeTest):
 
     def test_a_client_that_hangs_up(self):
         api = self.cluster()
-        server = Server(self, "--master", api.url, *ALLOW, "--workers", "1")
-        body = json.dumps({"cpu": "1m", "max": 1000000, "memory": "1"}).encode()
-        # Two that come behind one another, and nobody waits for either.
+        huge = node("huge", "1000000", "1000Gi")
+        huge["status"]["capacity"]["pods"] = huge["status"]["allocatable"]["pods"] = "10000000"
+        api.create("/api/v1/nodes", huge)
+        server = Server(self, "--master", api.url, *ALLOW, "--workers", "1", "--question-timeout", "10m")
+        # It would be counted for many seconds, and another one waits behind it. Nobody waits for either.
+        body = json.dumps({"cpu": "1m", "max": 1000000}).encode()
+        peers = []
         for _ in range(2):
-            with socket.create_connection(("127.0.0.1", server.port), timeout=TIME_LIMIT_S) as plain:
-                with ssl._create_unverified_context().wrap_socket(plain) as secure:
-                    secure.sendall(b"POST /ask/v1/capacity HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
-        self.assertEqual(server.ask("POST", "headroom", {})[0], 200)
+            plain = socket.create_connection(("127.0.0.1", server.port), timeout=TIME_LIMIT_S)
+            peers.append(ssl._create_unverified_context().wrap_socket(plain))
+            peers[-1].sendall(b"POST /ask/v1/capacity HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+        wait_until("one is answered and one waits", lambda: server.metric("berth_ask_waiting_questions") == 1)
+        for peer in peers:
+            peer.close()
+        self.assertEqual(server.ask("POST", "can-drain", {"nodes": ["a"]})[0], 200)
+        wait_until("both are ended",
+                   lambda: server.metric(r'berth_ask_questions_total\{outcome="cancelled",question="capacity"\}') == 2)
 
     def test_who_may_ask(self):
         api = self.cluster()
+        reviews = self.file("reviews.json", kubeconfig(Reviews(self, "/ask/v1/headroom", "post").url))
         server = Server.__new__(Server)
         server.port = free_port()
         server.url = f"https://127.0.0.1:{server.port}"
-        server.process = Process(self, "serve", "--master", api.url, "--bind-address", "127.0.0.1", "--secure-port", str(server.port))
+        server.process = Process(self, "serve", "--master", api.url, "--bind-address", "127.0.0.1", "--secure-port", str(server.port),
+                                 "--authentication-kubeconfig", str(reviews), "--authorization-kubeconfig", str(reviews))
         wait_until("it is ready", lambda: server.send("GET", "/readyz")[0] == 200)
-        self.assertEqual(server.send("POST", "/ask/v1/headroom", b"{}")[0], 403)
+        jane = {"Authorization": "Bearer jane"}
+        self.assertEqual(server.send("POST", "/ask/v1/headroom", b"{}", jane)[0], 200)
+        self.assertEqual(server.send("POST", "/ask/v1/capacity", b"{}", jane)[0], 403)
+        self.assertEqual(server.send("POST", "/ask/v1/headroom", b"{}")[0], 403, "nobody in particular")
+        self.assertEqual(server.send("POST", "/ask/v1/headroom", b"{}", {"Authorization": "Bearer john"})[0], 401)
         snapshot = self.folder() / "shop.snapshot"
         self.berth("snapshot", "--master", api.url, snapshot)
         refused = self.berth("serve", "--snapshot", snapshot, "--bind-address", "::", "--secure-port", free_port(), statuses=(2,))

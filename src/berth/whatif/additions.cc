@@ -181,8 +181,7 @@ class AdditionsMaker {
   }
 
   void Survey() {
-    // Of the cluster's pods those matter that pods of manifests are named or counted beside, and those of its DaemonSets
-    // where there are new nodes.
+    // Without new nodes, which get pods of DaemonSets, only pods that those of manifests are counted beside matter.
     bool has_nodes = options_.node_copies > 0;
     std::set<std::string_view> namespaces;
     for (const Manifest& manifest : manifests_.documents) {
