@@ -227,7 +227,7 @@ func TestProvisioningRequestsWithoutTheirKind(t *testing.T) {
 }
 
 // Its quota is more than the cluster has: room is up to the check alone.
-const kueueQueues = `
+const promisingQueues = `
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: ResourceFlavor
 metadata: {name: nodes}
@@ -263,7 +263,7 @@ metadata: {name: all, namespace: default}
 spec: {clusterQueue: all}
 `
 
-const queuedJob = `
+const promisedJob = `
 apiVersion: batch/v1
 kind: Job
 metadata: {name: %[1]s, namespace: default, labels: {kueue.x-k8s.io/queue-name: all}}
@@ -287,11 +287,11 @@ func TestKueueInFront(t *testing.T) {
 	berth := p.start(t, "berth")
 	kueue := p.c.StartKueue(t, "batch/job")
 	harness.Eventually(t, 60*time.Second, "the queues are made", func() (bool, string) {
-		_, errors, err := p.k.run(t, kueueQueues, "apply", "-f", "-")
+		_, errors, err := p.k.run(t, promisingQueues, "apply", "-f", "-")
 		return err == nil, errors + kueue.Output()
 	})
 	for _, name := range []string{"one", "two", "three", "four"} {
-		p.k.apply(t, "create", fmt.Sprintf(queuedJob, name))
+		p.k.apply(t, "create", fmt.Sprintf(promisedJob, name))
 		p.c.CreatePods(t, 0, harness.Pod("rival-"+name, "", "1", "")) // wants the same room
 	}
 	// started are the jobs that Kueue has let start, and waiting those of their pods that have no node.
