@@ -5,7 +5,6 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -227,58 +226,8 @@ func TestProvisioningRequestsWithoutTheirKind(t *testing.T) {
 	}
 }
 
-const kueueModule = "sigs.k8s.io/kueue@v0.17.0"
-
-// buildKueue compiles Kueue from its module, once for all runs.
-func buildKueue(t *testing.T) (program, module string) {
-	t.Helper()
-	module = moduleDir(t, kueueModule)
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	program = filepath.Join(cache, "berth", "kueue-v0.17.0")
-	if _, err := os.Stat(program); err == nil {
-		return program, module
-	}
-	work := harness.TempDir(t)
-	for _, name := range []string{"go.mod", "go.sum"} {
-		text, err := os.ReadFile(filepath.Join(module, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(work, strings.Replace(name, "go", "kueue", 1)), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	command := exec.Command("go", "build", "-mod=mod", "-modfile="+filepath.Join(work, "kueue.mod"), "-o", filepath.Join(work, "kueue"), "./cmd/kueue")
-	command.Dir = module
-	command.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := command.CombinedOutput(); err != nil {
-		t.Fatalf("building Kueue: %v\n%s", err, out)
-	}
-	if err := os.MkdirAll(filepath.Dir(program), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(filepath.Join(work, "kueue"), program); err != nil {
-		t.Fatal(err)
-	}
-	return program, module
-}
-
-const kueueConfiguration = `apiVersion: config.kueue.x-k8s.io/v1beta2
-kind: Configuration
-namespace: kueue-system
-health: {healthProbeBindAddress: "127.0.0.1:%d"}
-metrics: {bindAddress: "0"}
-webhook: {port: %d, certDir: %s}
-leaderElection: {leaderElect: false}
-internalCertManagement: {enable: false}
-integrations: {frameworks: [batch/job]}
-`
-
 // Its quota is more than the cluster has: room is up to the check alone.
-const kueueQueues = `
+const promisingQueues = `
 apiVersion: kueue.x-k8s.io/v1beta2
 kind: ResourceFlavor
 metadata: {name: nodes}
@@ -314,7 +263,7 @@ metadata: {name: all, namespace: default}
 spec: {clusterQueue: all}
 `
 
-const queuedJob = `
+const promisedJob = `
 apiVersion: batch/v1
 kind: Job
 metadata: {name: %[1]s, namespace: default, labels: {kueue.x-k8s.io/queue-name: all}}
@@ -329,38 +278,6 @@ spec:
       containers: [{name: c, image: i, resources: {requests: {cpu: "1"}}}]
 `
 
-// startKueue runs Kueue's manager outside of the cluster, without its webhooks: the jobs are made suspended.
-func (p *promiser) startKueue(t *testing.T) *harness.Process {
-	t.Helper()
-	program, module := buildKueue(t)
-	p.k.ok(t, "apply", "--server-side", "-f", filepath.Join(module, "config/components/crd/bases"))
-	p.k.ok(t, "wait", "crd", "--all", "--for=condition=Established", "--timeout=30s")
-	p.k.ok(t, "create", "namespace", "kueue-system")
-	dir := harness.TempDir(t)
-	pair := p.c.Authority().Server(t, "127.0.0.1")
-	etc := filepath.Join(dir, "etc")
-	for _, folder := range []string{dir, filepath.Join(etc, "kueue/metrics/certs")} {
-		if err := os.MkdirAll(folder, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		for name, text := range map[string][]byte{"tls.crt": pair.Cert, "tls.key": pair.Key} {
-			if err := os.WriteFile(filepath.Join(folder, name), text, 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	config := filepath.Join(dir, "config.yaml")
-	text := fmt.Sprintf(kueueConfiguration, harness.FreePort(t), harness.FreePort(t), dir)
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	// Where Kueue looks for a certificate of its metrics cannot be configured: it gets a file system of its own there.
-	script := `cp -an /etc/. "$1"; mount --bind "$1" /etc; shift; exec "$@"`
-	return harness.Start(t, harness.Command{Name: "kueue", Dir: p.c.Dir, Env: []string{"KUBECONFIG=" + p.admin, "HOME=" + dir},
-		Args: []string{"unshare", "--mount", "--map-root-user", "bash", "-euc", script, "bash", etc, program, "--config", config,
-			"--feature-gates=VisibilityOnDemand=false"}})
-}
-
 // Kueue's check of admission with berth behind it: what Kueue lets start has room, beside pods that no queue holds back.
 func TestKueueInFront(t *testing.T) {
 	harness.NeedsBerth(t)
@@ -368,13 +285,13 @@ func TestKueueInFront(t *testing.T) {
 	t.Parallel()
 	p := startPromiser(t, 2) // of 4 CPUs each
 	berth := p.start(t, "berth")
-	kueue := p.startKueue(t)
+	kueue := p.c.StartKueue(t, "batch/job")
 	harness.Eventually(t, 60*time.Second, "the queues are made", func() (bool, string) {
-		_, errors, err := p.k.run(t, kueueQueues, "apply", "-f", "-")
+		_, errors, err := p.k.run(t, promisingQueues, "apply", "-f", "-")
 		return err == nil, errors + kueue.Output()
 	})
 	for _, name := range []string{"one", "two", "three", "four"} {
-		p.k.apply(t, "create", fmt.Sprintf(queuedJob, name))
+		p.k.apply(t, "create", fmt.Sprintf(promisedJob, name))
 		p.c.CreatePods(t, 0, harness.Pod("rival-"+name, "", "1", "")) // wants the same room
 	}
 	// started are the jobs that Kueue has let start, and waiting those of their pods that have no node.

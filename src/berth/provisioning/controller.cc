@@ -122,9 +122,9 @@ void Controller::Lead(Time now) {
 
 void Controller::Restore(Entry& entry, Time now) {
   const ProvisioningRequest& request = *entry.request;
-  entry.due = request.Find(kProvisioned)->transition_time + kBookedFor;
+  entry.end = request.Find(kProvisioned)->transition_time + kBookedFor;
   entry.phase = Phase::kBooked;
-  if (now >= entry.due) return;  // Tick() ends it
+  if (Wall(now) >= entry.end) return;  // Tick() ends it
   auto asked = PodsOf(request, sources_, PlacesOf(request.details, request.pod_sets.size()));
   if (!asked.ok()) return Revoke(entry, "the pods cannot be made after a restart: " + asked.error().message, now);
   asked->is_restored = true;
@@ -136,7 +136,7 @@ void Controller::Restore(Entry& entry, Time now) {
 // Asks the core whether the request's pods have room.
 void Controller::Check(Entry& entry, Time now) {
   const ProvisioningRequest& request = *entry.request;
-  if (now - request.creation_time > kRequestedFor && request.creation_time != Time{})
+  if (Wall(now) - request.creation_time > kRequestedFor && request.creation_time != Time{})
     return Fail(entry, kExpiredReason, std::string(kExpiredMessage), now);
   auto asked = PodsOf(request, sources_, {});
   if (asked.ok()) {
@@ -191,7 +191,7 @@ void Controller::Booked(Entry& entry, const scheduler::BookingReport& report, Ti
     if (is_moved) entry.draft.details = std::move(details);
     return Count("restored");
   }
-  entry.due = Seconds(now) + kBookedFor;
+  entry.end = Seconds(Wall(now)) + kBookedFor;
   Add(entry, kAccepted, true, kAcceptedReason, "ProvisioningRequest is accepted by berth", now);
   Add(entry, kProvisioned, true, kFoundReason, std::string(kFoundMessage), now);
   entry.draft.details = std::move(details);
@@ -241,7 +241,7 @@ void Controller::Add(Entry& entry, std::string_view type, bool is_true, std::str
                      Time now) {
   if (message.size() > kMessageBytesMax) message = CutUtf8(message, kMessageBytesMax);
   Condition condition{std::string(type),  is_true ? "True" : "False", std::string(reason),
-                      std::move(message), entry.request->generation,  Seconds(now)};
+                      std::move(message), entry.request->generation,  Seconds(Wall(now))};
   std::vector<Condition>& drafted = entry.draft.conditions;
   std::erase_if(drafted, [&](const Condition& each) { return each.type == type; });
   const Condition* const written = entry.sent.empty() ? entry.request->Find(type) : nullptr;
@@ -301,7 +301,7 @@ void Controller::Tick(Time now) {
   std::vector<Entry*> checks;
   for (auto& [key, entry] : entries_) {
     if (entry.phase == Phase::kWaiting && now >= entry.due) checks.push_back(&entry);
-    if (entry.phase == Phase::kBooked && now >= entry.due) {
+    if (entry.phase == Phase::kBooked && Wall(now) >= entry.end) {
       const auto says_end = [](const Draft& draft) {
         return std::ranges::find(draft.conditions, kBookingExpired, &Condition::type) != draft.conditions.end();
       };
@@ -333,7 +333,7 @@ std::optional<Time> Controller::NextWake() const {
   const bool has_room = AskedCount() < kAskedMax;
   for (const auto& [key, entry] : entries_) {
     if (entry.phase == Phase::kWaiting && has_room) note(entry.due);
-    if (entry.phase == Phase::kBooked && entry.draft.empty() && entry.sent.empty()) note(entry.due);
+    if (entry.phase == Phase::kBooked && entry.draft.empty() && entry.sent.empty()) note(entry.end - wall_ahead_);
     if (!entry.draft.empty() && entry.sent.empty()) note(entry.write_at);
   }
   return wake;

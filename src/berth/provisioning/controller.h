@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Controller: answers ProvisioningRequests of the class check-capacity that name this processor. It asks the core for
 // room, writes the answer into the request's conditions, and ends promises when their time is over. It does no I/O and
-// reads no clock: objects, the core's reports, outcomes of writes and the time of day come in; questions to the core,
-// writes and events go out through ControllerOutside. One thread.
+// reads no clock: objects, the core's reports, outcomes of writes and the time come in; questions to the core,
+// writes and events go out through ControllerOutside. Waits go by a clock that does not jump, which is each function's
+// `now`; what is written into requests, and the end of a promise, by the time of day. One thread.
 //
 //              no room: again later, after a longer wait each time
 //            +------------------+
@@ -74,6 +75,9 @@ class Controller {
 
   PodSources& sources() { return sources_; }
 
+  // How far the time of day is ahead of `now` in the calls that follow.
+  void SetWallAhead(Duration ahead) { wall_ahead_ = ahead; }
+
   void SetRequest(RequestPtr request, Time now);
   void RequestGone(std::string_view key);
   // Everything has been listed, and this process decides from now on: pushes the promises that stand in the requests
@@ -100,7 +104,8 @@ class Controller {
     RequestPtr request;
     Phase phase = Phase::kWaiting;
     bool is_restored = false;  // kAsked: it was promised before
-    Time due{};                // kWaiting: the next check; kBooked: the end of the promise
+    Time due{};                // kWaiting: the next check
+    Time end{};                // kBooked: of the promise, by the time of day
     int refusals = 0;
     Time seen_at{};
     Draft draft;
@@ -110,6 +115,7 @@ class Controller {
   };
   using Entries = std::map<std::string, Entry, std::less<>>;
 
+  Time Wall(Time now) const { return now + wall_ahead_; }
   void Check(Entry& entry, Time now);
   void Restore(Entry& entry, Time now);
   void Booked(Entry& entry, const scheduler::BookingReport& report, Time now);
@@ -130,6 +136,7 @@ class Controller {
   PodSources sources_;
   Entries entries_;
   bool is_leading_ = false;
+  Duration wall_ahead_{0};
   std::map<std::string, std::uint64_t, std::less<>> booked_pods_;  // of promises, by request
   framework::Gauge& bookings_;
   framework::Gauge& pods_;

@@ -261,6 +261,25 @@ TEST_F(ControllerTest, APromiseThatNobodyReadIsLookedForAnew) {
   EXPECT_EQ(Pushed(), (Lines{"ask jobs/r main*2"}));
 }
 
+TEST_F(ControllerTest, AClockThatIsSetHoldsNothingUp) {
+  Store(MakeRequest("r", now));
+  Answer("r", kBooked);
+  Write();
+  Made().SetWallAhead(-2h);
+  Answer("r", kLost, "node gone");
+  Pass(1s);
+  Write();
+  EXPECT_TRUE(stored["jobs/r"]->Is(kCapacityRevoked));
+  Store(MakeRequest("s", now));
+  Answer("s", kBooked);
+  Write();
+  EXPECT_EQ(stored["jobs/s"]->Find(kProvisioned)->transition_time, now - 2h);
+  Made().SetWallAhead(2h);
+  Pass(1s);
+  Write();
+  EXPECT_TRUE(stored["jobs/s"]->Is(kBookingExpired)) << "ten minutes of the time of day";
+}
+
 TEST_F(ControllerTest, WritesAreRepeatedUntilTheyAreTaken) {
   Store(MakeRequest("r", now));
   Answer("r", kBooked);

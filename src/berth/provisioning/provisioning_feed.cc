@@ -36,6 +36,8 @@ struct DocumentKind {
 // How long a missing right holds decisions back at the start.
 constexpr Duration kForbiddenMax = std::chrono::seconds(45);
 
+constexpr Duration kLookMax = std::chrono::seconds(30);
+
 constexpr std::string_view kPodTemplate = "PodTemplate";
 constexpr DocumentKind kDocumentKinds[] = {
     {kPodTemplate.data(), "podtemplates", "/api/v1/podtemplates"},
@@ -143,7 +145,12 @@ class ProvisioningFeed final : public runner::BookingFeed, public ControllerOuts
     return recorder;
   }
 
-  Time Now() const { return rest_.loop().WallNow(); }
+  // For a call of the controller.
+  Time Now() {
+    const Time now = rest_.loop().Now();
+    controller_.SetWallAhead(rest_.loop().WallNow() - now);
+    return now;
+  }
 
   void MakeRequestInformer() {
     client::Informer<ProvisioningRequest>::Options options;
@@ -236,11 +243,12 @@ class ProvisioningFeed final : public runner::BookingFeed, public ControllerOuts
   // Sets the timer for what is due next.
   void Arm() {
     const std::optional<Time> wake = controller_.NextWake();
-    if (wake == armed_for_ && cancel_wake_) return;
+    if (wake && wake == armed_for_ && cancel_wake_) return;
     if (cancel_wake_) std::exchange(cancel_wake_, nullptr)();
     armed_for_ = wake;
     if (!wake) return;
-    const Duration delay = std::max(*wake - Now(), Duration{std::chrono::milliseconds(1)});
+    // The time of day may be set meanwhile.
+    const Duration delay = std::clamp(*wake - Now(), Duration{std::chrono::milliseconds(1)}, kLookMax);
     cancel_wake_ = rest_.loop().PostAfter(delay, [this, alive = alive_] {
       if (!*alive) return;
       cancel_wake_ = nullptr;
