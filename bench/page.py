@@ -53,13 +53,17 @@ class Reader(threading.Thread):
     def connect(self):
         return http.client.HTTPSConnection("127.0.0.1", self.port, context=ssl._create_unverified_context(), timeout=60)
 
+    def load(self):
+        connection = self.connect()
+        connection.request("GET", "/ui/api/v1/fleet", headers={"Accept-Encoding": "gzip, zstd"})
+        fleet = connection.getresponse()
+        self.bytes = len(fleet.read())
+        connection.close()
+        return fleet.getheader("ETag").strip('"').split("-")
+
     def run(self):
         try:
-            connection = self.connect()
-            connection.request("GET", "/ui/api/v1/fleet", headers={"Accept-Encoding": "gzip, zstd"})
-            fleet = connection.getresponse()
-            self.bytes = len(fleet.read())
-            epoch, revision = fleet.getheader("ETag").strip('"').split("-")
+            epoch, revision = self.load()
             connection = self.connect()
             connection.request("GET", f"/ui/api/v1/events?last={epoch}-{revision}-0")
             answer = connection.getresponse()
@@ -71,6 +75,8 @@ class Reader(threading.Thread):
                 if not line:
                     raise RuntimeError("the stream has ended")
                 self.events += line.startswith(b"event:")
+                if b'"reload":true' in line:
+                    self.load()
         except (OSError, RuntimeError, http.client.HTTPException) as problem:
             if not self.is_ending:
                 self.problem = str(problem)
