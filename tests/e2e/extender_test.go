@@ -269,6 +269,7 @@ func (s *extenderService) compare(pods []string, form string) {
 func clearIdentity(pod *corev1.Pod) {
 	pod.UID, pod.ResourceVersion, pod.Spec.SchedulerName = "", "", ""
 	pod.CreationTimestamp = metav1.Time{}
+	pod.ManagedFields = nil // kube-scheduler leaves them out since 1.36, and berth always
 	for i := range pod.Spec.Volumes {
 		pod.Spec.Volumes[i].Name = ""
 	}

@@ -241,14 +241,17 @@ leaderElection: {leaderElect: false}
 	if want, got := as("/metrics/resources", ""); want != got {
 		t.Errorf("/metrics/resources:\nkube-scheduler: %s\nberth: %s", want, got)
 	}
-	lines := regexp.MustCompile(`(?m)^(Started|Up|Go version|Binary version|Emulation version|Paths)\b`)
-	want, got = as("/statusz", "")
-	if a, b := lines.FindAllString(want, -1), lines.FindAllString(got, -1); len(a) != 6 || fmt.Sprint(a) != fmt.Sprint(b) {
-		t.Errorf("/statusz:\nkube-scheduler: %s\nberth: %s", want, got)
-	}
-	if _, got := as("/flagz", ""); !strings.Contains(got, fmt.Sprintf("\nauthentication-kubeconfig=%s\n", kubeconfig)) &&
-		!strings.Contains(got, fmt.Sprintf("authentication-kubeconfig=%s\n", kubeconfig)) {
-		t.Errorf("/flagz: %s", got)
+	// Before 1.36 the gates of these two pages are off, and both answer 404, which is compared above.
+	if !harness.Before136(t) {
+		lines := regexp.MustCompile(`(?m)^(Started|Up|Go version|Binary version|Emulation version|Paths)\b`)
+		want, got = as("/statusz", "")
+		if a, b := lines.FindAllString(want, -1), lines.FindAllString(got, -1); len(a) != 6 || fmt.Sprint(a) != fmt.Sprint(b) {
+			t.Errorf("/statusz:\nkube-scheduler: %s\nberth: %s", want, got)
+		}
+		if _, got := as("/flagz", ""); !strings.Contains(got, fmt.Sprintf("\nauthentication-kubeconfig=%s\n", kubeconfig)) &&
+			!strings.Contains(got, fmt.Sprintf("authentication-kubeconfig=%s\n", kubeconfig)) {
+			t.Errorf("/flagz: %s", got)
+		}
 	}
 
 	// The serving certificate is replaced while both run.

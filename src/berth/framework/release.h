@@ -178,6 +178,8 @@ struct SwitchesUntil136 : ReleaseGates {
   bool checks_scoring_strategy = Since(36);
   // VolumeLimitScaling refuses a node without the driver only if the CSIDriver asks for that.
   bool asks_driver_to_prevent = Since(36);
+  // kubernetes_build_info is a metric of the stage BETA instead of ALPHA, as its help says.
+  bool is_build_info_beta = Since(36);
   // The event about a preempted pod is related to the pod that preempts.
   bool relates_victims_to_preemptor = Before(36);
 

@@ -36,6 +36,7 @@ constexpr Row<Release> kSwitches[] = {
     {"checks_scoring_strategy", &Release::checks_scoring_strategy, 36, kNewest,
      "1.36 pkg/scheduler/apis/config/validation/validation_pluginargs.go:324"},
     {"asks_driver_to_prevent", &Release::asks_driver_to_prevent, 36, kNewest, "1.36 nodevolumelimits/csi.go:368"},
+    {"is_build_info_beta", &Release::is_build_info_beta, 36, kNewest, "1.36 component-base/metrics/version.go:26"},
     {"relates_victims_to_preemptor", &Release::relates_victims_to_preemptor, kOldest, 35,
      "1.35 pkg/scheduler/framework/preemption/preemption.go:216"},
     {"is_node_name_first", &Release::is_node_name_first, 37, kNewest,

@@ -305,7 +305,8 @@ Expected<void> ClusterRun::Prepare(std::set<std::string, std::less<>> set_aside)
   // Alerts compare the beginning of the version among a cluster's parts.
   const int minor = gates_.release_minor();
   metrics::AddBuildMetrics(metrics_.registry(),
-                           {"1", std::to_string(minor), std::string(KubernetesVersion(minor)) + "+berth"});
+                           {"1", std::to_string(minor), std::string(KubernetesVersion(minor)) + "+berth",
+                            gates_.FollowedRelease().is_build_info_beta});
   metrics::AddFeatureMetrics(metrics_.registry(), Features(gates_));
   metrics_.registry()
       .AddCounter({"disabled_metrics_total", "", {}})

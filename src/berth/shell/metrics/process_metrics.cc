@@ -157,9 +157,10 @@ void AddBuildMetrics(MetricRegistry& registry, const KubernetesVersion& version)
   registry
       .AddGauge(
           {"kubernetes_build_info",
-           "[BETA] A metric with a constant '1' value labeled by major, minor, git version, git commit, git tree "
-           "state, build date, Go version, and compiler from which Kubernetes was built, and platform on which it "
-           "is running.",
+           std::string(version.is_beta ? "[BETA]" : "[ALPHA]") +
+               " A metric with a constant '1' value labeled by major, minor, git version, git commit, git tree "
+               "state, build date, Go version, and compiler from which Kubernetes was built, and platform on which it "
+               "is running.",
            {"major", "minor", "git_version", "git_commit", "git_tree_state", "build_date", "go_version", "compiler",
             "platform"}})
       .With({version.major, version.minor, version.git_version, "", "", "", "", "g++",

@@ -21,6 +21,7 @@ struct KubernetesVersion {
   std::string major;
   std::string minor;
   std::string git_version;
+  bool is_beta = true;  // Release::is_build_info_beta
 };
 
 // kubernetes_build_info, and how many of the registry's metrics there are (registered_, hidden_,

@@ -35,6 +35,16 @@ TEST(ProcessMetricsTest, ReportsTheVersion) {
             std::string::npos);
 }
 
+TEST(ProcessMetricsTest, BuildInfoHasTheStageOfItsVersion) {
+  for (const bool is_beta : {true, false}) {
+    MetricRegistry registry;
+    AddBuildMetrics(registry, {"1", "35", "v1.35.4", is_beta});
+    EXPECT_NE(WriteText(registry).find(is_beta ? "kubernetes_build_info [BETA] A metric"
+                                               : "kubernetes_build_info [ALPHA] A metric"),
+              std::string::npos);
+  }
+}
+
 TEST(ProcessMetricsTest, ReportsWhoLeads) {
   MetricRegistry registry;
   SetLeader(registry, "kube-scheduler", true);
