@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The questions about a cluster: what is asked, as a plain value and as JSON (docs/reference/ask-api.yaml), and the
-// answer from an AskedCluster, which is what the command of that name prints. kInvalid: what is wrong with the question,
-// for its author. Whoever may be interrupted looks by himself whether an answer is whole.
+// answer from an AskedCluster, which is what the command of that name prints. kInvalid: what is wrong with the
+// question, for its author. Whoever may be interrupted looks by himself whether an answer is whole.
 //
-// A new question is a struct, here or in a header of its own, its three functions, a line in question_kinds.cc and a path
-// in the API's document.
+// A new question is a struct, here or in a header of its own, its three functions, a line in question_kinds.cc and a
+// path in the API's document.
 #pragma once
 
 #include <cstddef>
