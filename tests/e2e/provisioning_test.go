@@ -58,9 +58,13 @@ type promiser struct {
 	kubeconfig string // berth's
 }
 
-func startPromiser(t *testing.T, nodes int) *promiser {
+// startPromiser makes such a cluster; `controllers` start beside the usual ones.
+func startPromiser(t *testing.T, nodes int, controllers ...string) *promiser {
 	t.Helper()
-	c, admin, _ := startWithNodes(t, nodes)
+	c := harness.StartCluster(t, harness.Options{ControllerManager: true, Controllers: controllers})
+	admin := c.Kubeconfig(t, "admin", "system:masters")
+	harness.StartKubelets(t, nodes, admin, c.Dir)
+	nodesReady(t, c, nodes)
 	p := &promiser{c: c, admin: admin, k: kubectl{dir: c.Dir, server: []string{"--kubeconfig", admin}}}
 	p.k.ok(t, "apply", "-f", filepath.Join(moduleDir(t, autoscalerAPIs), "config/crd/autoscaling.x-k8s.io_provisioningrequests.yaml"))
 	p.k.ok(t, "wait", "crd/provisioningrequests.autoscaling.x-k8s.io", "--for=condition=Established", "--timeout=30s")
@@ -283,7 +287,7 @@ func TestKueueInFront(t *testing.T) {
 	harness.NeedsBerth(t)
 	harness.NeedsShare(t, "2")
 	t.Parallel()
-	p := startPromiser(t, 2) // of 4 CPUs each
+	p := startPromiser(t, 2, "job-controller") // of 4 CPUs each
 	berth := p.start(t, "berth")
 	kueue := p.c.StartKueue(t, "batch/job")
 	harness.Eventually(t, 60*time.Second, "the queues are made", func() (bool, string) {
