@@ -113,6 +113,9 @@ func TestTraces(t *testing.T) {
 	dir := harness.TempDir(t)
 	collector := harness.StartCollector(t, dir)
 	c := harness.StartCluster(t, harness.Options{APIServer: []string{"--tracing-config-file=" + tracingFile(t, dir, "apiserver.yaml", collector.GRPC)}})
+	cordoned := harness.Node("cordoned")
+	cordoned.Spec.Unschedulable = true
+	c.CreateNodes(t, cordoned)
 	for _, protocol := range []string{"grpc", "http"} {
 		t.Run(protocol, func(t *testing.T) {
 			endpoint := collector.GRPC
