@@ -66,6 +66,8 @@ MAY_INCLUDE = {
     "provisioning": CORE + ["plugins", "scheduler", "net", "client", "runner", "whatif"],
     # What they answer, as text, JSON and HTML.
     "answers": ["base", "codec", "api", "framework", "plugins", "prices", "whatif", "shadow", "rebalance", "cli"],
+    # Questions that are asked again and again, by commands, by the page and over HTTP.
+    "ask": CORE + ["config", "plugins", "scheduler", "net", "client", "serving", "whatif", "rebalance", "answers", "cli"],
     # berth's page: what it reads, who may, and its files.
     "page": CORE + ["plugins", "queue", "runtime", "scheduler", "net", "client", "serving", "whatif", "rebalance", "answers"],
     # Objections, compared with what the real descheduler evicts.

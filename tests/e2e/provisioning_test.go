@@ -143,7 +143,7 @@ func TestProvisioningRequests(t *testing.T) {
 	first.Kill()
 	second := p.start(t, "berth-second")
 	harness.Eventually(t, 30*time.Second, "the second one leads", func() (bool, string) {
-		return strings.Contains(second.Output(), "ecame leader") || strings.Contains(second.Output(), "successfully acquired lease"), second.Output()
+		return strings.Contains(second.Output(), "Successfully acquired lease"), second.Output()
 	})
 	p.c.CreatePods(t, 0, harness.Pod("rival-8", "", "1", ""))
 	harness.Eventually(t, 30*time.Second, "the last rival is told that there is no room", func() (bool, string) {
@@ -222,7 +222,7 @@ func TestProvisioningRequestsWithoutTheirKind(t *testing.T) {
 	waitServiceAccount(t, c, "default")
 	c.CreatePods(t, 0, harness.Pod("pod", "", "1", ""))
 	c.WaitBound(t, 30*time.Second, "pod")
-	if n := strings.Count(process.Output(), "provisioningrequests"); n != 1 {
+	if n := strings.Count(process.Output(), "resource=\"provisioningrequests\""); n != 1 {
 		t.Errorf("it is said %d times:\n%s", n, process.Output())
 	}
 }

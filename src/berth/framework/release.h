@@ -81,6 +81,9 @@ struct DeviceRules : DeviceGates {
   // A device of which only shares are in use has taken its counters.
   bool counts_counters_of_shares = Since(36);
 
+  // Errors of CEL selectors about an unknown name say in which container it was looked for.
+  bool names_container_in_selector_errors = Before(38);
+
   // --- 1.37.
   // distinctAttribute compares with all devices of the constraint instead of the last one of each request.
   bool are_distinct_in_request = Since(37);

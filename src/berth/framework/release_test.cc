@@ -122,6 +122,8 @@ constexpr Row<DeviceRules> kDeviceSwitches[] = {
     {"counts_shares_without_capacity", &DeviceRules::counts_shares_without_capacity, 37, kNewest,
      "1.37 allocator_incubating.go:1687"},
     {"shortens_configurations", &DeviceRules::shortens_configurations, 37, kNewest, "1.37 allocator_incubating.go:448"},
+    {"names_container_in_selector_errors", &DeviceRules::names_container_in_selector_errors, kOldest, 37,
+     "1.38 cel.dev/cel-go@v0.33.2/checker/errors.go:112, undeclaredReferenceWithSymbols"},
     {"rules_out_node_by_pool", &DeviceRules::rules_out_node_by_pool, 38, kNewest, "1.38 allocator_incubating.go:626"},
     {"completes_capacity_names", &DeviceRules::completes_capacity_names, 38, kNewest,
      "1.38 consumable_capacity.go, resolveCapacityRequests"},

@@ -67,9 +67,9 @@ bool EventStreams::Add(const std::shared_ptr<net::ResponseWriter>& writer, std::
           object{{"epoch", fleet_.epoch()}, {"revision", counts.revision}, {"clock", FormatRfc3339Micro(time_of_day)}}),
       reader, head.body);
   writer->OnClosed([gone = reader.is_gone] { *gone = true; });
-  writer->StartStream(std::move(head));
   readers_.push_back(std::move(reader));
   reader_count_ = readers_.size();
+  writer->StartStream(std::move(head));
   return true;
 }
 

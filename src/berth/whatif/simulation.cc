@@ -98,8 +98,14 @@ class SimulationRun {
     for (const std::string& name : input_.removed_nodes) {
       const framework::NodeIndex row = cluster_.nodes().Find(name);
       if (row == framework::kNoNode) continue;  // named twice
+      // In the order of the state, whatever was on the node before; then those that Begin() has placed there.
       std::vector<std::string> uids;
-      for (const framework::PodInfoPtr& pod : cluster_.nodes().Info(row).pods()) uids.push_back(pod->uid);
+      for (const PodPtr& pod : input_.state.pods) {
+        if (pod->spec.node_name == name) uids.push_back(pod->metadata.uid);
+      }
+      for (const framework::PodInfoPtr& pod : cluster_.nodes().Info(row).pods()) {
+        if (std::ranges::find(uids, pod->uid) == uids.end()) uids.push_back(pod->uid);
+      }
       for (const std::string& uid : uids) {
         const PodPtr pod = cluster_.FindPod(uid);
         if (pod == nullptr) continue;
@@ -320,15 +326,24 @@ std::size_t Simulation::PendingCount() const {
   }));
 }
 
-Expected<Simulation> Simulate(const SimulationInput& input, OfflineOptions options) {
-  for (const std::string& name : input.removed_nodes) {
-    const bool is_known = std::any_of(input.state.nodes.begin(), input.state.nodes.end(),
+Simulation SimulateOn(const SimulationInput& input, OfflineCluster& cluster) {
+  return SimulationRun(input, cluster).Go();
+}
+
+Expected<void> CheckNodes(const ClusterState& state, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    const bool is_known = std::any_of(state.nodes.begin(), state.nodes.end(),
                                       [&](const auto& node) { return node->metadata.name == name; });
-    if (!is_known) return NoSuchNode(name, input.state);
+    if (!is_known) return NoSuchNode(name, state);
   }
+  return {};
+}
+
+Expected<Simulation> Simulate(const SimulationInput& input, OfflineOptions options) {
+  BERTH_RETURN_IF_ERROR(CheckNodes(input.state, input.removed_nodes));
   BERTH_ASSIGN_OR_RETURN(const auto cluster, OfflineCluster::Make(std::move(options)));
   cluster->Load(input.state);
-  return SimulationRun(input, *cluster).Go();
+  return SimulateOn(input, *cluster);
 }
 
 }  // namespace berth::whatif

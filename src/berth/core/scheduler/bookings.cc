@@ -6,6 +6,7 @@
 #include <tuple>
 #include <variant>
 
+#include "berth/api/resource_claim.h"
 #include "berth/core/runtime/evaluator.h"
 #include "berth/core/scheduler/reserve_and_permit.h"
 #include "berth/core/scheduler/scheduling_failure.h"
@@ -243,8 +244,20 @@ void Bookings::Drop(const std::string& request) {
     if (part.state == PartState::kHeld) Release(part, true);
     if (part.state == PartState::kOpen) holders_.erase(part.holder);
   }
-  for (const auto& [kind, key] : booking->second.objects) state_.objects.Remove(kind, key);
+  std::shared_ptr<const api::ResourceClaim> claim;
+  for (const auto& [kind, key] : booking->second.objects) {
+    const framework::AnyObject removed = state_.objects.Remove(kind, key);
+    if (const auto* const each = std::get_if<std::shared_ptr<const api::ResourceClaim>>(&removed)) claim = *each;
+  }
   bookings_.erase(booking);
+  // For pods that wait for devices one claim that had some has gone. What it had was reserved, and never written.
+  if (claim == nullptr) return;
+  auto allocated = std::make_shared<api::ResourceClaim>(*claim);
+  allocated->allocation.emplace();
+  queue::EventSource source;
+  source.old_object = std::shared_ptr<const api::ResourceClaim>(std::move(allocated));
+  constexpr framework::ClusterEvent kGone{framework::EventResource::kResourceClaim, framework::action::kDelete};
+  state_.queue.Move(kGone, source, state_.now);
 }
 
 void Bookings::Lose(const std::string& request, const std::string& why) {

@@ -39,7 +39,7 @@ constexpr Duration kForgetMax = seconds(45);
 constexpr Duration kOrdinaryBindMax = seconds(2);
 constexpr Duration kOrdinaryReportMax = seconds(5);
 // Timers and posted work of a process that has nothing to do: its watches' and its own.
-constexpr std::size_t kPendingMax = 64;
+constexpr std::size_t kPendingMax = 96;
 
 // What the core still has of pods; empty: nothing.
 std::string LeftIn(const scheduler::Scheduler& core) {
