@@ -134,6 +134,7 @@ TEST_F(PodTracesTest, GatesPermitAndPreBind) {
   harness->Set(MakeNode("n1").Allocatable("cpu", "4"));
   harness->Set(MakePod("web").Request("cpu", "1").Gate("wait"));
   harness->Run(std::chrono::seconds(1));
+  clock.time = harness->now;  // the stopwatch has not gone on meanwhile
   harness->Set(MakePod("web").Request("cpu", "1"));
   harness->Run();
   harness->Decide(MakePod("web"), "Actor", true);
