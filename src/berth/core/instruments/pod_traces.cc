@@ -6,6 +6,7 @@
 #include <optional>
 #include <tuple>
 
+#include "berth/base/text_hash.h"
 #include "berth/base/utf8.h"
 #include "berth/core/instruments/scheduler_metrics.h"
 
@@ -25,6 +26,17 @@ std::optional<unsigned> HexDigit(char c) {
 std::uint64_t StableHash(std::string_view text, std::uint64_t hash) {
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
   return hash;
+}
+
+// A quick hash for sampling, which every pod pays for. It is the same in every process, too.
+std::uint64_t SamplingHash(std::string_view text) {
+  using text_hash::Fold;
+  std::uint64_t hash = text.size();
+  for (; text.size() >= 8; text.remove_prefix(8))
+    hash = Fold(hash ^ text_hash::kSecond, text_hash::Load<std::uint64_t>(text.data()) ^ text_hash::kThird);
+  std::uint64_t rest = 0;
+  for (const char c : text) rest = rest << 8 | static_cast<unsigned char>(c);
+  return Fold(hash ^ text_hash::kSecond, rest ^ text_hash::kFirst);
 }
 
 // The 16 bytes of a UUID; nullopt if the text is none.
@@ -82,14 +94,12 @@ PodTraces::Trace* PodTraces::Find(std::string_view uid) {
 }
 
 bool PodTraces::Begin(const framework::PodInfo& pod) {
-  const TraceContext root = RootOf(pod.uid);
-  // The bits of a UUID are not all random, so they are mixed before they are compared.
-  if (Random(root.trace_low ^ std::rotl(root.trace_high, 17)).Below(kMillion) >= per_million_) return false;
+  if (Random(SamplingHash(pod.uid)).Below(kMillion) >= per_million_) return false;
   if (by_uid_.contains(pod.uid)) return true;
   if (traces_.size() == kPodsMax) End(std::string(traces_.front().uid), "given up");
   Trace& trace = traces_.emplace_back();
   trace.uid = pod.uid;
-  trace.root = root;
+  trace.root = RootOf(pod.uid);
   trace.began = stopwatch_->latest();
   trace.namespace_name = pod.namespace_name();
   trace.name = pod.name;
