@@ -48,11 +48,12 @@ MAY_INCLUDE = {
     "metrics": ["base", "framework"],
     "plugin_files": ["base", "framework", "plugins", "client"],
     "serving": ["base", "codec", "api", "net", "client"],
-    "outside": CORE + ["config", "scheduler", "net", "client"],
+    "tracing": ["base", "codec", "framework", "instruments", "net", "client"],
+    "outside": CORE + ["config", "scheduler", "net", "client", "tracing"],
     "recording": CORE + ["config", "scheduler"],
     # Dumps show the cache and the queue.
     "runner": CORE + ["config", "cache", "instruments", "queue", "plugins", "runtime", "scheduler", "net", "client",
-                      "outside", "plugin_files", "recording"],
+                      "outside", "plugin_files", "recording", "tracing"],
     "prices": ["base", "codec", "api", "plugins", "client"],
     # Questions about a cluster: the core on a state that the client reads.
     "whatif": CORE + ["config", "cache", "instruments", "queue", "plugins", "runtime", "scheduler", "net", "client",

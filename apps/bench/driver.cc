@@ -150,6 +150,11 @@ bool Driver::LetTimePass() {
 void Driver::Settle() {
   for (;;) {
     core_.TakeOutputs(outputs_);
+    if (traces_ != nullptr && traces_->HasNews()) {
+      spans_.clear();
+      operations_.clear();
+      traces_->TakeInto(spans_, operations_);
+    }
     if (outputs_.empty()) {
       const std::optional<Time> wake = core_.NextWake();
       if (!wake || *wake > now_) return;

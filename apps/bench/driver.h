@@ -12,6 +12,7 @@
 
 #include <absl/container/flat_hash_map.h>
 
+#include "berth/core/instruments/pod_traces.h"
 #include "berth/core/scheduler/scheduler.h"
 #include "meter.h"
 #include "workloads.h"
@@ -43,6 +44,8 @@ class Driver final : public Feed {
  public:
   // All arguments must outlive the driver. `observer` may be null.
   Driver(scheduler::Scheduler& core, const Workload& workload, Observer* observer);
+  // The core's spans, which are taken after each turn and dropped. It must outlive the driver.
+  void TakeSpansOf(instruments::PodTraces& traces) { traces_ = &traces; }
 
   // Adds nodes, objects, and the pods that exist before the measured ones.
   void Prepare();
@@ -82,6 +85,9 @@ class Driver final : public Feed {
   scheduler::Scheduler& core_;
   const Workload& workload_;
   Observer* const observer_;
+  instruments::PodTraces* traces_ = nullptr;  // null: no pod is traced
+  std::vector<instruments::Span> spans_;
+  std::vector<instruments::TracedOperation> operations_;
   std::array<PodSource, kGroupCount> sources_;
   Time now_{std::chrono::seconds(1'700'000'100)};
   Time last_progress_ = now_;

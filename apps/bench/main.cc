@@ -20,6 +20,7 @@
 #include "berth/core/config/feature_gates.h"
 #include "berth/core/config/load.h"
 #include "berth/core/config/validate.h"
+#include "berth/core/instruments/pod_traces.h"
 #include "berth/core/instruments/scheduler_metrics.h"
 #include "berth/core/runtime/profile_factory.h"
 #include "berth/core/scheduler/core_handle.h"
@@ -48,6 +49,7 @@ struct Options {
   std::optional<int> verify_every;  // 0: the default
   bool json = false;
   bool clear = false;
+  int traced_per_million = 0;
 };
 
 struct Report {
@@ -66,12 +68,13 @@ int Usage() {
       stderr,
       "usage: berth-bench [--workload NAME] [--nodes N] [--existing M] [--pods P] [--zones Z] [--seed S]\n"
       "                   [--deployments D] [--interleaved] [--amount A] [--config FILE] [--verify[=K]]\n"
-      "                   [--clear] [--json]\n"
+      "                   [--clear] [--json] [--traced-per-million N]\n"
       "       berth-bench plugin [--nodes N] [--pods P] [--rounds R] [--json]: what a plugin of one's own costs\n"
       "  --config FILE the first profile of this configuration schedules all pods, not the default one\n"
       "  --verify[=K]  evaluates each K-th cycle again in the plain form and compares (default: about %d "
       "cycles);\n"
       "                not with --config, for a policy may know more than nodes and pods\n"
+      "  --traced-per-million N  of a million pods, N are traced (docs/traces.md)\n"
       "  --clear       takes the measured pods away at the end and tells the memory that is left\n"
       "workloads (existing and measured pods for each node):\n",
       kVerifiedByDefault);
@@ -92,9 +95,13 @@ std::optional<int> ParseNumber(const char* text, int min) {
 std::optional<Options> ParseOptions(int argc, char** argv) {
   Options options;
   bench::Shape& shape = options.shape;
-  const std::map<std::string, std::pair<int*, int>> numbers{
-      {"--nodes", {&shape.nodes, 1}}, {"--existing", {&shape.existing, 0}}, {"--pods", {&shape.pods, 1}},
-      {"--zones", {&shape.zones, 1}}, {"--amount", {&shape.amount, 1}},     {"--deployments", {&shape.deployments, 1}}};
+  const std::map<std::string, std::pair<int*, int>> numbers{{"--nodes", {&shape.nodes, 1}},
+                                                            {"--existing", {&shape.existing, 0}},
+                                                            {"--pods", {&shape.pods, 1}},
+                                                            {"--zones", {&shape.zones, 1}},
+                                                            {"--amount", {&shape.amount, 1}},
+                                                            {"--deployments", {&shape.deployments, 1}},
+                                                            {"--traced-per-million", {&options.traced_per_million, 1}}};
   const std::map<std::string, bool*> switches{
       {"--json", &options.json}, {"--clear", &options.clear}, {"--interleaved", &shape.interleaved}};
   for (int i = 1; i < argc; ++i) {
@@ -316,6 +323,8 @@ int main(int argc, char** argv) {
   core_options.metrics = &metrics;
   const TickClock stopwatch(clock);
   core_options.stopwatch = &stopwatch;
+  instruments::PodTraces traces(static_cast<std::uint32_t>(options->traced_per_million), options->seed);
+  if (options->traced_per_million > 0) metrics.traces = &traces;
   scheduler::Scheduler core(core_options, handle, std::move(*profiles));
 
   std::optional<bench::Verifier> verifier;
@@ -325,6 +334,7 @@ int main(int argc, char** argv) {
   }
   const bench::Meter meter;
   bench::Driver driver(core, workload, verifier ? &*verifier : nullptr);
+  if (options->traced_per_million > 0) driver.TakeSpansOf(traces);
   driver.Prepare();
   const bench::RunResult run = driver.Run(meter);
 

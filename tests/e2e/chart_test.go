@@ -88,6 +88,9 @@ func TestChartValues(t *testing.T) {
 		{"mode=rebalancer,rebalancer.policy.nodeSelector=a,profiles[0].schedulerName=x", "profiles: mode rebalancer schedules nothing"},
 		{"mode=rebalancer,rebalancer.policy.nodeSelector=a,metrics.prometheusRule.enabled=true", "mode rebalancer installs none"},
 		{"rebalancer.enabled=true,rebalancer.runIn=scheduler,rebalancer.policy.nodeSelector=a,rebalancer.extraArgs[0]=--moves-per-hour=2", "rebalancer.extraArgs: is for runIn: controller"},
+		{"mode=shadow,tracing.enabled=true", "mode shadow schedules none"},
+		{"tracing.samplingRatePerMillion=1000001", "/tracing/samplingRatePerMillion"},
+		{"extraArgs[0]=--tracing-config-file=x", "extraArgs: --tracing-config-file is the chart's to set"},
 		{"extraArgs[0]=--config=mine", "extraArgs: --config is the chart's to set"},
 		{"extraArgs[0]=-v=4", "extraArgs: --v is the chart's to set"},
 		{"podLabels.app\\.kubernetes\\.io/name=other", "podLabels: app.kubernetes.io/name is one of the chart's own labels"},
@@ -109,6 +112,13 @@ func TestChartValues(t *testing.T) {
 	for _, part := range []string{"- \"--record=/var/lib/berth\"\n", "claimName: night\n", "mountPath: /var/lib/berth\n", "{name: config, mountPath", "fsGroup: 65532"} {
 		if !strings.Contains(recording, part) {
 			t.Errorf("no %q among\n%s", part, recording)
+		}
+	}
+	traced := h.ok(t, "template", "berth", chart, "--kube-version", "1.36.0", "--set", "existingConfigMap=mine,tracing.enabled=true,tracing.endpoint=collector:4317")
+	for _, part := range []string{"- --tracing-config-file=/etc/berth/tracing.yaml\n", "kind: TracingConfiguration\n", "endpoint: \"collector:4317\"\n",
+		"samplingRatePerMillion: 1000\n", "- configMap: {name: mine}\n", "- configMap: {name: berth}\n"} {
+		if !strings.Contains(traced, part) {
+			t.Errorf("no %q among\n%s", part, traced)
 		}
 	}
 	rebalancer := h.ok(t, "template", "berth", chart, "--kube-version", "1.36.0", "--set",

@@ -3,9 +3,12 @@
 package e2e
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -210,4 +213,51 @@ spec:
 		}
 		return bound == 500, fmt.Sprint(bound)
 	})
+}
+
+// What Karpenter's own code makes of the pods that berth leaves: it would make a node for a pod that fits nowhere, and for
+// no other.
+func TestKarpenter(t *testing.T) {
+	harness.NeedsBerth(t)
+	t.Parallel()
+	ctx := context.Background()
+	program := harness.Neighbour(t, "karpenter")
+	c := harness.StartCluster(t, harness.Options{AsGiven: true})
+	c.CreateNodes(t, harness.Node("node-0"))
+	harness.StartScheduler(t, harness.Scheduler{Kubeconfig: c.Kubeconfig(t, harness.SchedulerUser), Dir: c.Dir})
+
+	capacity := harness.Node("node-0").Status.Allocatable[corev1.ResourceCPU]
+	filler := harness.Pod("filler", "", capacity.String(), "1Mi")
+	grace := int64(300) // it stays for as long as the test looks at the preemptor
+	filler.Spec.TerminationGracePeriodSeconds = &grace
+	c.CreatePods(t, 0, filler)
+	c.WaitBound(t, 30*time.Second, "filler")
+	gated := harness.Pod("gated", "", "10m", "1Mi")
+	gated.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "example.com/wait"}}
+	preemptor := harness.Pod("preemptor", "", "1", "1Mi")
+	priority := int32(1000)
+	preemptor.Spec.Priority = &priority
+	c.CreatePods(t, 0, harness.Pod("too-large", "", "1000", "1Mi"), gated, preemptor)
+	harness.Eventually(t, 30*time.Second, "berth has said what it thinks of each", func() (bool, string) {
+		large, preempting := harness.Condition(c.GetPod(t, "too-large")), c.GetPod(t, "preemptor").Status.NominatedNodeName
+		return large != nil && large.Reason == "Unschedulable" && preempting != "", fmt.Sprint(large, preempting)
+	})
+	pods, err := c.Admin.CoreV1().Pods("default").List(ctx, metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(pods)
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := exec.Command(program)
+	command.Stdin = bytes.NewReader(text)
+	out, err := command.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	want := "filler ignored\ngated ignored\npreemptor ignored\ntoo-large provisionable\n"
+	if string(out) != want {
+		t.Errorf("Karpenter makes of the pods:\n%swanted:\n%s", out, want)
+	}
 }

@@ -87,7 +87,7 @@ policy.yaml: |
 {{/* Not empty: a ConfigMap of the chart's own, for the scheduler or the shadow. */}}
 {{- define "berth.ownConfigMap" -}}
 {{- if include "berth.schedules" . -}}
-{{- if or (not .Values.existingConfigMap) (eq (include "berth.rebalances" .) "scheduler") -}}yes{{- end -}}
+{{- if or (not .Values.existingConfigMap) (eq (include "berth.rebalances" .) "scheduler") .Values.tracing.enabled -}}yes{{- end -}}
 {{- else if and (eq .Values.mode "shadow") (not .Values.existingConfigMap) (or .Values.profiles .Values.extenders) -}}
 yes
 {{- end -}}
@@ -110,6 +110,9 @@ yes
 {{- end -}}
 {{- if and (include "berth.rebalances" .) (not .Values.rebalancer.policy) -}}
 {{- fail "rebalancer.policy: what should be moved? A DeschedulerPolicy without apiVersion and kind" -}}
+{{- end -}}
+{{- if and .Values.tracing.enabled (not (include "berth.schedules" .)) -}}
+{{- fail (printf "tracing: pods are traced where they are scheduled, and mode %s schedules none" .Values.mode) -}}
 {{- end -}}
 {{- if eq (include "berth.rebalances" .) "scheduler" -}}
 {{- if not (include "berth.schedules" .) -}}
@@ -157,7 +160,7 @@ yes
 {{- end -}}
 {{- range .Values.extraArgs -}}
 {{- $flag := regexFind "^--?[A-Za-z0-9-]+" . | trimAll "-" -}}
-{{- if has $flag (list "config" "secure-port" "v" "scheduler-name" "policy" "rebalance" "rebalance-execute" "rebalance-interval" "once") -}}
+{{- if has $flag (list "config" "secure-port" "v" "scheduler-name" "policy" "rebalance" "rebalance-execute" "rebalance-interval" "once" "tracing-config-file") -}}
 {{- if not (and (eq $flag "scheduler-name") (eq $.Values.mode "shadow")) -}}
 {{- fail (printf "extraArgs: --%s is the chart's to set, by its values" $flag) -}}
 {{- end -}}

@@ -34,6 +34,7 @@
 #include "berth/app/run/re_exec.h"
 #include "berth/app/run/release_watch.h"
 #include "berth/app/run/run_flags.h"
+#include "berth/app/run/run_tracing.h"
 #include "berth/app/run/secure_port.h"
 #include "berth/app/run/work_report.h"
 #include "berth/base/go_text.h"
@@ -41,6 +42,7 @@
 #include "berth/base/log_settings.h"
 #include "berth/base/log_writer.h"
 #include "berth/base/tick_clock.h"
+#include "berth/base/version.h"
 #include "berth/codec/json.h"
 #include "berth/codec/yaml.h"
 #include "berth/core/config/default.h"
@@ -248,6 +250,7 @@ class ClusterRun {
   Expected<void> FollowRelease(int minor);
   Expected<void> Connect();
   Expected<void> FollowServer();
+  Expected<void> MakeTracing();
   Expected<void> MakeShell(runner::ShellOptions shell_options);
   recording::RecordingHeader Header(const scheduler::PodChoice& pods) const;
   void PrepareToLead();
@@ -273,6 +276,7 @@ class ClusterRun {
   const net::BootClock boot_clock_;
   std::optional<runner::LeaderElection> election_;
   metrics::PrometheusMetrics metrics_;
+  std::unique_ptr<RunTracing> tracing_;                             // null: no pod is traced
   std::optional<instruments::SchedulerMetrics> scheduler_metrics_;  // once the release is known
   std::unique_ptr<Connection> connection_;
   std::unique_ptr<runner::SchedulerShell> shell_;
@@ -313,6 +317,7 @@ Expected<void> ClusterRun::Prepare(std::set<std::string, std::less<>> set_aside)
       .With({})
       .Store(static_cast<double>(options_.flags.metrics.disabled_metrics.size()));
   metrics_.SetView(ViewOf(options_.flags.metrics));
+  BERTH_RETURN_IF_ERROR(MakeTracing());
   BERTH_RETURN_IF_ERROR(MakeShell(std::move(shell_options)));
   BERTH_RETURN_IF_ERROR(PrepareRebalancing());
   if (election_) PrepareToLead();
@@ -390,10 +395,24 @@ bool ClusterRun::AwaitRelease() {
   return false;
 }
 
+Expected<void> ClusterRun::MakeTracing() {
+  if (options_.tracing_config_file.empty()) return {};
+  RunTracingOptions tracing;
+  tracing.file = options_.tracing_config_file;
+  tracing.service = options_.is_kube_scheduler ? "kube-scheduler" : "berth";
+  tracing.version = std::string(Version());
+  tracing.hostname = HostName();
+  tracing.seed = RandomSeed();  // ids of spans differ between runs with the same seed
+  BERTH_ASSIGN_OR_RETURN(tracing_, RunTracing::Make(tracing, clock_, metrics_));
+  if (tracing_ != nullptr) scheduler_metrics_->traces = &tracing_->tracer().pods();
+  return {};
+}
+
 Expected<void> ClusterRun::MakeShell(runner::ShellOptions shell_options) {
   shell_options.metrics = &metrics_;
   shell_options.scheduler_metrics = &*scheduler_metrics_;
   shell_options.stopwatch = &stopwatch_;
+  if (tracing_ != nullptr) shell_options.tracer = &tracing_->tracer();
   shell_options.make_client = [this](net::HttpClientOptions to) {
     auto client = MakeOutsideClient(connection_->io(), std::move(to));
     if (client.ok() && election_) client = election_->Fenced(std::move(*client));
@@ -676,6 +695,7 @@ int ClusterRun::WaitForTheEnd() {
                           rebalance_cluster_->Flush(std::chrono::seconds(runner::kShutdownGraceSeconds));
                       },
                       [this] { return !rebalance_cluster_ || !rebalance_cluster_->HasOpenEviction(); }});
+  if (tracing_) tracing_->End();
   if (page_) page_->Stop();
   connection_->Stop();
   const scheduler::Counts counts = shell_->counts();

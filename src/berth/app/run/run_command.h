@@ -33,7 +33,8 @@ struct RunOptions {
   bool pods_by_annotation = false;        // see scheduler::PodChoice
   std::optional<std::string> namespaces;  // separated by commas; default: every one
   RecordOptions record;
-  std::string plugin_directory;  // whose plugins the program has loaded, for the recording
+  std::string tracing_config_file;  // empty: no pod is traced
+  std::string plugin_directory;     // whose plugins the program has loaded, for the recording
   bool once = false;
   std::string provisioning_requests;  // the processorInstance whose requests are answered; empty: none are
   std::string rebalance;              // a DeschedulerPolicy's file; empty: no pods are moved

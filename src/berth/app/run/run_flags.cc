@@ -281,6 +281,10 @@ void AddOwnFlags(cli::FlagSet& flags, RunOptions& options, std::optional<std::st
   flags.Add("scheduler-name", options.scheduler_name,
             "The schedulerName of the pods to take; without it, default-scheduler");
   flags.Add("seed", options.seed, "Seed of all chance; without it a random one, which is logged");
+  flags.Add(
+      "tracing-config-file", options.tracing_config_file,
+      "File with a TracingConfiguration, as the API server's flag of this name takes it: pods are traced, and the "
+      "spans sent to an OpenTelemetry collector (docs/traces.md)");
 }
 
 }  // namespace
@@ -302,6 +306,7 @@ void AddRunFlags(cli::FlagSet& flags, RunOptions& options, std::optional<std::st
   flags.At("plugin-dir").hint = cli::kDirectoryHint;
   flags.At("policy").hint = "{" + demo::PolicyDemoNames() + "}";
   flags.At("rebalance").hint = cli::kFileHint;
+  flags.At("tracing-config-file").hint = cli::kFileHint;
 }
 
 std::optional<int> ReadRunFlags(std::span<const std::string> arguments, RunOptions& options,

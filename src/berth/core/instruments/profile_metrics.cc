@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/core/instruments/profile_metrics.h"
 
+#include <utility>
+
 #include "berth/core/instruments/metric_list.h"
+#include "berth/core/instruments/pod_traces.h"
 
 namespace berth::instruments {
 
@@ -33,14 +36,21 @@ void ProfileMetrics::ObserveAttempt(AttemptResult result, Duration took) {
   attempt_durations_[index]->Observe(Seconds(took));
 }
 
-HistogramCell& ProfileMetrics::MakePoint(Point point, framework::Code code) {
-  HistogramCell& cell = point_duration_.With({ToString(point), framework::ToString(code), profile_});
-  points_.cells[PointCells::IndexOf(point, code)] = &cell;
-  return cell;
+void ProfileMetrics::ObserveRarely(Point point, framework::Code code, Duration took) {
+  HistogramCell*& cell = (traces_ != nullptr ? points_aside_ : points_).cells[PointCells::IndexOf(point, code)];
+  if (cell == nullptr) cell = &point_duration_.With({ToString(point), framework::ToString(code), profile_});
+  cell->Observe(Seconds(took));
+  if (traces_ != nullptr) traces_->NotePoint(point, code, took);
+}
+
+void ProfileMetrics::NoteIn(PodTraces* traces) {
+  if ((traces != nullptr) != (traces_ != nullptr)) std::swap(points_, points_aside_);
+  traces_ = traces;
 }
 
 void ProfileMetrics::ObservePermitWait(framework::Code code, Duration took) {
   all_.cycles.permit_wait.With({framework::ToString(code)}).Observe(Seconds(took));
+  if (traces_ != nullptr) traces_->NotePermitWait(code, took);
 }
 
 }  // namespace berth::instruments

@@ -35,8 +35,12 @@ class ProfileMetrics {
   // All plugins of an extension point have run.
   void ObservePoint(Point point, framework::Code code, Duration took) {
     HistogramCell* const cell = points_.cells[PointCells::IndexOf(point, code)];
-    (cell != nullptr ? *cell : MakePoint(point, code)).Observe(Seconds(took));
+    if (cell == nullptr) return ObserveRarely(point, code, took);
+    cell->Observe(Seconds(took));
   }
+  // Until the same call with null, points are noted in `traces` as well. Meanwhile `points_` is empty, so that each
+  // takes the slow path: a program without traces pays nothing.
+  void NoteIn(PodTraces* traces);
   // A pod's wait at Permit has ended.
   void ObservePermitWait(framework::Code code, Duration took);
   // Whether a cycle has reused an earlier pod's evaluation.
@@ -49,7 +53,7 @@ class ProfileMetrics {
   std::vector<CounterCell*> score;
 
  private:
-  HistogramCell& MakePoint(Point point, framework::Code code);
+  void ObserveRarely(Point point, framework::Code code, Duration took);
 
   SchedulerMetrics& all_;
   const std::string profile_;
@@ -59,6 +63,8 @@ class ProfileMetrics {
   CounterCell& hint_used_;
   CounterCell& no_hint_;
   PointCells points_;
+  PointCells points_aside_;      // the cells, while points are noted
+  PodTraces* traces_ = nullptr;  // null: points are not noted
   std::array<CounterCell*, 3> attempt_counts_{};
   std::array<HistogramCell*, 3> attempt_durations_{};
 };

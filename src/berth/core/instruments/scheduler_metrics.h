@@ -22,6 +22,8 @@
 
 namespace berth::instruments {
 
+class PodTraces;
+
 // Values of the label extension_point.
 enum class Point : std::uint8_t {
   kPreEnqueue,
@@ -133,6 +135,7 @@ class SchedulerMetrics {
   CycleCells cycles;
   SizeCells sizes;
   std::optional<GroupMetrics> groups;  // set if pods are scheduled in groups
+  PodTraces* traces = nullptr;         // null: no pod is traced. Set before the core is made, which it outlives
 
  private:
   HistogramFamily& plugin_duration_;

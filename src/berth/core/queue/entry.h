@@ -38,6 +38,7 @@ struct Entry {
   std::size_t uid_hash = 0;    // copies of the hashes in the indexes
   std::size_t name_hash = 0;
   Place place = kNowhere;
+  bool is_traced = false;      // the pod was sampled (instruments::PodTraces)
   std::uint32_t position = 0;  // index in a heap, or among a group's members
   Time backoff_expiration{};   // set in the back-off heaps
   Time flushed{};              // when the flush last moved it, where that counts

@@ -37,6 +37,9 @@ class QueueMetrics {
   void Begin(instruments::SchedulerMetrics& metrics, instruments::Stopwatch& stopwatch, const Rejectors& rejectors);
   bool is_on() const { return metrics_ != nullptr; }
 
+  // Null: no pod is traced.
+  instruments::PodTraces* traces() const { return metrics_ == nullptr ? nullptr : metrics_->traces; }
+
   // Whether the release names pods and groups together as entities. Only after Begin().
   bool has_entities() const { return metrics_->release.counts_entities; }
 

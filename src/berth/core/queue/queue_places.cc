@@ -27,6 +27,17 @@ std::string_view NameOfQueue(Place place) {
   return place == Place::kActive ? "Active" : IsBackoff(place) ? "Backoff" : "Unschedulable";
 }
 
+// The name of the span of a wait.
+std::string_view NameOfWait(Place place) {
+  switch (place) {
+    case Place::kActive: return "activeQ";
+    case Place::kBackoff: return "backoffQ";
+    case Place::kErrorBackoff: return "error backoffQ";
+    case Place::kGated: return "gated";
+    default: return "unschedulable";
+  }
+}
+
 // The kind and the name of a pod or group, as kube-scheduler 1.37 logs them: a composite group is a "podgroup", too.
 log::Field TypeOf(const Entry& entry) { return {"type", entry.info.is_pod_group ? "podgroup" : "pod"}; }
 std::string EntityOf(const Entry& entry) {
@@ -168,12 +179,24 @@ std::optional<Time> QueuePlaces::NextWake() const {
 
 void QueuePlaces::ObserveIncoming(const Entry& entry, Place place, Cause cause) {
   if (logs_moves_) LogMove(entry, place, cause);
+  if (entry.is_traced) [[unlikely]]
+    TraceMove(entry, entry.info.pod->uid, place, cause);
   if (entry.info.is_pod_group) return ObserveGroup(*entry.group, place, cause, true);
   metrics_.ObserveIncoming(place, cause);
 }
 
 void QueuePlaces::ObserveGroup(const PodGroupEntity& group, Place place, Cause cause, bool is_moved) {
+  if (metrics_.traces() != nullptr) [[unlikely]] {
+    for (const Entry* const member : group.members) {
+      if (member->is_traced) TraceMove(*group.entry, member->info.pod->uid, place, cause);
+    }
+  }
   metrics_.ObserveIncomingGroup(place, cause, group.members.size(), group.root.is_composite, is_moved);
+}
+
+// `entry` is the record that waits: the pod's, or its group's.
+void QueuePlaces::TraceMove(const Entry& entry, std::string_view uid, Place place, Cause cause) const {
+  metrics_.traces()->Enter(uid, NameOfWait(place), metrics_.LabelOf(cause), NamesOf(entry.rejector_set, rejectors_));
 }
 
 void QueuePlaces::LogMove(const Entry& entry, Place place, Cause cause) const {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "berth/core/queue/backoff.h"
 #include "berth/core/queue/entry.h"
@@ -67,6 +68,7 @@ class QueuePlaces {
   void PrefetchNext();
   void ObserveIncoming(const Entry& entry, Place place, Cause cause);
   void ObserveGroup(const PodGroupEntity& group, Place place, Cause cause, bool is_moved);
+  void TraceMove(const Entry& entry, std::string_view uid, Place place, Cause cause) const;
   void LogMove(const Entry& entry, Place place, Cause cause) const;
   void LogDestination(const Entry& entry, Place place, Cause cause) const;
   void LogFailedAttempt(const Entry& entry, Place place) const;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "berth/base/check.h"
+#include "berth/core/instruments/pod_traces.h"
 #include "berth/core/queue/entry.h"
 #include "berth/core/queue/queue_metrics.h"
 #include "berth/core/queue/rejectors.h"
@@ -25,6 +26,8 @@ class QueueRecords {
     entry->name_hash = name_hash;
     by_uid_.Put(entry);
     by_name_.Put(entry);
+    if (instruments::PodTraces* const traces = metrics_.traces(); traces != nullptr) [[unlikely]]
+      entry->is_traced = traces->Begin(*entry->info.pod);
     return entry;
   }
   // A record that only its holder finds: a group's.

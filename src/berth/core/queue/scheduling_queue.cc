@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "berth/core/instruments/pod_traces.h"
 #include "berth/core/queue/entry.h"
 #include "berth/core/queue/event_moves.h"
 #include "berth/core/queue/pod_group_queue.h"
@@ -115,6 +116,8 @@ class SchedulingQueue::Impl final : private EntityPlaces {
     PodGroupEntity* const group = entry->place == kInGroup && entry->group->members.size() > 1 ? entry->group : nullptr;
     const bool held_group =
         group != nullptr && group->entry->place == Place::kGated && PreEnqueueGate::IsHeldBy(*entry, *group->entry);
+    if (entry->is_traced) [[unlikely]]
+      metrics.traces()->End(entry->info.pod->uid, "removed");
     Erase(entry);
     if (held_group) Reconsider(*group, now);
   }
@@ -138,6 +141,9 @@ class SchedulingQueue::Impl final : private EntityPlaces {
     ++entry->info.attempts;
     records.SetRejectors(entry, nullptr);
     places.in_flight().Add(entry);
+    if (entry->is_traced) [[unlikely]]
+      metrics.traces()->Pop(entry->info.pod->uid);
+    entry->info.is_sampled = entry->is_traced;
     entry->info.record = entry;
     entry->info.record_sequence = entry->sequence;
     return entry->info;

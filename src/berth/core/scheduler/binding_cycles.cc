@@ -13,6 +13,7 @@
 #include "berth/core/runtime/guarded.h"
 #include "berth/core/scheduler/attempt_log.h"
 #include "berth/core/scheduler/attempt_timing.h"
+#include "berth/core/scheduler/attempt_trace.h"
 #include "berth/core/scheduler/plugin_errors.h"
 #include "berth/core/scheduler/scheduling_failure.h"
 
@@ -139,6 +140,7 @@ bool BindingCycles::FindPreBindPlugins(BindingCycle& cycle) {
 
 // Runs plugins until one has to be waited for, or the cycle ends. `cycle` may be destroyed afterwards.
 void BindingCycles::Continue(BindingCycle& cycle) {
+  const TraceFocus focus(state_, *cycle.profile, *cycle.assumed, cycle.queued.is_sampled);
   if (cycle.phase == BindingPhase::kPermit) {
     state_.queue.Done(cycle.queued);
     if (cycle.wait_began != Time{}) {
@@ -250,7 +252,10 @@ void BindingCycles::EndOperation(BindingCycle& cycle, const Status& status) {
 }
 
 std::uint64_t BindingCycles::NewOperation(BindingCycle& cycle, bool is_wait) {
-  return table_.SetOperation(cycle, state_.outputs.NewOperation(), state_.now, is_wait);
+  const std::uint64_t number = state_.outputs.NewOperation();
+  // An extender's binding is no point of plugins.
+  if (cycle.queued.is_sampled && !is_wait) TraceOperation(state_, cycle.assumed->uid, number, !cycle.plugin.empty());
+  return table_.SetOperation(cycle, number, state_.now, is_wait);
 }
 
 // --- Inputs ---
@@ -555,9 +560,11 @@ void BindingCycles::Finish(BindingCycle& cycle) {
   const PodInfoPtr pod = cycle.assumed;
   const Profile& profile = *cycle.profile;
   ++state_.counts.scheduled;
+  const bool is_sampled = cycle.queued.is_sampled;
+  const TraceFocus focus(state_, profile, *pod, is_sampled);
   ObserveSuccess(cycle);
   LogBound(state_, cycle);
-  const bool is_sampled = cycle.queued.is_sampled;
+  if (is_sampled) TraceAttemptEnd(state_, &profile, cycle.queued, {"scheduled", {}, pod->node_name});
   table_.RecordBound(cycle);
   std::string note;
   note.reserve(32 + pod->namespace_name().size() + pod->name.size() + pod->node_name.size());
@@ -586,6 +593,7 @@ void BindingCycles::Finish(BindingCycle& cycle) {
     background_.Start(std::move(operation), state_.now);
   }
   timing.End(Point::kPostBind, profile.plugins->post_bind);
+  if (is_sampled) TraceEnd(state_, pod->uid, "bound", pod->node_name);
 }
 
 // Ends the cycle and puts the pod back into the queue. A pod that waited at Permit was in flight until now, so that the
@@ -595,6 +603,7 @@ void BindingCycles::Fail(BindingCycle& cycle, const Status& status, std::string_
   const Profile& profile = *cycle.profile;
   const PodInfoPtr assumed = cycle.assumed;
   const bool is_permit = cycle.phase == BindingPhase::kPermit && point.empty();
+  const TraceFocus focus(state_, profile, *assumed, cycle.queued.is_sampled);
   ObserveFailure(cycle, status.code());
   Unreserve(state_, profile, *assumed);
   SchedulingFailure failure;
@@ -625,6 +634,10 @@ void BindingCycles::FailForLostNode(BindingCycle& cycle) {
 void BindingCycles::Drop(BindingCycle& cycle) {
   const PodInfoPtr pod = cycle.assumed;
   const Profile& profile = *cycle.profile;
+  if (cycle.queued.is_sampled) {
+    TraceAttemptEnd(state_, &profile, cycle.queued, {"dropped", {}, pod->node_name});
+    TraceEnd(state_, pod->uid, "dropped");
+  }
   state_.queue.Done(cycle.queued);
   table_.Recycle(table_.Take(cycle));
   Unreserve(state_, profile, *pod);

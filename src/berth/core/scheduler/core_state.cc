@@ -4,6 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include "berth/core/instruments/pod_traces.h"
+
 namespace berth::scheduler {
 namespace {
 
@@ -32,6 +34,7 @@ CoreState::CoreState(SchedulerOptions given, const framework::Release& followed,
       queue(options.queue, profiles.queue_sort(), profiles.QueueHooks(!options.extenders.empty(), followed)),
       decisions(options.decisions_max) {
   queue.SetMetrics(metrics, stopwatch);
+  if (metrics.traces != nullptr) metrics.traces->SetStopwatch(stopwatch);
   if (pod_groups == nullptr) return;
   cache.SetPodGroups(*pod_groups);
   queue.SetPodGroups(*pod_groups);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "berth/base/hash_map.h"
+#include "berth/core/scheduler/attempt_trace.h"
 
 namespace berth::scheduler {
 
@@ -72,6 +73,7 @@ const Outcome& ExtenderCycle::Evaluate() {
 void ExtenderCycle::Ask(std::size_t extender, ExtenderVerb verb) {
   const std::uint64_t operation = state_.outputs.NewOperation();
   waiting_.emplace(operation, extender);
+  if (attempt_.queued.is_sampled) TraceOperation(state_, pod().uid, operation, false);
   AskExtender question{operation, extender, verb, RefOf(pod())};
   if (verb == ExtenderVerb::kPreempt) {
     question.victims = preemption_->candidates();

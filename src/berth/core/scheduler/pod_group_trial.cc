@@ -449,7 +449,7 @@ void PodGroupTrial::PlaceMember(GroupMember& member) {
   const framework::PodInfoPtr& pod = member.queued.pod;
   state_.UpdateNominations();
   member.seed = random_.Next();
-  member.queued.is_sampled = runtime::IsSampled(member.seed);
+  member.queued.is_sampled |= runtime::IsSampled(member.seed);
   const Outcome& outcome = Evaluate(member);
   state_.metrics.cycles.algorithm_duration.Observe(
       instruments::Seconds(state_.stopwatch.latest() - member.queued.attempt_began));

@@ -10,6 +10,7 @@
 #include "berth/base/check.h"
 #include "berth/base/subject.h"
 #include "berth/core/scheduler/attempt_log.h"
+#include "berth/core/scheduler/attempt_trace.h"
 #include "berth/core/scheduler/bookings.h"
 #include "berth/core/scheduler/choice_reason.h"
 #include "berth/core/scheduler/nomination_moves.h"
@@ -55,7 +56,8 @@ bool SchedulingCycle::ScheduleOne() {
   state_.UpdateNominations();
   LogAttempt(state_, pod);
   attempt.seed = decision.seed = random_.Next();
-  attempt.queued.is_sampled = runtime::IsSampled(attempt.seed);
+  attempt.queued.is_sampled |= runtime::IsSampled(attempt.seed);
+  const TraceFocus focus(state_, *attempt.profile, pod, attempt.queued.is_sampled);
   idle_sweep_.RecordCycle(count_asked >= queue::kLargePodMin);
   const std::vector<config::Extender>& extenders = state_.options.extenders;
   if (!extenders.empty() && ExtenderCycle::IsWantedFor(pod, extenders)) {
@@ -98,6 +100,13 @@ bool SchedulingCycle::PutOff(SchedulingAttempt& attempt, std::size_t count_asked
   return true;
 }
 
+// The pod leaves the queue without an outcome; the decision's message says why.
+void SchedulingCycle::EndTraceOf(const SchedulingAttempt& attempt) {
+  if (!attempt.queued.is_sampled) return;
+  TraceAttemptEnd(state_, attempt.profile, attempt.queued, {"dropped", attempt.decision->message});
+  TraceEnd(state_, attempt.queued.pod->uid, "dropped");
+}
+
 // Whether the pod needs no decision any more.
 bool SchedulingCycle::DropStale(const SchedulingAttempt& attempt) {
   const PodInfo& pod = *attempt.queued.pod;
@@ -113,6 +122,7 @@ bool SchedulingCycle::DropStale(const SchedulingAttempt& attempt) {
   } else {
     return false;
   }
+  EndTraceOf(attempt);
   state_.queue.Done(pod.uid);
   return true;
 }
@@ -227,6 +237,7 @@ void SchedulingCycle::CancelWaiting(std::string_view why) {
   if (!waiting_) return;
   const SchedulingAttempt& attempt = waiting_->attempt();
   attempt.decision->message = why;
+  EndTraceOf(attempt);
   state_.queue.Done(attempt.queued.pod->uid);
   if (state_.bookings != nullptr) state_.bookings->Close(attempt.queued.pod->uid);
   waiting_.reset();
@@ -251,6 +262,8 @@ void SchedulingCycle::PodDeleted(std::string_view uid) {
 bool SchedulingCycle::TakeExtenderAnswer(ExtenderDone& input) {
   if (!waiting_ || !waiting_->IsWaitingFor(input.operation)) return false;
   std::unique_ptr<ExtenderCycle> cycle = std::move(waiting_);
+  const SchedulingAttempt& attempt = cycle->attempt();
+  const TraceFocus focus(state_, *attempt.profile, *attempt.queued.pod, attempt.queued.is_sampled);
   const ExtenderCycle::Progress progress = cycle->TakeAnswer(std::move(input));
   Advance(std::move(cycle), progress);
   return true;

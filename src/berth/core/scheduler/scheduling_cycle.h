@@ -56,6 +56,7 @@ class SchedulingCycle final : public SchedulingCycleInputs {
   bool TakeExtenderAnswer(ExtenderDone& input) override;
 
  private:
+  void EndTraceOf(const SchedulingAttempt& attempt);
   bool DropStale(const SchedulingAttempt& attempt);
   bool PutOff(SchedulingAttempt& attempt, std::size_t count_asked);
   // Keeps `cycle` if it still waits; otherwise ends its attempt.

@@ -10,6 +10,7 @@
 #include "berth/core/runtime/guarded.h"
 #include "berth/core/scheduler/attempt_log.h"
 #include "berth/core/scheduler/attempt_timing.h"
+#include "berth/core/scheduler/attempt_trace.h"
 #include "berth/core/scheduler/bookings.h"
 #include "berth/core/scheduler/nomination_moves.h"
 #include "berth/core/scheduler/plugin_errors.h"
@@ -130,6 +131,10 @@ void HandleSchedulingFailure(CoreState& state, const Profile& profile, queue::Qu
     using enum instruments::AttemptResult;
     profile.metrics->ObserveAttempt(failure.is_refusal ? kUnschedulable : kError,
                                     state.stopwatch.Read() - queued.attempt_began);
+  }
+  if (queued.is_sampled) {
+    const std::string_view result = failure.is_put_off ? "put off" : failure.is_refusal ? "unschedulable" : "error";
+    TraceAttemptEnd(state, &profile, queued, {result, failure.message});
   }
   const std::string_view reason = failure.is_refusal ? "Unschedulable" : "SchedulerError";
   framework::PodStatusWrite write;

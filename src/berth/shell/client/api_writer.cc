@@ -61,6 +61,10 @@ std::string PathOf(const ObjectTarget& target, const std::string& name) {
                     target.subresource);
 }
 
+void AddTraceParent(net::Request& request, const std::string& traceparent) {
+  if (!traceparent.empty()) request.headers.push_back({"traceparent", traceparent});
+}
+
 std::string_view ContentType(PatchFormat format) {
   switch (format) {
     case PatchFormat::kMerge: return "application/merge-patch+json";
@@ -83,6 +87,7 @@ void ApiWriter::Bind(const PodTarget& pod, const std::string& node_name, Done do
   net::Request request;
   request.method = "POST";
   request.target = PodPath(pod.namespace_name, pod.name, "binding");
+  AddTraceParent(request, pod.traceparent);
   DoInEitherForm(
       std::move(request), 1,
       [&pod, &node_name](bool as_protobuf) {
@@ -170,10 +175,11 @@ void ApiWriter::DoInEitherForm(net::Request request, int tries, MakeBody make_bo
            });
 }
 
-void ApiWriter::GetPod(const std::string& namespace_name, const std::string& name, ReadDone done) {
-  if (!IsComplete(namespace_name, name)) return done(Incomplete());
+void ApiWriter::GetPod(const PodTarget& pod, ReadDone done) {
+  if (!IsComplete(pod.namespace_name, pod.name)) return done(Incomplete());
   net::Request request;
-  request.target = PodPath(namespace_name, name);
+  request.target = PodPath(pod.namespace_name, pod.name);
+  AddTraceParent(request, pod.traceparent);
   Do(std::move(request), std::move(done));
 }
 
@@ -182,6 +188,7 @@ void ApiWriter::Patch(const ObjectTarget& target, PatchFormat format, std::strin
   net::Request request;
   request.method = "PATCH";
   request.target = PathOf(target, target.name);
+  AddTraceParent(request, target.traceparent);
   request.headers.push_back({"Content-Type", std::string(ContentType(format))});
   request.body = std::move(body);
   Do(std::move(request), std::move(done));
@@ -192,6 +199,7 @@ void ApiWriter::Create(const ObjectTarget& target, std::string body, ReadDone do
   net::Request request;
   request.method = "POST";
   request.target = PathOf(target, {});
+  AddTraceParent(request, target.traceparent);
   request.body = std::move(body);
   Do(std::move(request), std::move(done));
 }
@@ -201,6 +209,7 @@ void ApiWriter::Delete(const ObjectTarget& target, const std::string& uid, ReadD
   net::Request request;
   request.method = "DELETE";
   request.target = PathOf(target, target.name);
+  AddTraceParent(request, target.traceparent);
   request.body = JsonDeleteOptions({}, uid);
   Do(std::move(request), std::move(done));
 }
@@ -209,6 +218,7 @@ void ApiWriter::Get(const ObjectTarget& target, ReadDone done) {
   if (!IsComplete(target)) return done(IncompleteTarget());
   net::Request request;
   request.target = PathOf(target, target.name);
+  AddTraceParent(request, target.traceparent);
   Do(std::move(request), std::move(done));
 }
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "berth/base/expected.h"
 #include "berth/shell/client/rest_client.h"
@@ -18,7 +19,8 @@ namespace berth::client {
 struct PodTarget {
   std::string namespace_name;
   std::string name;
-  std::string uid;  // precondition; empty: none
+  std::string uid;               // precondition; empty: none
+  std::string traceparent = {};  // the header of that name (W3C Trace Context); empty: none
 };
 
 // An object of any kind.
@@ -28,6 +30,7 @@ struct ObjectTarget {
   std::string namespace_name;  // empty for kinds without namespaces
   std::string name;
   std::string subresource = {};
+  std::string traceparent = {};  // as in PodTarget
 };
 
 enum class PatchFormat : std::uint8_t { kMerge, kStrategicMerge, kJson };
@@ -64,7 +67,10 @@ class ApiWriter {
   void EvictPod(const PodTarget& pod, std::optional<std::int64_t> grace_seconds, Done done);
 
   // The pod's JSON as the server has it; kNotFound when it is gone.
-  void GetPod(const std::string& namespace_name, const std::string& name, ReadDone done);
+  void GetPod(const PodTarget& pod, ReadDone done);
+  void GetPod(const std::string& namespace_name, const std::string& name, ReadDone done) {
+    GetPod(PodTarget{namespace_name, name, {}}, std::move(done));
+  }
 
   // These write and read objects of any kind, and return the answer's body. Preconditions of a patch are in its body.
   void Patch(const ObjectTarget& target, PatchFormat format, std::string body, ReadDone done);

@@ -16,6 +16,8 @@ using Wait = Channel::Socket::wait_type;
 
 }  // namespace
 
+bool ClientConnection::is_http2() { return link_->channel().is_http2() || pool_->settings().IsHttp2WithoutTls(); }
+
 ClientConnection::ClientConnection(std::shared_ptr<ClientPool> pool)
     : pool_(std::move(pool)),
       link_(std::make_shared<Link>(pool_->loop(), pool_->settings().link, true)),
@@ -29,7 +31,7 @@ void ClientConnection::Connect() {
       pool->OnConnectFailed(self, result.error());
       return;
     }
-    if (!self->link_->channel().is_http2()) self->ArmRead();
+    if (!self->is_http2()) self->ArmRead();
     self->pool_->OnConnected(self);
   });
 }

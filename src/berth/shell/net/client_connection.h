@@ -27,7 +27,7 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   // Call it once. The pool gets OnConnected() or OnConnectFailed().
   void Connect();
 
-  bool is_http2() { return link_->channel().is_http2(); }
+  bool is_http2();
   // Gives the link away. The connection is of no use afterwards.
   std::shared_ptr<Link> TakeLink() {
     is_closed_ = true;

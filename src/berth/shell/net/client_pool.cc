@@ -80,6 +80,7 @@ void Http2Call::OnHttp2End(const Http2End& end) {
     case How::kComplete:
       // A new client certificate may get a better answer, and needs a new connection.
       if (pool_->settings().HasClientCertificate() && exchange_->IsCertificateRefused(response_)) connection_->Retire();
+      for (const Header& trailer : end.trailers) response_.headers.push_back(trailer);
       return Finish(std::move(response_));
     case How::kTooLarge: return Finish(Error{ErrorCode::kTooLarge, where() + ": " + end.reason, true});
     case How::kFenced: return Finish(FencedError(where(), end.was_sent));
@@ -112,7 +113,9 @@ ClientPool::ClientPool(IoContext::Impl& io, Loop& loop, ClientSettings settings)
       settings_(std::make_shared<const ClientSettings>(std::move(settings))),
       deadline_timer_(loop.io),
       idle_timer_(loop.io),
-      mode_(settings_->link.tls && settings_->link.tls->offers_http2 ? Mode::kUnknown : Mode::kHttp1) {}
+      mode_((settings_->link.tls && settings_->link.tls->offers_http2) || settings_->IsHttp2WithoutTls()
+                ? Mode::kUnknown
+                : Mode::kHttp1) {}
 
 void ClientPool::Send(Request request, SendOptions options, Transport::Done done) {
   const auto checked = CheckRequest(request);

@@ -29,6 +29,8 @@ struct ClientSettings {
   std::string proxy_authorization;  // the header's value; empty: none is sent
   HttpClientOptions options;
 
+  // Whether an open link speaks HTTP/2 though TLS has not agreed on it.
+  bool IsHttp2WithoutTls() const { return options.speaks_http2_without_tls && !link.tls; }
   bool HasClientCertificate() const { return link.tls && link.tls->client_certificate_pem; }
 };
 

@@ -28,7 +28,7 @@ Http2Connection::Http2Connection(Loop& loop, std::shared_ptr<Link> link, std::sh
       link_(std::move(link)),
       settings_(std::move(settings)),
       on_change_(std::move(on_change)),
-      session_(kAnswerHeaderBytesMax),
+      session_(kAnswerHeaderBytesMax, settings_->link.tls ? "https" : "http"),
       last_byte_(std::chrono::steady_clock::now()),
       last_use_(last_byte_) {}
 

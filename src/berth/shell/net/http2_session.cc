@@ -40,10 +40,12 @@ struct Http2Session::Impl {
     bool is_too_large = false;
     std::shared_ptr<const WriteFence> fence;  // null: none
     std::string failure;
+    std::vector<Header> trailers;
   };
 
   nghttp2_session* session = nullptr;
   std::size_t header_bytes_max = 0;
+  std::string_view scheme;
   std::map<std::int32_t, std::unique_ptr<Stream>> streams;
   std::vector<std::int32_t> unsent_fenced;  // streams with a fence whose head has not been handed out, perhaps
   std::vector<std::shared_ptr<const WriteFence>> taken_fences;  // the fences of bytes from the latest Take(), each once
@@ -73,7 +75,7 @@ struct Http2Session::Impl {
                       const std::uint8_t* value, std::size_t value_size, std::uint8_t, void* user) {
     Impl& self = Of(user);
     Stream* const stream = self.Find(frame->hd.stream_id);
-    if (stream == nullptr || stream->reader == nullptr || stream->has_head) return 0;  // nobody asks for trailers
+    if (stream == nullptr || stream->reader == nullptr) return 0;
     stream->header_bytes += name_size + value_size + 4;
     if (stream->header_bytes > self.header_bytes_max) {
       stream->is_too_large = true;
@@ -81,7 +83,9 @@ struct Http2Session::Impl {
       return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
     }
     const std::string_view key = Http2View(name, name_size);
-    if (key == ":status") {
+    if (stream->has_head) {
+      stream->trailers.push_back({std::string(key), std::string(Http2View(value, value_size))});
+    } else if (key == ":status") {
       // nghttp2 has seen to it that these are three digits.
       for (std::size_t i = 0; i < value_size; ++i) stream->head.status = stream->head.status * 10 + (value[i] - '0');
     } else {
@@ -155,8 +159,11 @@ struct Http2Session::Impl {
     Impl& self = Of(user);
     auto node = self.streams.extract(id);
     if (node.empty()) return 0;
-    const Stream& stream = *node.mapped();
-    if (stream.reader != nullptr) stream.reader->OnHttp2End(EndOf(stream, code));
+    Stream& stream = *node.mapped();
+    if (stream.reader == nullptr) return 0;
+    Http2End end = EndOf(stream, code);
+    if (end.how == Http2End::How::kComplete) end.trailers = std::move(stream.trailers);
+    stream.reader->OnHttp2End(end);
     return 0;
   }
 
@@ -194,7 +201,7 @@ struct Http2Session::Impl {
     for (const Header& header : request.headers) names_bytes += header.name.size();
     names.reserve(names_bytes);  // so that the views below stay valid
     fields.push_back(Http2Field(":method", request.method));
-    fields.push_back(Http2Field(":scheme", "https"));
+    fields.push_back(Http2Field(":scheme", scheme));
     fields.push_back(Http2Field(":authority", target.authority));
     fields.push_back(Http2Field(":path", target.path));
     for (const Header& header : request.headers) {
@@ -207,8 +214,9 @@ struct Http2Session::Impl {
   }
 };
 
-Http2Session::Http2Session(std::size_t header_bytes_max) : impl_(std::make_unique<Impl>()) {
+Http2Session::Http2Session(std::size_t header_bytes_max, std::string_view scheme) : impl_(std::make_unique<Impl>()) {
   impl_->header_bytes_max = header_bytes_max;
+  impl_->scheme = scheme;
   nghttp2_session_callbacks* callbacks = nullptr;
   nghttp2_option* option = nullptr;
   BERTH_CHECK(nghttp2_session_callbacks_new(&callbacks) == 0 && nghttp2_option_new(&option) == 0);

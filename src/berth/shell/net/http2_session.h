@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "berth/shell/net/transport.h"
 
@@ -22,8 +23,9 @@ struct Http2End {
     kFenced,  // its fence has closed (write_fence.h)
   };
   How how = How::kBroken;
-  std::string reason;     // one line; empty where the connection just closed
-  bool was_sent = false;  // at least its head was handed out for sending
+  std::string reason;              // one line; empty where the connection just closed
+  bool was_sent = false;           // at least its head was handed out for sending
+  std::vector<Header> trailers{};  // with kComplete: header fields after the body
 };
 
 // Gets one answer. Calls come from inside Feed(), or with kFenced from inside Take(). They may call Submit() and
@@ -40,8 +42,8 @@ class Http2Reader {
 
 class Http2Session {
  public:
-  // Heads of answers are bounded by `header_bytes_max`.
-  explicit Http2Session(std::size_t header_bytes_max);
+  // Heads of answers, with their trailers, are bounded by `header_bytes_max`. `scheme` is of static storage.
+  explicit Http2Session(std::size_t header_bytes_max, std::string_view scheme = "https");
   ~Http2Session();
   Http2Session(const Http2Session&) = delete;
   Http2Session& operator=(const Http2Session&) = delete;

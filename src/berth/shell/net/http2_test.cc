@@ -66,6 +66,43 @@ TEST(Http2Test, SendsAndReceives) {
   EXPECT_EQ(peer.connections(), 1);
 }
 
+TEST(Http2Test, WithoutTlsFromTheFirstByte) {
+  Http2Peer peer(
+      [](const Request& request, int) {
+        return Answer{.headers = {{"x-a", "1"}},
+                      .body = HeaderOf(request, ":scheme") + HeaderOf(request, "te") + request.body,
+                      .trailers = {{"grpc-status", "0"}, {"grpc-message", "fine"}}};
+      },
+      100, false);
+  IoContext io;
+  HttpClientOptions options;
+  options.base_url = "http://127.0.0.1:" + std::to_string(peer.port());
+  options.speaks_http2_without_tls = true;
+  const auto client = MakeClient(io, std::move(options));
+  for (int i = 0; i < 2; ++i) {
+    const auto response = SendAndWait(*client, {"POST", "/x", {{"TE", "trailers"}}, "hello"});
+    ASSERT_TRUE(response.ok()) << response.error().message;
+    EXPECT_EQ(response->body, "http;trailers;hello");
+    EXPECT_EQ(response->Get("x-a"), "1");
+    EXPECT_EQ(response->Get("grpc-status"), "0");
+    EXPECT_EQ(response->Get("grpc-message"), "fine");
+  }
+  EXPECT_EQ(peer.connections(), 1);
+}
+
+TEST(Http2Test, TrailersAreBoundedAsHeadsAre) {
+  Http2Peer peer([](const Request&, int) {
+    Answer answer{.body = "x"};
+    answer.trailers.assign(100, Header{"bomb", std::string(3000, 'x')});
+    return answer;
+  });
+  IoContext io;
+  const auto client = MakeClient(io, OptionsFor(peer));
+  const auto response = SendAndWait(*client, {"GET", "/"});
+  ASSERT_FALSE(response.ok());
+  EXPECT_EQ(response.error().code, ErrorCode::kTooLarge);
+}
+
 TEST(Http2Test, LargeBodiesBothWays) {
   Http2Peer peer([](const Request& request, int) { return Answer{200, {}, request.body + request.body}; });
   IoContext io;

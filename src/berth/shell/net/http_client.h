@@ -30,6 +30,9 @@ struct TlsClientOptions {
 struct HttpClientOptions {
   std::string base_url;                 // "https://host:port/prefix" or "http://..."; a prefix goes before every target
   std::optional<TlsClientOptions> tls;  // required for https
+  // With http:// HTTP/2 from the first byte, without an upgrade (RFC 9113, "prior knowledge"): as gRPC without TLS is
+  // spoken. Not through a proxy that takes the requests themselves.
+  bool speaks_http2_without_tls = false;
   // On the way to the server, which is asked for at the proxy by name: through a tunnel for https and SOCKS, else by
   // requests to the proxy. That of an https:// proxy has TLS of its own inside which the server's is: its certificate
   // is always verified, against the system's authorities and those of `tls`.

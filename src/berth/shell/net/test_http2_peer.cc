@@ -46,7 +46,8 @@ struct Http2Peer::Session {
 
   const Script* script = nullptr;
   int connection = 0;
-  SSL* ssl = nullptr;
+  int fd = -1;
+  SSL* ssl = nullptr;  // null: without TLS
   nghttp2_session* session = nullptr;
   std::map<std::int32_t, Stream> streams;
   std::string raw;  // sent as it is, after what is due
@@ -96,7 +97,14 @@ struct Http2Peer::Session {
           return NGHTTP2_ERR_DEFERRED;
         }
         break;
-      default: *flags |= NGHTTP2_DATA_FLAG_EOF;
+      default: {
+        *flags |= NGHTTP2_DATA_FLAG_EOF;
+        if (stream.answer.trailers.empty()) break;
+        *flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
+        std::vector<nghttp2_nv> fields;
+        for (const Header& trailer : stream.answer.trailers) fields.push_back(Field(trailer.name, trailer.value));
+        nghttp2_submit_trailer(session, id, fields.data(), fields.size());
+      }
     }
     return static_cast<ssize_t>(taken);
   }
@@ -144,7 +152,9 @@ struct Http2Peer::Session {
       due += Text(data, static_cast<std::size_t>(size));
     }
     due += raw;
-    return due.empty() || SSL_write(ssl, due.data(), static_cast<int>(due.size())) > 0;
+    if (due.empty()) return true;
+    if (ssl == nullptr) return ::send(fd, due.data(), due.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(due.size());
+    return SSL_write(ssl, due.data(), static_cast<int>(due.size())) > 0;
   }
 
   void Run(std::uint32_t streams_max) {
@@ -165,7 +175,8 @@ struct Http2Peer::Session {
     while ((is_silent || Write()) && !must_close) {
       is_silent = falls_silent;
       std::uint8_t buffer[16384];
-      const int received = SSL_read(ssl, buffer, sizeof(buffer));
+      const int received = ssl != nullptr ? SSL_read(ssl, buffer, sizeof(buffer))
+                                          : static_cast<int>(::recv(fd, buffer, sizeof(buffer), 0));
       if (received <= 0) break;
       if (!is_silent && nghttp2_session_mem_recv(session, buffer, static_cast<std::size_t>(received)) < 0) break;
     }
@@ -173,17 +184,19 @@ struct Http2Peer::Session {
   }
 };
 
-Http2Peer::Http2Peer(Script script, std::uint32_t streams_max)
+Http2Peer::Http2Peer(Script script, std::uint32_t streams_max, bool has_tls)
     : script_(std::move(script)),
       streams_max_(streams_max),
+      has_tls_(has_tls),
       context_(MakeHttp2Context(certificate_)),
       server_([this](int fd, int connection) { Serve(fd, connection); }) {}
 
 void Http2Peer::Serve(int fd, int connection) {
-  SSL* const ssl = SSL_new(context_.get());
-  SSL_set_fd(ssl, fd);
-  if (SSL_accept(ssl) == 1) {
+  SSL* const ssl = has_tls_ ? SSL_new(context_.get()) : nullptr;
+  if (has_tls_) SSL_set_fd(ssl, fd);
+  if (!has_tls_ || SSL_accept(ssl) == 1) {
     Session session;
+    session.fd = fd;
     session.script = &script_;
     session.connection = connection;
     session.ssl = ssl;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A server that speaks HTTP/2 over TLS and does what a test's script says with each request. Blocking, a thread a
-// connection.
+// A server that speaks HTTP/2, over TLS unless told, and does what a test's script says with each request. Blocking, a
+// thread a connection.
 #pragma once
 
 #include <cstdint>
@@ -35,10 +35,11 @@ class Http2Peer {
     std::string body;
     Then then = Then::kEnd;
     std::uint32_t code = 0;
+    std::vector<Header> trailers = {};  // with kEnd: after the body
   };
   using Script = std::function<Answer(const Request& request, int connection)>;
 
-  explicit Http2Peer(Script script, std::uint32_t streams_max = 100);
+  explicit Http2Peer(Script script, std::uint32_t streams_max = 100, bool has_tls = true);
 
   std::uint16_t port() const { return server_.port(); }
   std::string ca_pem() const { return certificate_.pem(); }
@@ -51,6 +52,7 @@ class Http2Peer {
   const Certificate certificate_{{.names = {"IP:127.0.0.1"}}};
   const Script script_;
   const std::uint32_t streams_max_;
+  const bool has_tls_;
   const std::shared_ptr<ssl_ctx_st> context_;
   LoopbackServer server_;  // last: its threads use all else
 };

@@ -13,6 +13,7 @@
 #include "berth/shell/client/file.h"
 #include "berth/shell/net/url.h"
 #include "berth/shell/outside/extender_json.h"
+#include "berth/shell/tracing/tracer.h"
 
 namespace berth::outside {
 
@@ -92,10 +93,12 @@ Expected<net::HttpClientOptions> ClientOptionsOf(const config::Extender& extende
 
 // Shared with the callbacks under way.
 struct HttpExtenders::Shared {
-  Shared(client::EventLoop& on, RunWork run, Done tell) : loop(on), run_work(std::move(run)), done(std::move(tell)) {}
+  Shared(client::EventLoop& on, RunWork run, Done tell, tracing::Tracer* traces)
+      : loop(on), run_work(std::move(run)), tracer(traces), done(std::move(tell)) {}
 
   client::EventLoop& loop;
   const RunWork run_work;
+  tracing::Tracer* const tracer;
   std::mutex mutex;  // guards what follows, and that `done` is not called after Stop()
   const Done done;
   bool is_stopped = false;
@@ -125,7 +128,13 @@ class HttpExtenders::One : public std::enable_shared_from_this<One> {
     std::vector<std::string> node_names;
     std::shared_ptr<const std::string> body;
     bool may_repeat = false;
+    tracing::TracedCallPtr call = nullptr;  // null: not traced
   };
+
+  // Says in the call's span which extender is asked.
+  void AddUrl(const tracing::TracedCallPtr& call, ExtenderVerb verb) const {
+    if (call != nullptr) call->span.attributes.push_back({"url.full", ShownUrl(extender_.UrlOf(VerbOf(verb)))});
+  }
 
   void Send(std::shared_ptr<Question> question) {
     net::Request request;
@@ -133,6 +142,7 @@ class HttpExtenders::One : public std::enable_shared_from_this<One> {
     request.target = "/" + VerbOf(question->verb);
     request.headers.push_back({"Content-Type", "application/json"});
     request.headers.push_back({"Accept", "application/json"});
+    tracing::AddTraceParent(question->call, request.headers);
     request.body = *question->body;
     net::SendOptions options;
     options.timeout = extender_.http_timeout;
@@ -156,6 +166,8 @@ class HttpExtenders::One : public std::enable_shared_from_this<One> {
       failed->Add();
       LogFailure(question, answer.error());
     }
+    if (question.call != nullptr)
+      shared_->tracer->EndCall(question.call, answer.ok() ? std::string() : answer.error().message);
     const std::lock_guard lock(shared_->mutex);
     if (!shared_->is_stopped) shared_->done({question.operation, std::move(answer)});
   }
@@ -238,9 +250,10 @@ class HttpExtenders::One : public std::enable_shared_from_this<One> {
 
 Expected<std::unique_ptr<HttpExtenders>> HttpExtenders::Make(std::vector<config::Extender> extenders,
                                                              client::EventLoop& loop, const MakeClient& make_client,
-                                                             RunWork run_work, framework::Metrics& metrics, Done done) {
+                                                             RunWork run_work, framework::Metrics& metrics, Done done,
+                                                             tracing::Tracer* tracer) {
   std::unique_ptr<HttpExtenders> made(new HttpExtenders());
-  made->shared_ = std::make_shared<Shared>(loop, std::move(run_work), std::move(done));
+  made->shared_ = std::make_shared<Shared>(loop, std::move(run_work), std::move(done), tracer);
   for (config::Extender& extender : extenders) {
     const std::string who = "extender \"" + ShownUrl(extender.url_prefix) + "\"";
     auto options = ClientOptionsOf(extender);
@@ -295,6 +308,10 @@ void HttpExtenders::Ask(AskExtender&& asked) {
   question->operation = asked.operation;
   question->verb = asked.verb;
   question->pod = asked.pod.namespace_name + "/" + asked.pod.name;
+  if (shared_->tracer != nullptr) {
+    question->call = shared_->tracer->BeginCall(asked.operation, "extender " + std::string(NameOf(asked.verb)));
+    extender.AddUrl(question->call, asked.verb);
+  }
   if (asked.verb == ExtenderVerb::kBind) {
     question->body = std::make_shared<const std::string>(ExtenderBindingArgs(asked.pod, asked.node_names.front()));
     return extender.Send(std::move(question));

@@ -24,6 +24,9 @@
 namespace simdjson::dom {
 class element;
 }
+namespace berth::tracing {
+class Tracer;
+}
 
 namespace berth::outside {
 
@@ -40,11 +43,12 @@ class HttpExtenders {
   static constexpr Duration kLogPeriod = std::chrono::seconds(10);
 
   // `extenders` in the order in which they are asked, as the core has them. `loop`, `metrics` and what the functions
-  // rest on must outlive it, and `done` be callable until Stop(). Fails, naming the extender, on a URL, certificate or
-  // key that cannot be used.
+  // rest on must outlive it, and `done` be callable until Stop(). `tracer` null: no question is traced. Fails, naming
+  // the extender, on a URL, certificate or key that cannot be used.
   static Expected<std::unique_ptr<HttpExtenders>> Make(std::vector<config::Extender> extenders, client::EventLoop& loop,
                                                        const MakeClient& make_client, RunWork run_work,
-                                                       framework::Metrics& metrics, Done done);
+                                                       framework::Metrics& metrics, Done done,
+                                                       tracing::Tracer* tracer = nullptr);
   ~HttpExtenders();
 
   // Whether some extender is asked about pods at all, and whether one has no cache of nodes of its own.

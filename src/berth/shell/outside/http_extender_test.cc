@@ -12,6 +12,8 @@
 #include "berth/codec/json_reader.h"
 #include "berth/shell/client/client_fakes.h"
 #include "berth/shell/metrics/prometheus_metrics.h"
+#include "berth/shell/tracing/trace_exporter.h"
+#include "berth/shell/tracing/tracer.h"
 
 namespace berth::outside {
 namespace {
@@ -53,7 +55,7 @@ class HttpExtenderTest : public ::testing::Test {
           return std::unique_ptr<net::Transport>(std::make_unique<BorrowedTransport>(server));
         },
         [](const std::function<void()>& work) { work(); }, metrics,
-        [this](scheduler::ExtenderDone done) { said.push_back(std::move(done)); });
+        [this](scheduler::ExtenderDone done) { said.push_back(std::move(done)); }, tracer.get());
     if (!made.ok()) return made.error();
     extenders = std::move(*made);
     return {};
@@ -103,8 +105,38 @@ class HttpExtenderTest : public ::testing::Test {
   metrics::PrometheusMetrics metrics;
   net::HttpClientOptions options;
   std::vector<scheduler::ExtenderDone> said;
+  std::unique_ptr<tracing::Tracer> tracer;  // null: nothing is traced
   std::unique_ptr<HttpExtenders> extenders;
 };
+
+TEST_F(HttpExtenderTest, TracedQuestions) {
+  FakeTransport collector;
+  tracer = std::make_unique<tracing::Tracer>(
+      1'000'000, 1, loop,
+      std::make_unique<tracing::TraceExporter>(loop, std::make_unique<BorrowedTransport>(collector),
+                                               tracing::TracingConfig{}, tracing::TraceExporterOptions{}, metrics));
+  const instruments::Stopwatch stopwatch(&loop);
+  tracer->pods().SetStopwatch(stopwatch);
+  framework::PodInfo traced;
+  traced.uid = "0af76519-16cd-43dd-8448-eb211c80319c";
+  traced.pod_class = std::make_shared<framework::PodClass>();
+  ASSERT_TRUE(tracer->pods().Begin(traced));
+  tracer->pods().AddOperation(traced.uid, 1, false);
+  tracer->TakeTurn();
+  ASSERT_TRUE(Make(Extender()).ok());
+  Ask(ExtenderVerb::kBind, {"n"}, 1);
+  const auto call = server.Next();
+  EXPECT_TRUE(client::FindHeader(call->request, "traceparent").starts_with("00-0af7651916cd43dd8448eb211c80319c-"));
+  call->Answer(200, "{}");
+  loop.Run();
+  Ask(ExtenderVerb::kBind, {"n"}, 2);
+  EXPECT_EQ(client::FindHeader(server.Next()->request, "traceparent"), "");
+  loop.Advance(5s);
+  ASSERT_EQ(collector.Waiting(), 1u);
+  const std::string sent = collector.Next()->request.body;
+  EXPECT_NE(sent.find("extender bind"), std::string::npos);
+  EXPECT_NE(sent.find("http://extender:8888/scheduler/bind"), std::string::npos);
+}
 
 TEST_F(HttpExtenderTest, AsksWithWholeObjects) {
   ASSERT_TRUE(Make(Extender()).ok());

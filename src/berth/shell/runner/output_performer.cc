@@ -25,6 +25,15 @@ client::ObjectTarget TargetOf(framework::ObjectRef&& object, std::string subreso
           std::move(object.name), std::move(subresource)};
 }
 
+std::string TraceParentOf(const tracing::TracedCallPtr& call) {
+  return call == nullptr ? std::string() : call->traceparent;
+}
+
+client::ObjectTarget Traced(client::ObjectTarget target, const tracing::TracedCallPtr& call) {
+  target.traceparent = TraceParentOf(call);
+  return target;
+}
+
 std::shared_ptr<client::ServerPace> MakePace(client::EventLoop& loop, framework::Metrics& metrics) {
   framework::Gauge& p99 = metrics.GetGauge(
       "berth_api_server_latency_p99_seconds",
@@ -58,6 +67,7 @@ OutputPerformer::OutputPerformer(client::RestClient& rest, client::RestClient& e
     : push_(std::move(push)),
       extenders_(extenders),
       workers_(workers),
+      tracer_(options.tracer),
       writer_(rest),
       pace_(MakePace(rest.loop(), *options.metrics)),
       lanes_(std::make_shared<client::RequestLanes>(
@@ -97,7 +107,11 @@ void OutputPerformer::Perform(scheduler::Output&& output) {
     extenders_.Ask(std::move(*ask));
   } else if (auto* work = std::get_if<scheduler::Work>(&output)) {
     workers_.Run([this, operation = work->operation, run = std::move(work->work)] {
-      push_(scheduler::WorkDone{operation, framework::Guarded(run)});
+      const tracing::TracedCallPtr call =
+          tracer_ == nullptr ? nullptr : tracer_->BeginCall(operation, "work", instruments::SpanKind::kInternal);
+      const framework::Status status = framework::Guarded(run);
+      if (call != nullptr) tracer_->EndCall(call, status.Message());
+      push_(scheduler::WorkDone{operation, status});
     });
   }
 }
@@ -113,41 +127,54 @@ void OutputPerformer::Write(scheduler::Write&& output) {
     ReadPod(operation, read->pod);
   } else if (auto* patch = std::get_if<framework::ObjectPatch>(&write)) {
     const std::string namespace_name = patch->object.namespace_name;
-    WriteInTurn(operation, namespace_name, output.is_sequel,
-                [this, target = TargetOf(std::move(patch->object), std::move(patch->subresource)),
+    const tracing::TracedCallPtr call = BeginCall(operation, "PATCH " + patch->object.resource);
+    WriteInTurn(operation, call, namespace_name, output.is_sequel,
+                [this, target = Traced(TargetOf(std::move(patch->object), std::move(patch->subresource)), call),
                  format = FormatOf(patch->type), body = std::move(patch->body)](client::ApiWriter::ReadDone done) {
                   writer_.Patch(target, format, body, std::move(done));
                 });
   } else if (auto* create = std::get_if<framework::ObjectCreate>(&write)) {
     const std::string namespace_name = create->object.namespace_name;
-    WriteInTurn(operation, namespace_name, output.is_sequel,
-                [this, target = TargetOf(std::move(create->object)), body = std::move(create->body)](
+    const tracing::TracedCallPtr call = BeginCall(operation, "POST " + create->object.resource);
+    WriteInTurn(operation, call, namespace_name, output.is_sequel,
+                [this, target = Traced(TargetOf(std::move(create->object)), call), body = std::move(create->body)](
                     client::ApiWriter::ReadDone done) { writer_.Create(target, body, std::move(done)); });
   } else if (auto* removal = std::get_if<framework::ObjectDelete>(&write)) {
     const std::string namespace_name = removal->object.namespace_name;
-    WriteInTurn(operation, namespace_name, output.is_sequel,
-                [this, target = TargetOf(std::move(removal->object)), uid = std::move(removal->uid)](
+    const tracing::TracedCallPtr call = BeginCall(operation, "DELETE " + removal->object.resource);
+    WriteInTurn(operation, call, namespace_name, output.is_sequel,
+                [this, target = Traced(TargetOf(std::move(removal->object)), call), uid = std::move(removal->uid)](
                     client::ApiWriter::ReadDone done) { writer_.Delete(target, uid, std::move(done)); });
   } else if (auto* get = std::get_if<framework::ObjectRead>(&write)) {
-    writer_.Get(TargetOf(std::move(get->object)), Answer(operation));
+    const tracing::TracedCallPtr call = BeginCall(operation, "GET " + get->object.resource);
+    writer_.Get(Traced(TargetOf(std::move(get->object)), call), Answer(operation, call));
   }
+}
+
+// Null: the operation belongs to no trace.
+tracing::TracedCallPtr OutputPerformer::BeginCall(std::uint64_t operation, std::string_view name) {
+  return tracer_ == nullptr ? nullptr : tracer_->BeginCall(operation, name);
 }
 
 void OutputPerformer::Bind(std::uint64_t operation, framework::BindWrite&& bind) {
   const std::string uid = bind.pod.uid;
   status_writer_->Settle(uid, [this, operation, bind = std::move(bind)] {
+    const tracing::TracedCallPtr call = BeginCall(operation, "POST pods/binding");
     bindings_->Bind(
-        {bind.pod.namespace_name, bind.pod.name, bind.pod.uid}, bind.node_name,
-        [this, alive = alive_, operation](const Expected<void>& result) {
+        {bind.pod.namespace_name, bind.pod.name, bind.pod.uid, TraceParentOf(call)}, bind.node_name,
+        [this, alive = alive_, operation, call](const Expected<void>& result) {
           if (!*alive) return;
+          if (call != nullptr) tracer_->EndCall(call, result.ok() ? std::string() : result.error().message);
           push_(scheduler::WriteDone{operation, result.ok() ? std::nullopt : std::optional(result.error())});
         });
   });
 }
 
 void OutputPerformer::ReadPod(std::uint64_t operation, const framework::PodRef& pod) {
-  writer_.GetPod(pod.namespace_name, pod.name, [this, alive = alive_, operation](const Expected<std::string>& json) {
+  const tracing::TracedCallPtr call = BeginCall(operation, "GET pods");
+  const auto answer = [this, alive = alive_, operation, call](const Expected<std::string>& json) {
     if (!*alive) return;
+    if (call != nullptr) tracer_->EndCall(call, json.ok() ? std::string() : json.error().message);
     scheduler::PodReadDone done{operation, nullptr, {}};
     if (json.ok()) {
       auto decoded = api::DecodePod(*json);
@@ -160,7 +187,8 @@ void OutputPerformer::ReadPod(std::uint64_t operation, const framework::PodRef& 
       done.error = json.error();
     }
     push_(std::move(done));
-  });
+  };
+  writer_.GetPod({pod.namespace_name, pod.name, {}, TraceParentOf(call)}, answer);
 }
 
 void OutputPerformer::RecordEvent(scheduler::EmitEvent&& event) {
@@ -176,10 +204,10 @@ void OutputPerformer::RecordEvent(scheduler::EmitEvent&& event) {
   recorder_->Record(std::move(record));
 }
 
-void OutputPerformer::WriteInTurn(std::uint64_t operation, const std::string& namespace_name, bool is_sequel,
-                                  SendWrite send) {
+void OutputPerformer::WriteInTurn(std::uint64_t operation, tracing::TracedCallPtr call,
+                                  const std::string& namespace_name, bool is_sequel, SendWrite send) {
   const auto start = [alive = alive_, send = std::move(send),
-                      answer = Answer(operation)](client::RequestLanes::Ended ended) {
+                      answer = Answer(operation, std::move(call))](client::RequestLanes::Ended ended) {
     if (!*alive) return false;
     send([answer, ended = std::move(ended)](Expected<std::string> body) {
       const client::RequestEnd end = client::EndOf(body);
@@ -195,9 +223,10 @@ void OutputPerformer::WriteInTurn(std::uint64_t operation, const std::string& na
   }
 }
 
-client::ApiWriter::ReadDone OutputPerformer::Answer(std::uint64_t operation) {
-  return [this, alive = alive_, operation](Expected<std::string> body) {
+client::ApiWriter::ReadDone OutputPerformer::Answer(std::uint64_t operation, tracing::TracedCallPtr call) {
+  return [this, alive = alive_, operation, call = std::move(call)](Expected<std::string> body) {
     if (!*alive) return;
+    if (call != nullptr) tracer_->EndCall(call, body.ok() ? std::string() : body.error().message);
     scheduler::WriteDone done{operation, std::nullopt, {}};
     if (body.ok()) {
       done.body = std::move(*body);

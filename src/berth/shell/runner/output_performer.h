@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "berth/base/time.h"
 #include "berth/base/worker_pool.h"
@@ -19,6 +20,7 @@
 #include "berth/shell/client/request_lanes.h"
 #include "berth/shell/client/rest_client.h"
 #include "berth/shell/client/server_pace.h"
+#include "berth/shell/tracing/tracer.h"
 
 namespace berth::outside {
 class HttpExtenders;
@@ -35,6 +37,7 @@ class OutputPerformer final {
     std::uint64_t seed = 0;
     std::string hostname;                                       // events name it
     framework::Metrics* metrics = &framework::Metrics::None();  // outlives it
+    tracing::Tracer* tracer = nullptr;                          // outlives it; null: no pod is traced
   };
   using Push = std::function<void(scheduler::Input)>;
 
@@ -62,14 +65,17 @@ class OutputPerformer final {
   void Bind(std::uint64_t operation, framework::BindWrite&& bind);
   void ReadPod(std::uint64_t operation, const framework::PodRef& pod);
   void RecordEvent(scheduler::EmitEvent&& event);
-  client::ApiWriter::ReadDone Answer(std::uint64_t operation);
+  client::ApiWriter::ReadDone Answer(std::uint64_t operation, tracing::TracedCallPtr call);
+  tracing::TracedCallPtr BeginCall(std::uint64_t operation, std::string_view name);
   // Sends a write in the lane of this namespace; a sequel goes before all others.
   using SendWrite = std::function<void(client::ApiWriter::ReadDone)>;
-  void WriteInTurn(std::uint64_t operation, const std::string& namespace_name, bool is_sequel, SendWrite send);
+  void WriteInTurn(std::uint64_t operation, tracing::TracedCallPtr call, const std::string& namespace_name,
+                   bool is_sequel, SendWrite send);
 
   const Push push_;
   outside::HttpExtenders& extenders_;
   WorkerPool& workers_;
+  tracing::Tracer* const tracer_;
   client::ApiWriter writer_;
   const std::shared_ptr<client::ServerPace> pace_;     // of all writes
   const std::shared_ptr<client::RequestLanes> lanes_;  // of plugins' writes to objects, by namespace

@@ -13,6 +13,8 @@
 #include "berth/framework/metrics.h"
 #include "berth/shell/client/client_fakes.h"
 #include "berth/shell/outside/http_extender.h"
+#include "berth/shell/tracing/trace_exporter.h"
+#include "berth/shell/tracing/tracer.h"
 
 namespace berth::runner {
 namespace {
@@ -106,6 +108,60 @@ TEST_F(OutputPerformerTest, AnswersOfTheApiServerBecomeInputs) {
     call->Answer(c.status, c.body);
     loop.Run();
     EXPECT_EQ(inputs, std::vector<std::string>{c.want});
+  }
+}
+
+// Requests of a traced pod carry its trace, and each is a span; those of other pods carry none.
+TEST_F(OutputPerformerTest, TracedRequests) {
+  FakeTransport collector;
+  tracing::Tracer tracer(1'000'000, 1, loop,
+                         std::make_unique<tracing::TraceExporter>(
+                             loop, std::make_unique<client::BorrowedTransport>(collector), tracing::TracingConfig{},
+                             tracing::TraceExporterOptions{}, framework::Metrics::None()));
+  const instruments::Stopwatch stopwatch(&loop);
+  tracer.pods().SetStopwatch(stopwatch);
+  framework::PodInfo traced;
+  traced.uid = "0af76519-16cd-43dd-8448-eb211c80319c";
+  traced.pod_class = std::make_shared<framework::PodClass>();
+  ASSERT_TRUE(tracer.pods().Begin(traced));
+  for (std::uint64_t operation = 1; operation <= 7; ++operation)
+    tracer.pods().AddOperation(traced.uid, operation, false);
+  tracer.TakeTurn();
+  OutputPerformer with_tracer(rest, events_rest, *extenders, workers,
+                              OutputPerformer::Options{7, "host", &framework::Metrics::None(), &tracer},
+                              [this](scheduler::Input input) { inputs.push_back(Describe(input)); });
+  const framework::PodRef pod{"d", "p", "u", "1"};
+  const framework::ObjectRef volume{"v1", "persistentvolumes", "", "v"};
+  const framework::ApiWrite writes[] = {
+      framework::BindWrite{pod, "n"},
+      framework::PodRead{pod},
+      framework::ObjectPatch{volume, "status", framework::PatchType::kMerge, "{}"},
+      framework::ObjectCreate{volume, "{}"},
+      framework::ObjectDelete{volume, "u"},
+      framework::ObjectRead{volume},
+  };
+  std::uint64_t operation = 0;
+  for (const framework::ApiWrite& write : writes) {
+    with_tracer.Perform(scheduler::Write{++operation, write});
+    loop.Run();
+    ASSERT_EQ(transport.Waiting(), 1u) << operation;
+    const auto call = transport.Next();
+    EXPECT_TRUE(client::FindHeader(call->request, "traceparent").starts_with("00-0af7651916cd43dd8448eb211c80319c-"))
+        << operation;
+    call->Answer(200, kPodJson);
+    loop.Run();
+  }
+  with_tracer.Perform(scheduler::Write{100, framework::BindWrite{pod, "n"}});
+  loop.Run();
+  const auto other = transport.Next();
+  EXPECT_EQ(client::FindHeader(other->request, "traceparent"), "");
+  other->Answer(201, "{}");
+  loop.Advance(std::chrono::seconds(5));
+  ASSERT_EQ(collector.Waiting(), 1u);
+  const std::string sent = collector.Next()->request.body;
+  for (const char* name : {"POST pods/binding", "GET pods", "PATCH persistentvolumes", "POST persistentvolumes",
+                           "DELETE persistentvolumes", "GET persistentvolumes"}) {
+    EXPECT_NE(sent.find(name), std::string::npos) << name;
   }
 }
 

@@ -6,6 +6,7 @@
 #include <malloc.h>
 
 #include "berth/shell/recording/recorder.h"
+#include "berth/shell/tracing/tracer.h"
 
 namespace berth::runner {
 
@@ -39,6 +40,7 @@ TurnResult SchedulerCore::TakeTurn(const TurnRequest& request, std::vector<sched
   if (can_decide) DecideSome(request, result);
   scheduler_->TakeOutputs(outputs);
   if (recorder != nullptr) recorder->EndTurn(outputs);
+  if (options_.tracer != nullptr) options_.tracer->TakeTurn();
   result.wake_at = scheduler_->NextWake();
   result.is_idle = can_decide && !result.has_more && scheduler_->IsIdle();
   const scheduler::Counts before = std::exchange(counts_, scheduler_->counts());

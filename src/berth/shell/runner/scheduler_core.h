@@ -18,6 +18,9 @@
 namespace berth::recording {
 class Recorder;
 }
+namespace berth::tracing {
+class Tracer;
+}
 
 namespace berth::runner {
 
@@ -35,6 +38,7 @@ class SchedulerCore final : public Core {
     bool waits_for_outside_data = false;
     framework::Metrics* metrics = &framework::Metrics::None();
     recording::Recorder* recorder = nullptr;  // records each call of the scheduler; null: none
+    tracing::Tracer* tracer = nullptr;        // takes spans after each turn; null: no pod is traced
   };
 
   // `clock`, and what the functions use, must outlive it.

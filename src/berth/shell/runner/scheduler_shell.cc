@@ -87,7 +87,7 @@ Expected<void> SchedulerShell::MakeParts(const config::KubeSchedulerConfiguratio
   const auto push = [this](scheduler::Input input) { runner_.Push(std::move(input)); };
   const auto run_work = [this](std::function<void()> work) { workers_.Run(std::move(work)); };
   BERTH_ASSIGN_OR_RETURN(extenders_, outside::HttpExtenders::Make(core.extenders, rest_.loop(), make_client, run_work,
-                                                                  *options_.metrics, push));
+                                                                  *options_.metrics, push, options_.tracer));
   std::vector<scheduler::OutsideRequest> sources = scheduler->outside_sources();
   if (recorder_ != nullptr) sources = recording::KeepBodies(std::move(sources));
   BERTH_ASSIGN_OR_RETURN(
@@ -97,7 +97,7 @@ Expected<void> SchedulerShell::MakeParts(const config::KubeSchedulerConfiguratio
                                                 }));
   performer_ = std::make_unique<OutputPerformer>(
       rest_, events_rest, *extenders_, workers_,
-      OutputPerformer::Options{options_.seed, options_.hostname, options_.metrics}, push);
+      OutputPerformer::Options{options_.seed, options_.hostname, options_.metrics, options_.tracer}, push);
   feeds_ =
       std::make_unique<Feeds>(rest_, *extenders_, std::move(poller),
                               Feeds::Options{options_.seed, scheduler->ObjectsRead(), configuration.release.minor},
@@ -115,6 +115,7 @@ Expected<void> SchedulerShell::MakeParts(const config::KubeSchedulerConfiguratio
   turns.waits_for_outside_data = options_.waits_for_outside_data;
   turns.metrics = options_.metrics;
   turns.recorder = recorder_.get();
+  turns.tracer = options_.tracer;
   core_ = std::make_unique<SchedulerCore>(std::move(scheduler), clock_, std::move(turns));
   return {};
 }

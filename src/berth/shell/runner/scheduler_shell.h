@@ -35,6 +35,9 @@ class HttpExtenders;
 namespace berth::recording {
 class Recorder;
 }
+namespace berth::tracing {
+class Tracer;
+}
 namespace berth::runtime {
 struct ProfilePlugins;
 }
@@ -69,6 +72,8 @@ struct ShellOptions {
   framework::Metrics* metrics = &framework::Metrics::None();  // outlives the shell
   // Outlives the shell; null: nobody reads what the core counts.
   instruments::SchedulerMetrics* scheduler_metrics = nullptr;
+  // Outlives the shell; null: no pod is traced. `scheduler_metrics` has its PodTraces.
+  tracing::Tracer* tracer = nullptr;
   const Clock* stopwatch = nullptr;  // outlives the shell; measures the core's work; null: the clock does
   plugin_files::ReadPluginFile read_file = plugin_files::PluginFiles("");  // for plugins that are being made
   scheduler::PodChoice pods;
