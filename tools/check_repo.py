@@ -61,8 +61,10 @@ MAY_INCLUDE = {
     "shadow": CORE + ["config", "cache", "plugins", "runtime", "scheduler", "whatif"],
     # Which pods should move, and where to, proved on the core that whatif has.
     "rebalance": CORE + ["config", "plugins", "runtime", "scheduler", "net", "whatif"],
+    # Which nodes to buy, proved on the core that whatif has.
+    "buy": CORE + ["config", "plugins", "runtime", "scheduler", "kubelet", "whatif"],
     # What they answer, as text, JSON and HTML.
-    "answers": ["base", "codec", "api", "framework", "plugins", "prices", "whatif", "shadow", "rebalance", "cli"],
+    "answers": ["base", "codec", "api", "framework", "plugins", "prices", "whatif", "shadow", "rebalance", "buy", "cli"],
     # berth's page: what it reads, who may, and its files.
     "page": CORE + ["plugins", "queue", "runtime", "scheduler", "net", "client", "serving", "whatif", "answers"],
     # Objections, compared with what the real descheduler evicts.
