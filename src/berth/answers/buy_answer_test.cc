@@ -52,8 +52,8 @@ TEST(BuyLines, SaysFirstWhatNoShapeTakes) {
             (std::vector<std::string>{
                 "2 pods of Deployment shop/huge stay pending: no shape takes it: 2 shapes: Insufficient cpu",
                 "",
-                "Buy 1 node for 0.10 an hour; no plan costs less than 0.095 (5.0 % less). 3 pods go to new nodes, 0 to",
-                "nodes that are there, 2 to none.",
+                "Buy 1 node for 0.10 an hour; no plan costs less than 0.095 (5.0 % less). 3 pods go to new nodes, 0",
+                "to nodes that are there, 2 to none.",
                 "",
                 "NODE             ZONE   TYPE   PRICE   CPU   MEMORY   FOR",
                 "m7.large-new-1   a      spot    0.10   75%      13%   3 Deployment shop/web",

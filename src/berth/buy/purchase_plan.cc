@@ -315,6 +315,26 @@ class Planner {
   PurchasePlan out_;
 };
 
+// Said before the pods are made, which takes long when there are so many.
+Expected<void> CheckReplicas(const whatif::Manifests& manifests) {
+  std::size_t sum = 0;
+  for (const whatif::Manifest& manifest : manifests.documents) {
+    const codec::json::value* spec = manifest.object.if_contains("spec");
+    if (spec == nullptr || !spec->is_object()) continue;
+    for (const char* field : {"replicas", "parallelism"}) {
+      const codec::json::value* count = spec->get_object().if_contains(field);
+      if (count == nullptr || !count->is_int64() || count->get_int64() <= 0) continue;
+      sum += static_cast<std::size_t>(count->get_int64());
+      if (sum > kAskedPodsMax) {
+        return Error{ErrorCode::kTooLarge, manifest.where + ": spec." + field + ": with these there are " +
+                                               std::to_string(sum) + " pods; one question may have " +
+                                               std::to_string(kAskedPodsMax)};
+      }
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 std::size_t PurchasePlan::LeftCount() const {
@@ -324,6 +344,7 @@ std::size_t PurchasePlan::LeftCount() const {
 
 Expected<PurchasePlan> PlanPurchase(whatif::OfflineCluster& cluster, const PurchaseInput& input,
                                     const PurchaseOptions& options) {
+  BERTH_RETURN_IF_ERROR(CheckReplicas(input.manifests));
   BERTH_ASSIGN_OR_RETURN(const AskedObjects asked,
                          MakeOffers(input.catalogue, options.zones, input.manifests, input.state, cluster.now()));
   cluster.Add(asked.additions.objects);

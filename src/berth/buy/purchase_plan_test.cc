@@ -235,7 +235,7 @@ TEST(PlanPurchase, OneNodeHasNoMoreOfAWorkloadThanMayBeInterrupted) {
 
 TEST(PlanPurchase, PodsThatAreToldTheirNodesFillThemMoreClosely) {
   // Three large pods come after six small ones. The scheduler spreads the small ones over all nodes.
-  constexpr std::string_view kOne = "shapes: [{name: n, cpu: 4, memory: 64Gi, price: 1}]";
+  constexpr std::string_view kOne = "shapes: [{name: four, cpu: 4, memory: 64Gi, price: 1}]";
   const std::string pods = Deployment("small", 6, "1") + Deployment("wide", 3, "3");
   PurchaseOptions options;
   options.placement = Placement::kNominated;

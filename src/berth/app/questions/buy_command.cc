@@ -54,6 +54,8 @@ struct BuyOptions {
   std::string manifests_for;  // "karpenter", "cluster-api"; empty: the plan
   bool takes_pending = false;
   bool has_no_cluster = false;
+  std::string spot_share = "1", disruption_share = "1";
+  std::vector<std::string> zones;  // each may be several, with commas
   std::uint64_t effort = 10;
   buy::PurchaseOptions plan;
 };
@@ -94,6 +96,11 @@ class BuyCommand {
         options_.placement == "nominated" ? buy::Placement::kNominated : buy::Placement::kScheduler;
     plan_options.placements_max = options_.effort * kPlacementsPerEffort;
     plan_options.packing_steps_max = options_.effort * kStepsPerEffort;
+    plan_options.spot_share = std::strtod(options_.spot_share.c_str(), nullptr);
+    plan_options.disruption_share = std::strtod(options_.disruption_share.c_str(), nullptr);
+    for (const std::string& zones : options_.zones) {
+      for (const std::string_view zone : Split(zones, ',')) plan_options.zones.emplace_back(zone);
+    }
     plan_options.is_interrupted = [] { return cli::HasSignal(); };
     const bool takes_pending = options_.takes_pending || options_.files.empty();
     const auto plan =
@@ -267,14 +274,14 @@ void AddBuyCommand(Commands& commands) {
   for (const char* const other : {"kubeconfig", "context", "master", "snapshot"}) none.Excludes(command.At(other));
   buy::PurchaseOptions& plan = options->plan;
   command.Option("max-nodes", plan.nodes_max, "at most so many new nodes").Range(0, kNodesMaxMax);
-  command.Option("zones", plan.zones, "zones of new nodes, of those in the catalogue; repeatable or with commas");
+  command.Option("zones", options->zones, "zones of new nodes, of those in the catalogue; repeatable or with commas");
   command
-      .Option("spot-share", plan.spot_share,
+      .Option("spot-share", options->spot_share,
               "at most this share of the CPU of new nodes is of spot nodes, for example 0.7")
       .Check(CheckShare)
       .ShowDefault();
   command
-      .Option("disruption", plan.disruption_share,
+      .Option("disruption", options->disruption_share,
               "at most this share of a workload's pods, or one of them, is on one new node, and so is interrupted when "
               "the node is")
       .Check(CheckShare)
