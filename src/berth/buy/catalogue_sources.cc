@@ -191,6 +191,9 @@ Expected<std::vector<InstanceType>> ReadInstanceTypes(std::string_view text) {
       BERTH_ASSIGN_OR_RETURN(const auto requirements,
                              RequirementsIn(offering->if_contains("Requirements"), where + ".offerings.Requirements"));
       const double amount = price->to_number<double>();
+      constexpr double kMost = static_cast<double>(plugins::kPriceMicroMax) / plugins::kPriceMicroPerUnit;
+      if (!(amount >= 0) || amount > kMost)
+        return InvalidError(where + ".offerings.Price: " + plugins::NotAPrice(json::serialize(*price)));
       InstanceType::Offering read;
       read.price = plugins::FormatPrice(static_cast<std::int64_t>(amount * 1e6 + 0.5));
       for (const api::Requirement& requirement : requirements) {

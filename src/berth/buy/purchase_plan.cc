@@ -58,7 +58,17 @@ class Planner {
       const auto overlay = cluster_.MakeOverlay();
       Search(*overlay);
     }
-    if (NeedsWholeCore() && out_.replaced.empty()) ProveByScheduling();
+    // Nominations count while other pods are evaluated, which trials leave out.
+    const bool is_nominated = options_.placement == Placement::kNominated;
+    if ((is_nominated || NeedsWholeCore()) && out_.replaced.empty()) {
+      const std::size_t left = out_.LeftCount();
+      ProveByScheduling();
+      if (is_nominated && out_.LeftCount() > left) {
+        out_.notes.push_back(
+            "rules about other pods count those that are only nominated: more pods stay pending than have "
+            "no room; --placement scheduler does without");
+      }
+    }
     Sum();
     return std::move(out_);
   }

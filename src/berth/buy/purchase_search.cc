@@ -16,6 +16,8 @@ using framework::kNoNode;
 
 // How often pods that are pending get more nodes.
 constexpr int kRepairsMax = 12;
+// In how many other ways ties are broken before a plan is taken.
+constexpr std::uint64_t kTiesTried = 6;
 // Shapes that are tried alone: the scheduler spreads pods, which alike nodes bear best.
 constexpr std::size_t kSingleShapesMax = 4;
 // Cheaper offers that are tried in the place of one.
@@ -70,6 +72,7 @@ Candidate PurchaseSearch::Find() {
   }
   if (!IsGoodEnough()) Improve();
   TryWithoutMainShape();
+  if (options_.placement == Placement::kScheduler) Confirm();
   if (options_.placement == Placement::kScheduler && !IsGoodEnough() && !IsOver()) {
     Candidate closer = TryAs(packed);
     if (closer.not_placed <= best_->not_placed && closer.price_micro < best_->price_micro) nominated_ = closer;
@@ -287,6 +290,28 @@ void PurchaseSearch::Improve() {
       if (IsGoodEnough() || IsOver()) return;
     }
   }
+}
+
+// A plan must not hold by good luck alone: it is tried with ties that are broken in other ways, and gets more nodes
+// where it fails.
+void PurchaseSearch::Confirm() {
+  const OfferFilter all = [](std::size_t) { return true; };
+  Candidate confirmed = *best_;
+  int repairs = 0;
+  for (std::uint64_t ties = 0; ties <= kTiesTried && !is_interrupted_;) {
+    const TrialResult result = trial_.Run(confirmed.purchase, ties);
+    if (result.NotPlaced() <= best_->not_placed) {
+      ++ties;
+      continue;
+    }
+    if (++repairs > kRepairsMax || !AddNodesFor(Missing(result), ZonesOf(result), all, confirmed.purchase)) break;
+    confirmed.purchase.targets.clear();
+    confirmed.price_micro = PriceOf(confirmed.purchase.nodes);
+    // The new nodes must be as good with the ties that have been tried.
+    ties = 0;
+  }
+  confirmed.not_placed = trial_.Run(confirmed.purchase).NotPlaced();
+  if (confirmed.not_placed <= best_->not_placed) best_ = std::move(confirmed);
 }
 
 bool PurchaseSearch::DropSome(std::size_t offer) {

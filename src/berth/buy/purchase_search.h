@@ -56,6 +56,7 @@ class PurchaseSearch {
   void TrySingleShapes();
   void TryWithoutMainShape();
   void Improve();
+  void Confirm();
   bool DropSome(std::size_t offer);
   bool Downsize(std::size_t offer);
   std::vector<std::size_t> ShapesOf(const Candidate& candidate) const;

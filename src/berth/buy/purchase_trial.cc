@@ -6,6 +6,8 @@
 #include <memory>
 #include <utility>
 
+#include "berth/core/runtime/outcome.h"
+
 namespace berth::buy {
 
 using framework::NodeIndex;
@@ -32,7 +34,7 @@ NodeIndex PurchaseTrial::AddNode(std::size_t offer, const std::string& name) {
   return overlay_.nodes().Find(name);
 }
 
-TrialResult PurchaseTrial::Run(const Purchase& purchase) {
+TrialResult PurchaseTrial::Run(const Purchase& purchase, std::uint64_t ties) {
   overlay_.UndoTo(begin_);
   TrialResult result;
   std::map<std::string, std::size_t, std::less<>> numbers;  // of nodes by the name of their shape
@@ -45,9 +47,9 @@ TrialResult PurchaseTrial::Run(const Purchase& purchase) {
     result.node_rows.push_back(AddNode(offer, name));
     result.node_names.push_back(std::move(name));
   }
-  // Each run has the same seeds, and so the same answer.
-  whatif::Placer placer(overlay_);
+  // Runs with the same `ties` have the same seeds, and so the same answer.
   const std::vector<AskedPod>& pods = demand_.pods();
+  std::uint64_t seed = ties * (pods.size() + 1);
   result.rows.assign(pods.size(), framework::kNoNode);
   for (std::size_t i = 0; i < pods.size(); ++i) {
     framework::PodInfoPtr info = pods[i].info;
@@ -61,8 +63,13 @@ TrialResult PurchaseTrial::Run(const Purchase& purchase) {
       info = std::move(nominated);
     }
     ++placement_count_;
-    result.rows[i] = placer.Place(info);
-    if (result.rows[i] == framework::kNoNode) result.pending.push_back(i);
+    const auto answer = overlay_.Evaluate(info, scheduler::Overlay::Detail::kChoice, ++seed);
+    const NodeIndex row = answer.outcome.node;
+    if (answer.outcome.result == runtime::Result::kFeasible && overlay_.Place(info, row).IsSuccess()) {
+      result.rows[i] = row;
+    } else {
+      result.pending.push_back(i);
+    }
   }
   FindCrowded(result);
   return result;

@@ -46,7 +46,8 @@ class PurchaseTrial {
 
   // Where pods without a target are tried first, by asked pod: the name of a node of the cluster; empty: anywhere.
   void SetHomes(std::vector<std::string> homes) { homes_ = std::move(homes); }
-  TrialResult Run(const Purchase& purchase);
+  // Ties between nodes are broken by chance, in another way for each `ties`.
+  TrialResult Run(const Purchase& purchase, std::uint64_t ties = 0);
   // Why a pod of the last run that is pending has no node, with the nodes as they were at the end.
   whatif::PlacementRefusal Explain(std::size_t pod);
 

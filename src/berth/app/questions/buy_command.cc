@@ -129,6 +129,8 @@ class BuyCommand {
   }
 
   Expected<void> ReadQuestion() {
+    if (options_.catalogue.empty())
+      return InvalidError("berth buy: what may be bought? --catalogue FILE says it; berth buy catalogue writes one");
     BERTH_ASSIGN_OR_RETURN(catalogue_, ReadCatalogueFile(options_.catalogue));
     if (options_.has_no_cluster && options_.files.empty())
       return InvalidError("nothing to buy for: without a cluster, -f FILE says which pods are to fit");
@@ -265,7 +267,6 @@ void AddBuyCommand(Commands& commands) {
                                       "the cluster's pending pods as well; without -f they are what is asked about");
   command
       .Option("catalogue", options->catalogue, "YAML file of the shapes of nodes that may be bought, and their prices")
-      .Required()
       .Type(cli::kFileHint);
   AddQuestionFlags(command, options->question);
   AddQuestionRelease(command, options->question.release);
