@@ -21,6 +21,7 @@ ZONE = "topology.kubernetes.io/zone"
 HOSTNAME = "kubernetes.io/hostname"
 TIME_LIMIT_S = 300
 SHOWN_MAX = 10
+ROUNDS_MAX = 20
 
 
 def rule(chance: random.Random, app: str) -> dict:
@@ -110,11 +111,20 @@ def check(program: str, oracle: Oracle, seed: int, placement: str, folder: Path)
         for pod in asked:
             if where[pod["metadata"]["name"]]:
                 pod["status"] = {"nominatedNodeName": where[pod["metadata"]["name"]]}
-    answer = oracle.ask({"name": f"buy-{seed}", "objects": {"nodes": nodes + [made(node, shapes) for node in plan["nodes"]],
-                                                            "namespaces": [{"metadata": {"name": "default"}}]}, "pending": asked})
-    if "error" in answer:
-        return f"kube-scheduler has no answer: {answer['error']}", plan
-    bound = {attempt["pod"].split("/")[1] for attempt in answer["attempts"] if attempt["result"] == "scheduled"}
+    # A pod that fits nowhere at its turn is tried again when others have been placed, as kube-scheduler's queue does it.
+    running, bound = [], set()
+    for _ in range(ROUNDS_MAX):
+        answer = oracle.ask({"name": f"buy-{seed}", "objects": {"nodes": nodes + [made(node, shapes) for node in plan["nodes"]], "pods": running,
+                                                                "namespaces": [{"metadata": {"name": "default"}}]}, "pending": asked})
+        if "error" in answer:
+            return f"kube-scheduler has no answer: {answer['error']}", plan
+        placed = {attempt["pod"].split("/")[1]: attempt["bound"] for attempt in answer["attempts"] if attempt["result"] == "scheduled"}
+        running += [{**pod, "spec": {**pod["spec"], "nodeName": placed[pod["metadata"]["name"]]}, "status": {"phase": "Running"}}
+                    for pod in asked if pod["metadata"]["name"] in placed]
+        asked = [pod for pod in asked if pod["metadata"]["name"] not in placed]
+        bound |= placed.keys()
+        if not placed or not asked:
+            break
     pending = sorted(name for name, node in where.items() if node and name not in bound)
     if len(where) - len(bound) > plan["leftPods"]:
         return f"{len(where) - len(bound)} pods are pending, the plan leaves {plan['leftPods']}: {', '.join(pending[:5])}", plan

@@ -74,8 +74,10 @@ class Buy(BerthTest):
     def test_the_plan_is_real(self):
         """The nodes of a plan, made, and the pods, created: `berth run` places each."""
         catalogue = self.file("catalogue.yaml", CATALOGUE)
-        manifest = self.file("web.json", json.dumps({"apiVersion": "v1", "kind": "List", "items": [
-            deployment("small", 9, "700m"), deployment("wide", 4, "3")]}))
+        pods = [{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"{name}-{i}", "labels": {"app": name}}, "spec": {
+            "containers": [{"name": "c", "image": "registry/c:1", "resources": {"requests": {"cpu": cpu, "memory": "100Mi"}}}]}}
+                for name, count, cpu in (("small", 9, "700m"), ("wide", 4, "3")) for i in range(count)]
+        manifest = self.file("web.json", json.dumps({"apiVersion": "v1", "kind": "List", "items": pods}))
         found = self.json("buy", "--no-cluster", "-f", manifest, "--catalogue", catalogue)
         _, api = self.api_server(0, "--no-controllers")
         for node in found["nodes"]:
@@ -83,11 +85,8 @@ class Buy(BerthTest):
             api.create("/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "status": {"allocatable": amounts, "capacity": amounts},
                                          "metadata": {"name": node["name"], "labels": {"kubernetes.io/hostname": node["name"],
                                                                                        "topology.kubernetes.io/zone": node["zone"]}}})
-        cpus = {"small": "700m", "wide": "3"}
-        for pod in found["pods"]:
-            name = pod["workload"]["name"]
-            api.create("/api/v1/namespaces/default/pods", {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": pod["name"], "labels": {"app": name}},
-                       "spec": {"containers": [{"name": "c", "image": "registry/c:1", "resources": {"requests": {"cpu": cpus[name], "memory": "100Mi"}}}]}})
+        for pod in pods:
+            api.create("/api/v1/namespaces/default/pods", pod)
         self.berth("run", "--once", "--leader-elect=false", "--secure-port=0", "--master", api.url)
         self.assertTrue(all(pod["spec"].get("nodeName") for pod in api.pods()))
 
