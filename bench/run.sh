@@ -22,6 +22,7 @@ usage() {
 ./dev bench descheduler [...]        berth run --rebalance beside descheduler 0.36 on the real control plane (needs Go 1.26;
                                      bench/descheduler)
 ./dev bench explain [...]            what questions to a running scheduler cost the pods it schedules, with a target
+./dev bench page [...]               what 50 open pages cost berth run at 500 pods a second, with targets (--readers, --rate)
 ./dev bench recording [...]             what `berth run --record` costs a pod, by turns with runs without it, with its target
 ./dev bench embedded [...]           pods created over HTTP on berth's own API server, and bound, with its target
 ./dev bench soak [-minutes M] [-plot FILE.svg]   pods come and go for an hour while requests fail: whether anything grows
@@ -128,6 +129,10 @@ case $what in
   explain)
     build release berth >&2
     exec python3 bench/explain.py build/release/bin/berth "$@"
+    ;;
+  page)
+    build release berth >&2
+    exec python3 bench/page.py build/release/bin/berth "$@"
     ;;
   recording)
     build release berth >&2

@@ -10,6 +10,7 @@ In every *.md file:
   * a name in backticks (`kQueueMax`, `Scheduler::ScheduleOne`, `Take()`, `PodInfo`, `row_count`) is a word of the sources,
   * where one block of commands is marked, each is: the line before ```sh or ```console is <!-- run by TEST --> or
     <!-- not run: WHY -->, and TEST is a file that names the page. After TEST there may be a colon and how it is run.
+Every switch of src/berth/framework/release.h has its name in docs/reference/versions.md.
 Not checked: CHANGELOG.md, which tells of the past, and records (docs/adr) whose status line says that they are superseded,
 but for their links. Code blocks are left out. A segment in capitals (`tests/golden/FAMILY/`) or in <> stands for any name.
 Prints one line per broken rule (file:line: what is wrong) and exits 1 when there is one.
@@ -37,6 +38,8 @@ FOREIGN_NAMESPACES = {"std", "absl", "boost", "simdjson", "asio", "testing"}
 NAME_FILES = (".h", ".cc", ".py", ".cmake", ".txt", ".go", ".lua", ".yaml", ".in", ".json.in")
 DATA_FOLDERS = ("tests/golden/", "fuzz/corpus/", "bench/scale/", "docs/")
 PAST = ("CHANGELOG.md",)
+# A switch between versions, which one of them has.
+SWITCH = re.compile(r"  bool (\w+) = (?:Since|Before)\(")
 
 LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\]]*\])*\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
 REFERENCE = re.compile(r"^[ \t]*\[[^\]\n]+\]:[ \t]+(\S+)", re.M)
@@ -197,11 +200,22 @@ def check_marks(path: str, text: str, root: Path, sources: Sources) -> Iterator[
                 yield Finding(path, number - 1, f"{test} does not name {os.path.basename(path)}, so it does not run this")
 
 
+def check_switches(root: Path, files: list[str]) -> Iterator[Finding]:
+    """Whether the page of versions names each switch between them."""
+    path, page = "src/berth/framework/release.h", "docs/reference/versions.md"
+    if path not in files or page not in files:
+        return
+    said = read_text(root / page) or ""
+    for number, line in enumerate((read_text(root / path) or "").split("\n"), 1):
+        if (switch := SWITCH.match(line)) and f"`{switch.group(1)}`" not in said:
+            yield Finding(path, number, f"{switch.group(1)}: {page} does not say what it does")
+
+
 def check(root: Path) -> list[Finding]:
     files = list_files(root)
     sources = Sources(root, files)
     texts = {path: read_text(root / path) or "" for path in files if path.endswith(".md")}
-    findings = []
+    findings = list(check_switches(root, files))
     for path, text in sorted(texts.items()):
         is_past = os.path.basename(path) in PAST or any(SUPERSEDED.match(line) for line in text.split("\n")[:8])
         prose = [""] * (text.count("\n") + 1)

@@ -112,6 +112,12 @@ class Program(unittest.TestCase):
                 self.assertEqual(findings_of({**files, "docs/a.md": text}), broken)
         self.assertEqual(findings_of({**files, "docs/b.md": marked}), ["docs/b.md:1"])  # the test does not name this page
 
+    def test_switches_between_versions(self) -> None:
+        header = {"src/berth/framework/release.h": "struct Release {\n  bool is_new = Since(37);\n  bool was_old = Before(37);\n};\n"}
+        page = "docs/reference/versions.md"
+        self.assertEqual(findings_of({**header, page: "`is_new`, `was_old`\n"}), [])
+        self.assertEqual(findings_of({**header, page: "`is_new`\n"}), ["src/berth/framework/release.h:3"])
+
 
 if __name__ == "__main__":
     unittest.main()

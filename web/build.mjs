@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds the page into dist/ (index.html, app.js, app.css, icon.svg), or with the argument `test` its tests into dist-test/.
+// Builds the page into dist/ (index.html, app.js, app.css, icon.svg), or with the argument `test` its tests into dist-test/
+// (`test FOLDER`: those of that folder of test/ alone).
 // Fails where the page has become too large to embed.
 import { build } from "esbuild";
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -38,10 +39,10 @@ async function buildPage() {
   if (sum > gzipBytesMax) throw new Error(`the page has ${sum} bytes compressed; at most ${gzipBytesMax} are embedded`);
 }
 
-/** Tests and the mock server, each a program for Node. */
-async function buildTests() {
+/** Tests and the mock server, each a program for Node. `only`: those of one folder, beside what is there. */
+async function buildTests(only) {
   const out = join(here, "dist-test");
-  rmSync(out, { recursive: true, force: true });
+  rmSync(only === undefined ? out : join(out, only), { recursive: true, force: true });
   const named = (folder) =>
     readdirSync(join(here, folder))
       .filter((name) => name.endsWith(".test.ts"))
@@ -57,10 +58,12 @@ async function buildTests() {
     sourcemap: "inline",
     logLevel: "warning",
   };
-  await build({ ...common, entryPoints: named("test"), outdir: join(out, "unit") });
-  await build({ ...common, entryPoints: named("test/browser"), outdir: join(out, "browser") });
-  await build({ ...common, entryPoints: named("test/real"), outdir: join(out, "real") });
+  if (only === undefined) await build({ ...common, entryPoints: named("test"), outdir: join(out, "unit") });
+  for (const folder of only === undefined ? ["browser", "real", "kube"] : [only]) {
+    await build({ ...common, entryPoints: named(`test/${folder}`), outdir: join(out, folder) });
+  }
+  if (only !== undefined) return;
   await build({ ...common, entryPoints: [join(here, "test/mock_main.ts")], outdir: out });
 }
 
-await (process.argv[2] === "test" ? buildTests() : buildPage());
+await (process.argv[2] === "test" ? buildTests(process.argv[3]) : buildPage());

@@ -23,7 +23,7 @@ std::string Line(std::uint64_t seed, const Report& report) {
   std::ostringstream line;
   line << "end " << seed << ' ' << report.hash << ' ' << report.settled.count() << ' ' << report.bound << ' '
        << report.evicted << ' ' << report.requests << ' ' << report.faults << ' ' << report.lives << ' '
-       << report.leaders << ' ' << report.waiting << ' ';
+       << report.leaders << ' ' << report.promises << ' ' << report.waiting << ' ';
   std::string violation = report.violation;
   for (char& c : violation) {
     if (c == '\n' || c == '\t') c = ' ';
@@ -39,7 +39,7 @@ std::pair<std::uint64_t, Report> ParseEnd(const std::string& line) {
   Report report;
   std::int64_t settled = 0;
   in >> word >> seed >> report.hash >> settled >> report.bound >> report.evicted >> report.requests >> report.faults >>
-      report.lives >> report.leaders >> report.waiting;
+      report.lives >> report.leaders >> report.promises >> report.waiting;
   report.settled = Duration(settled);
   in.get();
   std::getline(in, report.check, '\t');

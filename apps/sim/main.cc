@@ -169,6 +169,7 @@ int RunMany(const Options& options) {
     sum.faults += report.faults;
     sum.lives += report.lives;
     sum.leaders += report.leaders;
+    sum.promises += report.promises;
     sum.waiting += report.waiting;
     sum.settled = std::max(sum.settled, report.settled);
     // Independent of the order in which seeds finish.
@@ -191,11 +192,12 @@ int RunMany(const Options& options) {
   }
   std::printf(
       "%llu seeds, %zu failed: %lld bound, %lld evicted, %lld told why they wait, %lld requests, %lld faults, "
-      "%lld lives, %lld leaders, settled in %.1fs at most, %016llx\n",
+      "%lld lives, %lld leaders, %lld pods that came for promised room, settled in %.1fs at most, %016llx\n",
       static_cast<unsigned long long>(count), failed.size(), static_cast<long long>(sum.bound),
       static_cast<long long>(sum.evicted), static_cast<long long>(sum.waiting), static_cast<long long>(sum.requests),
       static_cast<long long>(sum.faults), static_cast<long long>(sum.lives), static_cast<long long>(sum.leaders),
-      static_cast<double>(sum.settled.count()) / 1e6, static_cast<unsigned long long>(sum.hash));
+      static_cast<long long>(sum.promises), static_cast<double>(sum.settled.count()) / 1e6,
+      static_cast<unsigned long long>(sum.hash));
   return failed.empty() ? 0 : 1;
 }
 

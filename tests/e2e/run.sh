@@ -50,6 +50,11 @@ BERTH_E2E_KUBERNETES=$("$here/controlplane.sh" version "$kubernetes")
 export BERTH_E2E_KUBERNETES
 BERTH_E2E_ORACLE=$("$here/../differential/oracle.sh" oracle "$kubernetes")
 export BERTH_E2E_ORACLE
+# What TestUpgrade goes to, if it is there.
+next=1.$((${kubernetes#1.} + 1))
+if BERTH_E2E_NEXT_CONTROLPLANE=$("$here/controlplane.sh" path "$next" 2>/dev/null); then
+  export BERTH_E2E_NEXT_CONTROLPLANE BERTH_E2E_NEXT_KUBERNETES=$next
+fi
 
 # A short name: addresses of sockets and command lines stay readable.
 # shellcheck source=tests/e2e/suite.sh
@@ -71,9 +76,10 @@ for flag in "$@"; do # go test's short flags, as the compiled test wants them
   esac
 done
 
-# What a version of Kubernetes may break: decisions, messages, volumes, devices, preemption. The rest is about berth's
+# What a version of Kubernetes may break: decisions, messages, volumes, devices, preemption, the rights that the chart gives, and
+# the way to the next version. The rest is about berth's
 # own behaviour under faults, which a run of everything tests.
-[[ -z $smoke ]] || flags+=("-test.run=^Test(OnePod|Devices|DeviceTaintRules|Differential|FitsNowhere|Preemption|Volumes)\$")
+[[ -z $smoke ]] || flags+=("-test.run=^Test(OnePod|Chart|Devices|DeviceTaintRules|Differential|FitsNowhere|Preemption|Upgrade|Volumes)\$")
 
 # Files and command lines need no cluster.
 if [[ ${#flags[@]} -eq 0 && ${BERTH_E2E_SCHEDULER:-berth} == berth ]]; then

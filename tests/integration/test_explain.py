@@ -260,6 +260,17 @@ class Explain(BerthTest):
             self.assertEqual(len(err.splitlines()), 1, err)
             self.assertRegex(err, "reading http://127.0.0.1")
 
+    def test_watching_answers_again_when_the_answer_changes(self):
+        api = self.shop()
+        watch = Process(self, "explain", "--watch", "pod/shop/checkout", "--master", api.url)
+        watch.wait_for("out", r"^Refused: ")
+        self.assertFalse(watch.has_ended())
+        api.create("/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "large"},
+                                     "status": {"allocatable": {"cpu": "64", "memory": "256Gi", "pods": "110"}}})
+        watch.wait_for("out", r"^Fits: .*it would go to large")
+        self.assertEqual(watch.wait(), 0, watch.lines("err"))  # nothing waits any more
+        self.assertEqual(sum(line.startswith("Refused: ") for line in watch.lines("out")), 1, "only a change is told")
+
     def test_it_can_be_interrupted(self):
         with socket.create_server(("127.0.0.1", 0)) as silent:
             explain = Process(self, "explain", "pod", "x", "--master", f"http://127.0.0.1:{silent.getsockname()[1]}")

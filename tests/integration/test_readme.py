@@ -8,7 +8,7 @@ import unittest
 
 from support import ROOT, BerthTest, berth_binary, clean_environment
 
-DOCUMENTS = ("README.md", "CONTRIBUTING.md", "docs/run.md", "docs/capacity.md", "docs/explain.md", "docs/simulate.md", "docs/page.md", *sorted(f"docs/policies/{page.name}" for page in (ROOT / "docs/policies").glob("*.md")),
+DOCUMENTS = ("README.md", "CONTRIBUTING.md", "docs/run.md", "docs/capacity.md", "docs/explain.md", "docs/simulate.md", "docs/page.md", "docs/serve.md", *sorted(f"docs/policies/{page.name}" for page in (ROOT / "docs/policies").glob("*.md")),
              *(f"docs/plugins/{name}.md" for name in ("testing", "write-a-plugin")))
 # The other pages; decision records may tell of what there was.
 MORE = tuple(page for page in sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))

@@ -11,7 +11,7 @@ import subprocess
 import threading
 import unittest
 
-from support import DEADLINE_S, ROOT, Api, BerthTest, Process, berth_binary, clean_environment, pod, wait_until
+from support import DEADLINE_S, ROOT, Api, BerthTest, Process, berth_binary, clean_environment, free_port, pod, wait_until
 
 RULE = re.compile(r"apiGroups: \[(.*?)\].*?resources: \[(.*?)\](?:\s+resourceNames: \[.*?\])?.*?verbs: \[(.*?)\]", re.S)
 PATH = re.compile(r"^/(?:api/v1|apis/(?P<group>[^/]+)/[^/]+)/(?:namespaces/[^/]+/(?=[^/?]+))?(?P<resource>[a-z]+)(?:/(?P<name>[^/]+)(?:/(?P<sub>[^/]+))?)?$")
@@ -192,6 +192,26 @@ class Rights(BerthTest):
                 guard.begin(right)
                 said = "".join(self.berth(guard, *ask) for ask in asks[:3])
                 self.assertIn(right[1].split(".")[0], said)
+
+    def test_serve(self):
+        _, guard = self.stage()
+        guard.begin()
+        serve = Process(self, "serve", "--master", guard.url, "--bind-address", "127.0.0.1", "--secure-port", str(free_port()))
+        serve.wait_for("err", "The cluster has been read")
+        given = role("serve-role.yaml")
+        self.assertEqual(guard.asked() - given, set(), "it asks for nothing else")
+        self.assertEqual({right[1] for right in guard.asked()}, {right[1] for right in given}, "of each kind")
+        serve.end()
+        # Without one of the kinds that may be left out, the answers say so.
+        guard.begin(("watch", "csinodes.storage.k8s.io"), ("list", "csinodes.storage.k8s.io"))
+        port = free_port()
+        serve = Process(self, "serve", "--master", guard.url, "--bind-address", "127.0.0.1", "--secure-port", str(port),
+                        "--authorization-always-allow-paths", "/ask/*")
+        serve.wait_for("err", "The cluster has been read")
+        said = subprocess.run([berth_binary(), "headroom", "--server", f"https://127.0.0.1:{port}", "-o", "json",
+                               "--server-insecure-skip-tls-verify"], capture_output=True, text=True, timeout=DEADLINE_S,
+                              check=True, env=clean_environment()).stdout
+        self.assertIn("csinodes: forbidden", " ".join(json.loads(said)["cluster"]["leftOut"]))
 
     def test_rebalance_plan(self):
         _, guard = self.stage()

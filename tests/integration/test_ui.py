@@ -3,11 +3,14 @@
 
 import gzip
 import http.client
+import itertools
 import json
 import re
 import struct
+import time
 import unittest
 import urllib.parse
+from pathlib import Path
 
 from support import ROOT, Api, BerthTest, Process, node_of, pod, wait_until
 from test_explain_port import Reviews, kubeconfig
@@ -73,11 +76,14 @@ def columns(frame: bytes) -> dict:
     """The columns of a fleet frame by name, strings resolved, and its directory."""
     assert frame[:4] == b"BFLT"
     version, length, begin = struct.unpack_from("<III", frame, 4)
-    assert version == 1
+    assert version == 2
     directory = json.loads(frame[16:16 + length])
-    codes = {"u8": "B", "u16": "H", "u32": "I", "i32": "i", "f64": "d"}
+    codes = {"u8": "B", "u16": "H", "u32": "I", "i32": "i", "f64": "d", "d32": "I"}
     read = {column["name"]: struct.unpack_from(f"<{column['length']}{codes[column['type']]}", frame, begin + column["offset"])
             for column in directory["columns"]}
+    for column in directory["columns"]:
+        if column["type"] == "d32":  # each is the difference to the one before it
+            read[column["name"]] = tuple(number % 2**32 for number in itertools.accumulate(read[column["name"]]))
     text = bytes(read["string.bytes"])
     offsets = read["string.offset"]
     strings = [text[a:b].decode() for a, b in zip(offsets, offsets[1:])]
@@ -249,6 +255,68 @@ class Ui(BerthTest):
         self.assertEqual(wait_until("it is refused", refused)[0]["sample"]["name"], "large")
         self.assertIn(("jane", "get", "/ui/api/v1/status"), reviews.asked)
         self.assertEqual(port.ask("/ui/api/v1/simulate", "POST", "jane", b"{}")[0], 403, "jane may get, and not post")
+
+    def test_reports(self):
+        _, api = self.api_server(2)
+        for number in range(2):
+            owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "web", "controller": True}
+            twin = pod(f"web-{number}", nodeName=api.ready_nodes()[0])
+            api.create(PODS, {**twin, "metadata": {**twin["metadata"], "ownerReferences": [owner]}})
+        report = self.file("shadow.json", json.dumps({"decisions": 3, "matches": {}, "differences": []}))
+        _, page = self.ui("--master", api.url, "--shadow-report", str(report))
+        self.assertLessEqual({"rebalance", "shadow"}, set(page.get("status")["features"]))
+        self.assertEqual(page.get("shadow")["decisions"], 3)
+        policy = ("apiVersion: descheduler/v1alpha2\nkind: DeschedulerPolicy\nprofiles:\n- name: p\n"
+                  "  pluginConfig: [{name: RemoveDuplicates, args: {}}]\n  plugins: {balance: {enabled: [RemoveDuplicates]}}\n")
+        status, plan = page.post("rebalance", {"policy": policy})
+        self.assertEqual(status, 200, plan)
+        self.assertEqual(plan["kind"], "RebalancePlan")
+        command = Process(self, "rebalance", "plan", "--policy", str(self.file("policy.yaml", policy)), "--master", api.url, "-o", "json")
+        self.assertEqual(command.wait(), 0)
+        said = json.loads("\n".join(command.lines("out")))
+        self.assertEqual((plan["moves"], plan["staying"]), (said["moves"], said["staying"]))
+        self.assertEqual(page.post("rebalance", {"policy": "kind: Pod"})[0], 422)
+
+    def test_nobody_pays_for_a_page_that_nobody_opens(self):
+        _, api = self.api_server(2)
+        api.create(PODS, pod("first"))
+        port = SecurePort(self, api.url)
+        wait_until("the scheduler works", lambda: node_of(api.get(f"{PODS}/first")))
+        rested = wait_until("it rests", lambda: rests(port.berth.pid))
+        self.assertEqual(port.ask("/ui/")[0], 200)
+        self.assertEqual(port.ask("/ui/app.js")[0] in (200, 404), True)
+        self.assertEqual(held(port.berth.pid, port.port), rested, "the page's files cost nothing")
+        self.assertEqual(port.ask("/ui/api/v1/status")[0], 200)
+        threads, connections = wait_until("the page watches", lambda: held(port.berth.pid, port.port)[1] > rested[1] and held(port.berth.pid, port.port))
+        self.assertGreater(threads, rested[0])
+        without = Process(self, "run", "--master", api.url, "--leader-elect=false", "--scheduler-name=other")
+        without.wait_for("err", "Starting Kubernetes Scheduler")
+        self.assertEqual(wait_until("the one without a port rests", lambda: rests(without.pid))[1], rested[1], "connections")
+
+
+def held(pid: int, own_port: int = 0) -> tuple[int, int]:
+    """How many threads a process has, and how many connections to others, without those that others made to its port."""
+    inodes = set()
+    for file in Path(f"/proc/{pid}/fd").iterdir():
+        try:
+            inodes.add(re.sub(r"socket:\[(\d+)\]", r"\1", str(file.readlink())))
+        except FileNotFoundError:
+            pass
+    connections = 0
+    for line in Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]:
+        fields = line.split()
+        is_established, local = fields[3] == "01", int(fields[1].split(":")[1], 16)
+        connections += is_established and fields[9] in inodes and local != own_port
+    return len(list(Path(f"/proc/{pid}/task").iterdir())), connections
+
+
+def rests(pid: int) -> tuple[int, int] | None:
+    """What it holds, when it holds the same for a while."""
+    seen = [held(pid)]
+    for _ in range(10):
+        time.sleep(0.05)
+        seen.append(held(pid))
+    return seen[0] if len(set(seen)) == 1 and seen[0][1] > 0 else None
 
 
 if __name__ == "__main__":

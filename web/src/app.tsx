@@ -20,10 +20,11 @@ import { HelpDialog } from "./views/help";
 import { NumbersView } from "./views/numbers";
 import { PendingView } from "./views/pending";
 import { PodView } from "./views/pod";
+import { ReportsView } from "./views/reports";
 import { SearchDialog } from "./views/search";
 import { WhatIfView } from "./views/whatif";
 
-const names: Readonly<Record<string, string>> = { pending: "Pending", cluster: "Cluster", decisions: "Decisions", whatif: "What if", numbers: "Numbers" };
+const names: Readonly<Record<string, string>> = { pending: "Pending", cluster: "Cluster", decisions: "Decisions", whatif: "What if", numbers: "Numbers", reports: "Reports" };
 
 export function App(): JSX.Element {
   const barrier = useStore(model.barrier);
@@ -71,6 +72,8 @@ function ViewOf({ view, where }: { view: View; where: string }): JSX.Element {
       return <WhatIfView />;
     case "numbers":
       return <NumbersView />;
+    case "reports":
+      return <ReportsView />;
     case "pod":
       return <PodView key={where} />;
     default:

@@ -9,7 +9,7 @@ import type { DecisionList, FleetEvent, NumberSample, Status } from "./api/types
 import * as model from "./model";
 import { hearClock } from "./state/clock";
 import { addDecisions, noDecisions } from "./state/decisions";
-import { applyDelta, fleetOf } from "./state/fleet";
+import { applyDelta, fleetOf, lookedMax, partNodesMax, unread, withPart } from "./state/fleet";
 import { addSample, samplesMax } from "./state/numbers";
 
 /** Deltas that wait while the whole fleet is being read; with more, it is read once more. */
@@ -133,6 +133,45 @@ async function loadFleet(asked?: Promise<ArrayBuffer>): Promise<void> {
     report(error);
   } finally {
     isLoadingFleet = false;
+  }
+}
+
+/** What has changed on nodes in sight is read again no more often. */
+const partPauseMs = 1000;
+let inSight: readonly number[] = [];
+let isLoadingParts = false;
+let partsReadMs = 0;
+
+/** The pods of these nodes are to be seen. Of a fleet that does not have all pods they are read. */
+export function lookAtNodes(ids: readonly number[]): void {
+  inSight = ids.slice(0, lookedMax);
+  if (!isLoadingParts) void loadParts();
+}
+
+async function loadParts(): Promise<void> {
+  isLoadingParts = true;
+  try {
+    for (;;) {
+      const fleet = model.fleet.value;
+      if (fleet === undefined || !fleet.isAggregated) return;
+      const pauseMs = partsReadMs + partPauseMs - performance.now();
+      const ids = unread(fleet, inSight, pauseMs <= 0).slice(0, partNodesMax);
+      if (ids.length === 0) {
+        if (pauseMs <= 0 || unread(fleet, inSight, true).length === 0) return;
+        await new Promise((resolve) => setTimeout(resolve, pauseMs));
+        continue;
+      }
+      const frame = readFrame(await api.podsOf(ids));
+      partsReadMs = performance.now();
+      const known = model.fleet.value;
+      const next = known === undefined ? undefined : withPart(known, frame);
+      if (next === undefined) return;
+      model.fleet.set(next);
+    }
+  } catch (error) {
+    report(error);
+  } finally {
+    isLoadingParts = false;
   }
 }
 

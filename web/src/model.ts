@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // All that the page knows, each thing in its store. live.ts fills them; views show them.
 import type { ConnectionState } from "./api/event_stream";
-import type { NumberSample, Pending, Simulation, SimulateRequest, Status, Timeline } from "./api/types";
+import type { NumberSample, Pending, RebalancePlan, ShadowReport, Simulation, SimulateRequest, Status, Timeline } from "./api/types";
 import type { ServerClock } from "./state/clock";
 import { serverNow, unknownClock } from "./state/clock";
 import type { Decisions } from "./state/decisions";
@@ -44,6 +44,10 @@ export const problem = new Store("");
 export const route = new Store<Route>(parseRoute(location.hash));
 /** The last answer to a question what if: its ghosts are in the picture. */
 export const trial = new Store<Trial>({ request: undefined, result: undefined });
+/** The plan whose moves are arrows in the picture of the cluster. */
+export const plan = new Store<RebalancePlan | undefined>(undefined);
+/** The report of `berth shadow` that is open. */
+export const shadowReport = new Store<ShadowReport | undefined>(undefined);
 /** Of a recording: its bounds and the moment that is shown. */
 export const timeline = new Store<Timeline | undefined>(undefined);
 export const isSearching = new Store(false);

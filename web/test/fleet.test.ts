@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { fromBase64, readFrame } from "../src/api/fleet_frame";
 import type { Fleet } from "../src/state/fleet";
-import { applyDelta, fleetOf, isWaiting, noId, phaseOf } from "../src/state/fleet";
-import { search } from "../src/state/search";
+import { applyDelta, fleetOf, isWaiting, lookedMax, noId, phaseOf, podsOn, unread, withPart } from "../src/state/fleet";
+import { foundPods, search } from "../src/state/search";
 import { waitingOwners } from "../src/state/waiting";
 import type { FrameValues, NodeValues, PodValues } from "./frame_writer";
 import { writeFrame } from "./frame_writer";
@@ -124,4 +124,56 @@ test("the search finds by name, label, owner and node, the exact name first", ()
   assert.deepEqual(search(read, "team=core n-2").map((found) => found.title), ["n-2"]);
   assert.deepEqual(search(read, ""), []);
   assert.deepEqual(search(read, "no such thing"), []);
+});
+
+const shopWeb = { kind: "Deployment", namespace: "shop", name: "web" };
+
+/** A fleet whose pods are too many for a frame. */
+function large(values: Partial<FrameValues> = {}): Fleet {
+  const whole = { aggregated: true, nodes: [node(1, { podCount: 300 }), node(2, { podCount: 2 })], pods: [], groups: [{ owner: shopWeb, count: 7, requests: [3500] }], ownerPods: [309] };
+  return fleet({ ...whole, ...values });
+}
+
+function partOf(partNodes: number[], pods: PodValues[], revision = 10): ReturnType<typeof readFrame> {
+  return readFrame(writeFrame({ ...common, kind: "part", aggregated: true, revision, nodes: [], pods, partOf: partNodes }));
+}
+
+test("of too many pods a fleet has numbers, and the pods of the nodes that one looks at", () => {
+  const read = large();
+  assert.equal(podsOn(read, read.nodes.get(1)!), 300);
+  assert.deepEqual(unread(read, [1, 2], false), [1, 2]);
+  const seen = withPart(read, partOf([1], [pod(4, 1), pod(5, 1)]));
+  assert.ok(seen);
+  assert.deepEqual(seen.podsOf.get(1)?.map((each) => each.name), ["web-4", "web-5"]);
+  assert.deepEqual(unread(seen, [1, 2], true), [2]);
+  const next = applyDelta(seen, delta({ aggregated: true, nodes: [node(1, { podCount: 301 })] }));
+  assert.ok(next);
+  assert.equal(podsOn(next, next.nodes.get(1)!), 301);
+  assert.deepEqual([...next.pods.values()].map((each) => each.count), [7], "nothing else waits");
+  assert.deepEqual(unread(next, [1], false), []);
+  assert.deepEqual(unread(next, [1], true), [1], "its pods have changed");
+  assert.deepEqual(unread(withPart(next, partOf([1], [pod(4, 1)], 11))!, [1], true), []);
+});
+
+test("what waits in a large fleet is replaced when it has changed", () => {
+  const next = applyDelta(large(), delta({ aggregated: true, groups: [{ owner: { ...shopWeb, name: "api" }, count: 2, requests: [100] }] }));
+  assert.ok(next);
+  assert.deepEqual(waitingOwners(next).owners.map((each) => [each.owner.name, each.pods]), [["api", 2]]);
+  assert.equal(applyDelta(large(), delta({})), undefined, "the fleet is not too large any more");
+});
+
+test("pods of nodes that one has left are forgotten", () => {
+  let read: Fleet | undefined = large();
+  for (let id = 1; id <= lookedMax + 10; ++id) read = withPart(read!, partOf([id], [pod(id, id)]));
+  assert.equal(read?.looked.size, lookedMax);
+  assert.equal(read?.podsOf.size, lookedMax);
+  assert.equal(read?.podsOf.has(1), false);
+});
+
+test("the search of a large fleet finds workloads here and pods by the server", () => {
+  assert.equal(search(large(), "web").find((found) => found.kind === "workload")?.detail, "Deployment, shop, 309 pods, 7 waiting");
+  assert.deepEqual(
+    foundPods({ pods: [{ namespace: "shop", name: "web-1", node: "", phase: "Pending" }, { namespace: "shop", name: "web-2", node: "n-1", phase: "Running" }] }).map((found) => found.detail),
+    ["shop, waits", "shop, n-1"],
+  );
 });

@@ -12,6 +12,7 @@ export interface NodeValues {
   labels?: string[];
   allocatable: number[];
   requested: number[];
+  podCount?: number;
 }
 
 export interface PodValues {
@@ -28,7 +29,7 @@ export interface PodValues {
 }
 
 export interface FrameValues {
-  kind: "full" | "delta";
+  kind: "full" | "delta" | "part";
   epoch: number;
   revision: number;
   base?: number;
@@ -39,6 +40,13 @@ export interface FrameValues {
   pods: PodValues[];
   removedNodes?: number[];
   removedPods?: number[];
+  /** Of a fleet with too many pods: those that wait, by owner. In their place `pods` are left out. */
+  groups?: { owner: PodValues["owner"]; count: number; requests: number[] }[];
+  /** Of the owners, in their order. */
+  ownerPods?: number[];
+  /** Of a part: whose pods it has. */
+  partOf?: number[];
+  aggregated?: boolean;
 }
 
 class Strings {
@@ -70,6 +78,15 @@ class Strings {
   }
 }
 
+class Differences extends Uint32Array {
+  /** Each as the difference to the one before it. */
+  static readonly of32 = (list: ArrayLike<number>): Differences => {
+    const values = new Differences(list.length);
+    for (let i = 0; i < list.length; ++i) values[i] = (list[i] ?? 0) - (i > 0 ? (list[i - 1] ?? 0) : 0);
+    return values;
+  };
+}
+
 type Column = Uint8Array | Uint16Array | Uint32Array | Int32Array | Float64Array;
 
 const typeNames = new Map<unknown, string>([
@@ -77,6 +94,7 @@ const typeNames = new Map<unknown, string>([
   [Uint16Array, "u16"],
   [Uint32Array, "u32"],
   [Int32Array, "i32"],
+  [Differences, "d32"],
   [Float64Array, "f64"],
 ]);
 
@@ -84,10 +102,11 @@ export function writeFrame(values: FrameValues): ArrayBuffer {
   const strings = new Strings();
   const columns: [string, Column][] = [];
   const u32 = (name: string, list: number[]): void => void columns.push([name, Uint32Array.from(list)]);
+  const d32 = (name: string, list: number[]): void => void columns.push([name, Differences.of32(list)]);
   const f64 = (name: string, list: number[]): void => void columns.push([name, Float64Array.from(list)]);
   const { nodes, pods } = values;
-  u32("node.id", nodes.map((node) => node.id));
-  u32("node.name", nodes.map((node) => strings.at(node.name)));
+  d32("node.id", nodes.map((node) => node.id));
+  d32("node.name", nodes.map((node) => strings.at(node.name)));
   u32("node.zone", nodes.map((node) => strings.at(node.zone)));
   u32("node.pool", nodes.map((node) => strings.at(node.pool ?? "")));
   u32("node.taints", nodes.map((node) => strings.at(node.taints ?? "")));
@@ -97,6 +116,7 @@ export function writeFrame(values: FrameValues): ArrayBuffer {
   u32("node.labels", nodes.flatMap((node) => values.labelKeys.map((_, i) => strings.at(node.labels?.[i] ?? ""))));
   f64("node.allocatable", nodes.flatMap((node) => node.allocatable));
   f64("node.requested", nodes.flatMap((node) => node.requested));
+  u32("node.podCount", nodes.map((node) => node.podCount ?? 0));
   const owners = new Map<string, number>();
   const ownerList: PodValues["owner"][] = [];
   const ownerOf = (owner: PodValues["owner"]): number => {
@@ -110,13 +130,22 @@ export function writeFrame(values: FrameValues): ArrayBuffer {
     return place;
   };
   u32("pod.owner", pods.map((pod) => ownerOf(pod.owner)));
+  for (const group of values.groups ?? []) ownerOf(group.owner);
   u32("owner.kind", ownerList.map((owner) => strings.at(owner.kind)));
   u32("owner.namespace", ownerList.map((owner) => strings.at(owner.namespace)));
   u32("owner.name", ownerList.map((owner) => strings.at(owner.name)));
-  u32("pod.id", pods.map((pod) => pod.id));
+  d32("pod.id", pods.map((pod) => pod.id));
   u32("pod.name", pods.map((pod) => strings.at(pod.name)));
   u32("pod.namespace", pods.map((pod) => strings.at(pod.namespace)));
   u32("pod.node", pods.map((pod) => pod.node));
+  if (values.groups) {
+    u32("group.node", values.groups.map(() => 4294967295));
+    u32("group.owner", values.groups.map((group) => ownerOf(group.owner)));
+    u32("group.count", values.groups.map((group) => group.count));
+    f64("group.requests", values.groups.flatMap((group) => group.requests));
+  }
+  if (values.partOf) u32("part.node", values.partOf);
+  if (values.ownerPods) u32("owner.podCount", values.ownerPods);
   columns.push(["pod.flags", Uint16Array.from(pods.map((pod) => pod.flags ?? 2))]);
   columns.push(["pod.priority", Int32Array.from(pods.map((pod) => pod.priority ?? 0))]);
   f64("pod.created", pods.map((pod) => pod.created ?? NaN));
@@ -127,7 +156,7 @@ export function writeFrame(values: FrameValues): ArrayBuffer {
     u32("pod.removed", values.removedPods ?? []);
   }
   const table = strings.columns();
-  columns.push(["string.offset", table.offset], ["string.bytes", table.bytes]);
+  columns.push(["string.offset", Differences.of32(table.offset)], ["string.bytes", table.bytes]);
 
   let offset = 0;
   const described = columns.map(([name, column]) => {
@@ -141,7 +170,7 @@ export function writeFrame(values: FrameValues): ArrayBuffer {
       epoch: values.epoch,
       revision: values.revision,
       base: values.base,
-      aggregated: false,
+      aggregated: values.aggregated ?? false,
       podsMax: 200000,
       nodes: nodes.length,
       pods: pods.length,
@@ -155,7 +184,7 @@ export function writeFrame(values: FrameValues): ArrayBuffer {
   const buffer = new ArrayBuffer(begin + offset);
   const view = new DataView(buffer);
   new Uint8Array(buffer).set([0x42, 0x46, 0x4c, 0x54]);
-  view.setUint32(4, 1, true);
+  view.setUint32(4, 2, true);
   view.setUint32(8, directory.length, true);
   view.setUint32(12, begin, true);
   new Uint8Array(buffer, 16).set(directory);

@@ -7,9 +7,10 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type { Decision, DrainPlan, Explanation, Headroom, NumberSample, Pending, PendingClass, Simulation, SimulateRequest, Status } from "../src/api/types";
-import type { PodValues } from "./frame_writer";
+import type { FrameValues, PodValues } from "./frame_writer";
 import { writeFrame } from "./frame_writer";
 import type { MockCluster } from "./mock_cluster";
+import { planOf, shadowOf } from "./mock_reports";
 import { frameOf, labelKeys, nobody, podResources, random, resources, take } from "./mock_cluster";
 
 export interface MockOptions {
@@ -20,6 +21,8 @@ export interface MockOptions {
   /** A token that requests must carry. */
   readonly token?: string;
   readonly mode?: Status["mode"];
+  /** Of more pods frames have numbers alone. */
+  readonly podRowsMax?: number;
 }
 
 export const contentSecurityPolicy = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -233,7 +236,7 @@ export class MockServer {
       clock: new Date(this.now()).toISOString(),
       ...(isLive ? {} : { asOf: mode === "recording" ? this.moment.at : new Date(this.now() - 7_200_000).toISOString() }),
       connected: true,
-      features: isLive ? ["events", "decisions", "queue", "simulate", "can-drain", "headroom", "numbers"] : mode === "recording" ? ["decisions", "timeline"] : ["simulate", "can-drain", "headroom"],
+      features: isLive ? ["events", "decisions", "queue", "simulate", "can-drain", "headroom", "numbers", "rebalance", "shadow"] : mode === "recording" ? ["decisions", "timeline"] : ["simulate", "can-drain", "headroom"],
       nodes: this.cluster.nodes.length,
       pods: this.cluster.pods.length,
       pending: this.cluster.pods.filter((pod) => pod.node === nobody).length,
@@ -412,6 +415,30 @@ export class MockServer {
     };
   }
 
+  private isAggregated(): boolean {
+    return this.cluster.pods.length > (this.options.podRowsMax ?? Infinity);
+  }
+
+  private aggregated(): FrameValues {
+    const counts = new Map<number, number>();
+    const groups = new Map<string, { owner: PodValues["owner"]; count: number; requests: number[] }>();
+    for (const pod of this.cluster.pods) {
+      counts.set(pod.node, (counts.get(pod.node) ?? 0) + 1);
+      if (pod.node !== nobody) continue;
+      const group = groups.get(pod.owner.name) ?? { owner: pod.owner, count: 0, requests: pod.requests };
+      group.count += 1;
+      groups.set(pod.owner.name, group);
+    }
+    const nodes = this.cluster.nodes.map((node) => ({ ...node, podCount: counts.get(node.id) ?? 0 }));
+    return { ...frameOf(this.cluster), aggregated: true, nodes, pods: [], groups: [...groups.values()], ownerPods: [...groups.values()].map((group) => group.count) };
+  }
+
+  private part(url: URL): FrameValues {
+    const partOf = (url.searchParams.get("nodes") ?? "").split(",").map(Number);
+    const wanted = new Set(partOf);
+    return { ...frameOf(this.cluster), kind: "part", aggregated: true, nodes: [], pods: this.cluster.pods.filter((pod) => wanted.has(pod.node)), partOf };
+  }
+
   private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? "/", "http://mock");
     this.requests.push(`${request.method} ${url.pathname}`);
@@ -457,8 +484,19 @@ export class MockServer {
       case "status":
         json(this.status());
         break;
-      case "fleet":
-        response.writeHead(200, { ...secure, "Content-Type": "application/vnd.berth.fleet.v1" }).end(Buffer.from(writeFrame(frameOf(this.cluster))));
+      case "fleet": {
+        const frame = parts[1] === "pods" ? this.part(url) : this.isAggregated() ? this.aggregated() : frameOf(this.cluster);
+        response.writeHead(200, { ...secure, "Content-Type": "application/vnd.berth.fleet.v2" }).end(Buffer.from(writeFrame(frame)));
+        break;
+      }
+      case "search": {
+        const text = url.searchParams.get("text") ?? "";
+        const found = this.cluster.pods.filter((pod) => pod.name.includes(text)).slice(0, 8);
+        json({ pods: found.map((pod) => ({ namespace: pod.namespace, name: pod.name, node: this.cluster.nodes.find((node) => node.id === pod.node)?.name ?? "", phase: "Running" })) });
+        break;
+      }
+      case "shadow":
+        json(shadowOf(this.cluster.nodes[0]?.name, this.cluster.nodes[1]?.name));
         break;
       case "pending":
         json(this.pending());
@@ -525,6 +563,12 @@ export class MockServer {
       const result = this.simulate(body);
       if (typeof result === "string") failure(422, result);
       else json(result);
+      return;
+    }
+    if (path === "/rebalance") {
+      const [from, to] = this.cluster.nodes;
+      if ((body as { policy?: string }).policy?.includes("DeschedulerPolicy")) json(planOf(from?.name, to?.name, this.cluster.pods.filter((pod) => pod.node === from?.id)));
+      else failure(422, "policy:1: kind should be DeschedulerPolicy");
       return;
     }
     if (path === "/can-drain") {

@@ -471,6 +471,7 @@ TEST(DecodeKindsTest, PodGroup) {
   PodGroup want;
   want.metadata.name = "g";
   want.parent_name = "top";
+  want.workload_name = "w";
   want.min_count = 3;
   want.topology_keys = {"rack"};
   want.is_disrupted_whole = true;
@@ -491,7 +492,7 @@ TEST(DecodeKindsTest, PodGroup) {
   EXPECT_TRUE(json == want);
   const std::string condition = Text(1, "PodGroupInitiallyScheduled") + Text(2, "False") + Number(3, 4) +
                                 Text(5, "Unschedulable") + Text(6, "no room");
-  const std::string spec = Text(1, "top") + Message(3, Message(2, Number(1, 3))) +
+  const std::string spec = Text(1, "top") + Message(2, Text(1, "w")) + Message(3, Message(2, Number(1, 3))) +
                            Message(4, Message(1, Text(1, "rack"))) + Message(5, Text(1, "a") + Text(2, "shared")) +
                            Message(5, Text(1, "b") + Text(3, "t")) + Message(6, Message(2, "")) + Number(8, 7) +
                            Text(9, "Never");
@@ -506,6 +507,7 @@ TEST(DecodeKindsTest, PodGroup) {
                           "disruptionMode": {"single": {}}}})");
   EXPECT_FALSE(basic.min_count);
   EXPECT_FALSE(basic.is_disrupted_whole);
+  EXPECT_TRUE(basic.is_disrupted_singly);
 }
 
 TEST(DecodeKindsTest, CompositePodGroup) {
@@ -517,15 +519,21 @@ TEST(DecodeKindsTest, CompositePodGroup) {
   want.priority = 9;
   want.preemption_policy = PreemptionPolicy::kPreemptLowerPriority;
   want.parent_name = "root";
+  want.workload_name = "w";
+  want.conditions = {{"CompositePodGroupInitiallyScheduled", "True", "Scheduled", "", 2}};
   const CompositePodGroup json = Decoded(DecodeCompositePodGroup, R"({"metadata": {"name": "top"}, "spec": {
     "parentCompositePodGroupName": "root", "schedulingPolicy": {"gang": {"minGroupCount": 2}},
     "schedulingConstraints": {"topology": [{"key": "zone"}]}, "disruptionMode": {"all": {}}, "priority": 9,
-    "preemptionPolicy": "PreemptLowerPriority"}})");
+    "preemptionPolicy": "PreemptLowerPriority", "workloadRef": {"workloadName": "w"}}, "status": {"conditions": [
+    {"type": "CompositePodGroupInitiallyScheduled", "status": "True", "reason": "Scheduled", "observedGeneration": 2}]}})");
   EXPECT_TRUE(json == want);
-  const std::string spec = Text(1, "root") + Message(3, Message(2, Number(1, 2))) +
+  const std::string spec = Text(1, "root") + Message(2, Text(1, "w")) + Message(3, Message(2, Number(1, 2))) +
                            Message(4, Message(1, Text(1, "zone"))) + Message(5, Message(2, "")) + Number(7, 9) +
                            Text(8, "PreemptLowerPriority");
-  const auto protobuf = DecodeCompositePodGroupProtobuf(Message(1, Text(1, "top")) + Message(2, spec));
+  const std::string condition =
+      Text(1, "CompositePodGroupInitiallyScheduled") + Text(2, "True") + Number(3, 2) + Text(5, "Scheduled");
+  const auto protobuf = DecodeCompositePodGroupProtobuf(Message(1, Text(1, "top")) + Message(2, spec) +
+                                                        Message(3, Message(1, condition)));
   ASSERT_TRUE(protobuf.ok()) << protobuf.error().message;
   EXPECT_TRUE(**protobuf == want);
 }

@@ -31,11 +31,11 @@ template <>
 inline constexpr auto kFields<GroupTopologyConstraint> = Fields{Field{"key", 1, Self{}}};
 
 // A message without fields, whose presence is its meaning.
-struct AllDisruptionMode;
+struct DisruptionModeSet;
 template <>
-inline constexpr auto kBefore<AllDisruptionMode> = [](bool& out) { out = true; };
+inline constexpr auto kBefore<DisruptionModeSet> = [](bool& out) { out = true; };
 template <>
-inline constexpr auto kFields<AllDisruptionMode> = Fields{};
+inline constexpr auto kFields<DisruptionModeSet> = Fields{};
 
 template <>
 inline constexpr std::string_view kKind<PodGroup> = "PodGroup";
@@ -46,11 +46,14 @@ inline constexpr auto kFields<PodGroup> = Fields{
         "spec", 2,
         Fields{
             Field{"parentCompositePodGroupName", 1, &PodGroup::parent_name},
+            Field{"workloadRef", 2, Fields{Field{"workloadName", 1, &PodGroup::workload_name}}},
             Field{"schedulingPolicy", 3, Fields{Field{"gang", 2, Fields{Field{"minCount", 1, &PodGroup::min_count}}}}},
             Field{"schedulingConstraints", 4,
                   Fields{Field{"topology", 1, ListOf<GroupTopologyConstraint>(&PodGroup::topology_keys)}}},
             Field{"resourceClaims", 5, &PodGroup::resource_claims},
-            Field{"disruptionMode", 6, Fields{Field{"all", 2, As<AllDisruptionMode>(&PodGroup::is_disrupted_whole)}}},
+            Field{"disruptionMode", 6,
+                  Fields{Field{"single", 1, As<DisruptionModeSet>(&PodGroup::is_disrupted_singly)},
+                         Field{"all", 2, As<DisruptionModeSet>(&PodGroup::is_disrupted_whole)}}},
             Field{"priority", 8, &PodGroup::priority},
             Field{"preemptionPolicy", 9, &PodGroup::preemption_policy},
         }},
@@ -67,15 +70,18 @@ inline constexpr auto kFields<CompositePodGroup> = Fields{
     Field{"spec", 2,
           Fields{
               Field{"parentCompositePodGroupName", 1, &CompositePodGroup::parent_name},
+              Field{"workloadRef", 2, Fields{Field{"workloadName", 1, &CompositePodGroup::workload_name}}},
               Field{"schedulingPolicy", 3,
                     Fields{Field{"gang", 2, Fields{Field{"minGroupCount", 1, &CompositePodGroup::min_group_count}}}}},
               Field{"schedulingConstraints", 4,
                     Fields{Field{"topology", 1, ListOf<GroupTopologyConstraint>(&CompositePodGroup::topology_keys)}}},
               Field{"disruptionMode", 5,
-                    Fields{Field{"all", 2, As<AllDisruptionMode>(&CompositePodGroup::is_disrupted_whole)}}},
+                    Fields{Field{"single", 1, As<DisruptionModeSet>(&CompositePodGroup::is_disrupted_singly)},
+                           Field{"all", 2, As<DisruptionModeSet>(&CompositePodGroup::is_disrupted_whole)}}},
               Field{"priority", 7, &CompositePodGroup::priority},
               Field{"preemptionPolicy", 8, &CompositePodGroup::preemption_policy},
           }},
+    Field{"status", 3, Fields{Field{"conditions", 1, &CompositePodGroup::conditions}}},
 };
 
 }  // namespace berth::api::internal

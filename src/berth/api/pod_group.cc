@@ -2,13 +2,19 @@
 #include "berth/api/pod_group.h"
 
 #include <algorithm>
+#include <span>
 
 namespace berth::api {
+namespace {
 
-const GroupCondition* PodGroup::FindCondition(std::string_view type) const {
-  const auto found = std::find_if(conditions.begin(), conditions.end(),
-                                  [type](const GroupCondition& condition) { return condition.type == type; });
+const GroupCondition* Find(std::span<const GroupCondition> conditions, std::string_view type) {
+  const auto found = std::ranges::find(conditions, type, &GroupCondition::type);
   return found == conditions.end() ? nullptr : &*found;
 }
+
+}  // namespace
+
+const GroupCondition* PodGroup::FindCondition(std::string_view type) const { return Find(conditions, type); }
+const GroupCondition* CompositePodGroup::FindCondition(std::string_view type) const { return Find(conditions, type); }
 
 }  // namespace berth::api

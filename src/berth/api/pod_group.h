@@ -14,8 +14,9 @@
 
 namespace berth::api {
 
-// The type of the condition that the scheduler writes to a PodGroup's status.
+// The types of the conditions that the scheduler writes to the status of a PodGroup and of a CompositePodGroup.
 inline constexpr std::string_view kPodGroupInitiallyScheduled = "PodGroupInitiallyScheduled";
+inline constexpr std::string_view kCompositePodGroupInitiallyScheduled = "CompositePodGroupInitiallyScheduled";
 
 // A metav1.Condition.
 struct GroupCondition {
@@ -38,9 +39,11 @@ struct PodGroupResourceClaim {
 struct PodGroup {
   ObjectMeta metadata;
   std::string parent_name;                // parentCompositePodGroupName; empty: no parent
+  std::string workload_name;              // of the Workload whose template it was made from; empty: of none
   std::optional<std::int32_t> min_count;  // of the policy gang; nullopt: the policy is basic
   std::vector<std::string> topology_keys;
-  bool is_disrupted_whole = false;  // disruptionMode all: if one pod is a victim of preemption, all are
+  bool is_disrupted_whole = false;   // disruptionMode all: if one pod is a victim of preemption, all are
+  bool is_disrupted_singly = false;  // disruptionMode single; neither when there is no mode
   std::optional<std::int32_t> priority;
   std::optional<PreemptionPolicy> preemption_policy;
   std::vector<PodGroupResourceClaim> resource_claims;
@@ -55,11 +58,16 @@ struct PodGroup {
 struct CompositePodGroup {
   ObjectMeta metadata;
   std::string parent_name;
+  std::string workload_name;
   std::optional<std::int32_t> min_group_count;  // of the policy gang; nullopt: the policy is basic
   std::vector<std::string> topology_keys;
   bool is_disrupted_whole = false;
+  bool is_disrupted_singly = false;
   std::optional<std::int32_t> priority;
   std::optional<PreemptionPolicy> preemption_policy;
+  std::vector<GroupCondition> conditions;
+
+  const GroupCondition* FindCondition(std::string_view type) const;
   bool operator==(const CompositePodGroup&) const = default;
 };
 

@@ -20,6 +20,7 @@
 #include "berth/app/questions/explain_command.h"
 #include "berth/app/questions/headroom_command.h"
 #include "berth/app/questions/replay_command.h"
+#include "berth/app/questions/serve_command.h"
 #include "berth/app/questions/shadow_command.h"
 #include "berth/app/questions/simulate_command.h"
 #include "berth/app/questions/snapshot_command.h"
@@ -51,6 +52,7 @@ Commands::Commands(const std::string& program) : program_(program, "berth: a dro
   AddReplayCommand(*this);
   AddShadowCommand(*this);
   AddSnapshotCommand(*this);
+  AddServeCommand(*this);
   AddUiCommand(*this);
   AddCompletionCommand(*this);
   AddVersionCommand(*this);

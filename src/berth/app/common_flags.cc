@@ -87,7 +87,7 @@ void AddKubernetesVersion(cli::Command& command, std::optional<int>& minor, bool
                 return std::string();
               })
       .OneOf(names)
-      .Default(names.front());
+      .Default(may_be_auto ? "auto" : "1." + std::to_string(framework::kDefaultRelease));
 }
 
 void AddFeatureGates(cli::Command& command, std::vector<std::string>& gates, const std::string& whose) {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "berth/framework/cycle_state.h"
@@ -33,6 +34,18 @@ struct PodGroupAssignment {
   std::string node_name;
 };
 
+// How much has to be evicted for pods of a group on each node, while all victims are off their nodes and the group is
+// tried: each pod goes to the best of the nodes that cost least. What one pod costs is not counted again for the next.
+class NodeRanking {
+ public:
+  virtual ~NodeRanking() = default;
+  // The indices of the nodes that cost least, ascending; at least one.
+  virtual std::vector<std::size_t> Cheapest(std::span<const std::string_view> node_names) const = 0;
+  // The pod is placed on the node; it is taken back. Pods are taken back in reverse order.
+  virtual void Place(const std::string& uid, std::string_view node_name) = 0;
+  virtual void TakeBack(const std::string& uid) = 0;
+};
+
 // The cluster, with pods removed and restored. Its destructor undoes all changes.
 class PodGroupDryRun {
  public:
@@ -46,7 +59,8 @@ class PodGroupDryRun {
   virtual void RemovePod(const PodInfoPtr& pod) = 0;
   virtual void RestorePod(const PodInfoPtr& pod) = 0;
   // Tries the group as the cycle did. Success: assignments() has the nodes of its members, none of which stays placed.
-  virtual Status TryGroup() = 0;
+  // `ranking` may be null: all nodes cost the same.
+  virtual Status TryGroup(NodeRanking* ranking) = 0;
   virtual const std::vector<PodGroupAssignment>& assignments() const = 0;
   // Whether the members of assignments() still fit on their nodes, one after the other.
   virtual bool DoAssignmentsFit() = 0;

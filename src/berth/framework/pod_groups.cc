@@ -5,10 +5,13 @@ namespace berth::framework {
 namespace {
 
 // The limit on the depth is for callers with a group that is its own ancestor; below a root there is none.
-void AddLeaves(const PodGroups& groups, const PodGroupKey& group, int depth, std::vector<PodGroupKey>& leaves) {
+template <typename Wanted>
+void AddWithin(const PodGroups& groups, const PodGroupKey& group, int depth, const Wanted& is_wanted,
+               std::vector<PodGroupKey>& found) {
   if (depth == kPodGroupDepthMax) return;
-  if (!group.is_composite) return leaves.push_back(group);
-  for (const PodGroupKey& child : groups.ChildrenOf(group)) AddLeaves(groups, child, depth + 1, leaves);
+  if (is_wanted(group)) found.push_back(group);
+  if (!group.is_composite) return;
+  for (const PodGroupKey& child : groups.ChildrenOf(group)) AddWithin(groups, child, depth + 1, is_wanted, found);
 }
 
 }  // namespace
@@ -31,6 +34,18 @@ bool IsGang(const PodGroups& groups, const PodGroupKey& group) {
   return pod_group != nullptr && pod_group->min_count.has_value();
 }
 
+bool IsDisruptedWhole(const PodGroups& groups, const PodGroupKey& group) {
+  return ReadGroup(groups, group, false, [](const auto& object) { return object.is_disrupted_whole; });
+}
+
+bool IsDisruptedSingly(const PodGroups& groups, const PodGroupKey& group) {
+  return ReadGroup(groups, group, false, [](const auto& object) { return object.is_disrupted_singly; });
+}
+
+std::string WorkloadOf(const PodGroups& groups, const PodGroupKey& group) {
+  return ReadGroup(groups, group, std::string(), [](const auto& object) { return object.workload_name; });
+}
+
 const std::string* ParentNameOf(const PodGroups& groups, const PodGroupKey& group) {
   return ReadGroup(groups, group, static_cast<const std::string*>(nullptr),
                    [](const auto& object) { return &object.parent_name; });
@@ -38,8 +53,14 @@ const std::string* ParentNameOf(const PodGroups& groups, const PodGroupKey& grou
 
 std::vector<PodGroupKey> LeavesOf(const PodGroups& groups, const PodGroupKey& group) {
   std::vector<PodGroupKey> leaves;
-  AddLeaves(groups, group, 0, leaves);
+  AddWithin(groups, group, 0, [](const PodGroupKey& each) { return !each.is_composite; }, leaves);
   return leaves;
+}
+
+std::vector<PodGroupKey> GroupsWithin(const PodGroups& groups, const PodGroupKey& group) {
+  std::vector<PodGroupKey> all;
+  AddWithin(groups, group, 0, [](const PodGroupKey&) { return true; }, all);
+  return all;
 }
 
 std::vector<PodGroupKey> AncestryOf(const PodGroups& groups, const PodGroupKey& group) {

@@ -99,11 +99,18 @@ std::int32_t PriorityOf(const PodGroups& groups, const PodGroupKey& group);
 std::optional<api::PreemptionPolicy> PreemptionPolicyOf(const PodGroups& groups, const PodGroupKey& group);
 // Whether the group has a minimum of members; false if its object is gone.
 bool IsGang(const PodGroups& groups, const PodGroupKey& group);
+// The disruption mode of a group; neither if it has none or its object is gone.
+bool IsDisruptedWhole(const PodGroups& groups, const PodGroupKey& group);
+bool IsDisruptedSingly(const PodGroups& groups, const PodGroupKey& group);
+// The Workload that the group was made from; empty if it names none or its object is gone.
+std::string WorkloadOf(const PodGroups& groups, const PodGroupKey& group);
 
 // The name of the composite group that contains it; empty: none does. Null when its object is unknown.
 const std::string* ParentNameOf(const PodGroups& groups, const PodGroupKey& group);
 // All PodGroups within the group, or the group itself if it is a PodGroup; those of the first child first.
 std::vector<PodGroupKey> LeavesOf(const PodGroups& groups, const PodGroupKey& group);
+// The group and all groups within it, each before those within it.
+std::vector<PodGroupKey> GroupsWithin(const PodGroups& groups, const PodGroupKey& group);
 // The group and the groups above it, as far as they are known, on at most the number of levels of the API. Empty: the
 // group itself is unknown.
 std::vector<PodGroupKey> AncestryOf(const PodGroups& groups, const PodGroupKey& group);

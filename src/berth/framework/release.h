@@ -81,6 +81,9 @@ struct DeviceRules : DeviceGates {
   // A device of which only shares are in use has taken its counters.
   bool counts_counters_of_shares = Since(36);
 
+  // Errors of CEL selectors about an unknown name say in which container it was looked for.
+  bool names_container_in_selector_errors = Before(38);
+
   // --- 1.37.
   // distinctAttribute compares with all devices of the constraint instead of the last one of each request.
   bool are_distinct_in_request = Since(37);
@@ -245,6 +248,16 @@ struct Release : SwitchesOf137 {
   bool checks_group_trees = Since(38);
   // Of a group that cannot be placed, pods and the groups below say its name, and it says how many of its members fail.
   bool names_failed_groups = Since(38);
+  // GangScheduling holds the pods of a gang back at Permit until enough of them are there.
+  bool holds_gangs_at_permit = Before(38);
+  // When room is made for a pod group, its pods go first to the nodes where the least has to be evicted for them.
+  bool ranks_nodes_by_victims = Since(38);
+  // A pod group with topology constraints is tried first in the one domain that its pods are nominated for.
+  bool tries_nominated_domain_first = Since(38);
+  // A node whose topology label is empty is in no domain of a pod group.
+  bool ignores_empty_domains = Since(38);
+  // CompositePodGroups get a condition, too.
+  bool writes_composite_conditions = Since(38);
 
   DeviceRules devices{minor};
 

@@ -16,11 +16,13 @@ ClusterWatch::ClusterWatch(client::RestClient& rest, Fleet& fleet, const Clock& 
 }
 
 void ClusterWatch::Start() {
+  has_started_ = true;
   nodes_->Start();
   pods_->Start();
 }
 
 void ClusterWatch::Stop() {
+  if (!has_started_) return;
   pods_->Stop();
   nodes_->Stop();
 }

@@ -38,6 +38,7 @@ class ClusterWatch {
 
   Fleet& fleet_;
   const Clock& clock_;
+  bool has_started_ = false;
   std::atomic<bool> has_pods_{false};  // what comes from now on is news
   std::unique_ptr<client::Informer<api::Node>> nodes_;
   std::unique_ptr<client::Informer<api::Pod>> pods_;

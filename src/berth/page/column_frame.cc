@@ -2,6 +2,7 @@
 #include "berth/page/column_frame.h"
 
 #include <cstring>
+#include <numeric>
 #include <utility>
 
 namespace berth::page {
@@ -40,6 +41,12 @@ std::uint32_t ColumnFrame::Append(std::string_view text) {
   return number;
 }
 
+void ColumnFrame::AddDifferences(std::string_view name, const std::vector<std::uint32_t>& values) {
+  std::vector<std::uint32_t> differences(values.size());
+  std::adjacent_difference(values.begin(), values.end(), differences.begin());
+  AddBytes(name, "d32", differences);
+}
+
 void ColumnFrame::AddColumn(std::string_view name, std::string_view type, const void* values, std::size_t length,
                             std::size_t size) {
   Align(body_, '\0');
@@ -48,7 +55,7 @@ void ColumnFrame::AddColumn(std::string_view name, std::string_view type, const 
 }
 
 std::string ColumnFrame::Take(codec::json::object directory) && {
-  Add("string.offset", string_offsets_);
+  AddDifferences("string.offset", string_offsets_);
   Add("string.bytes", string_bytes_);
   directory["columns"] = std::move(columns_);
   const std::string text = codec::WriteJson(directory);

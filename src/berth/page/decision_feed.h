@@ -49,6 +49,9 @@ class DecisionFeed {
   };
   using EntryPtr = std::shared_ptr<const Entry>;
 
+  // A scheduler's feed begins off, until a page is opened: most never are.
+  explicit DecisionFeed(bool is_on = true) : is_on_(is_on) {}
+
   // While it is off, Note() costs one look at a flag and keeps nothing.
   void SetOn(bool is_on) { is_on_ = is_on; }
   void Note(const scheduler::Decision& decision, Time time_of_day);
@@ -69,7 +72,7 @@ class DecisionFeed {
     std::list<std::string>::iterator age;  // in refused_ages_
   };
 
-  std::atomic<bool> is_on_{true};
+  std::atomic<bool> is_on_;
   mutable std::mutex mutex_;  // guards all below
   std::uint64_t last_ = 0;
   std::deque<EntryPtr> newest_;

@@ -51,6 +51,16 @@ TEST(DecisionFeedTest, ListsWhatCameAfter) {
   EXPECT_EQ(feed.Json(7, 9, 1).at("decisions").as_array().size(), 0U) << "a sequence that has not been";
 }
 
+TEST(DecisionFeedTest, BeginsOffForAScheduler) {
+  DecisionFeed feed(false);
+  feed.Note(DecisionOf("a", ""), kNow);
+  EXPECT_EQ(feed.last(), 0U);
+  EXPECT_EQ(feed.LastRefusal("uid-a"), nullptr);
+  feed.SetOn(true);
+  feed.Note(DecisionOf("a", ""), kNow);
+  EXPECT_NE(feed.LastRefusal("uid-a"), nullptr);
+}
+
 TEST(DecisionFeedTest, KeepsTheLastRefusalUntilThePodIsPlaced) {
   DecisionFeed feed;
   feed.Note(DecisionOf("a", ""), kNow);

@@ -67,9 +67,9 @@ bool EventStreams::Add(const std::shared_ptr<net::ResponseWriter>& writer, std::
           object{{"epoch", fleet_.epoch()}, {"revision", counts.revision}, {"clock", FormatRfc3339Micro(time_of_day)}}),
       reader, head.body);
   writer->OnClosed([gone = reader.is_gone] { *gone = true; });
-  writer->StartStream(std::move(head));
   readers_.push_back(std::move(reader));
   reader_count_ = readers_.size();
+  writer->StartStream(std::move(head));
   return true;
 }
 
@@ -80,7 +80,10 @@ void EventStreams::Announce(Announcement announcement) {
 
 void EventStreams::Pump(Time now) {
   const std::lock_guard lock(mutex_);
-  Deltas deltas;
+  const auto count = static_cast<Duration::rep>(readers_.size());
+  if (now - pumped_at_ < count * Duration(std::chrono::seconds(1)) / kWritesPerSecondMax) return;
+  pumped_at_ = now;
+  Made made;
   for (Reader& reader : readers_) {
     if (*reader.is_gone) continue;
     if (reader.writer->BufferedBytes() > kUnreadBytesMax) {
@@ -91,7 +94,7 @@ void EventStreams::Pump(Time now) {
       continue;
     }
     reader.behind_since.reset();
-    std::string text = Lacking(reader, deltas, now);
+    std::string text = Lacking(reader, made, now);
     if (text.empty() && now - reader.written_at >= kSilenceMax) text = ": alive\n\n";
     if (text.empty()) continue;
     reader.written_at = now;
@@ -119,10 +122,10 @@ void EventStreams::AppendEvent(std::string_view event, std::string_view data, co
   to.append("event: ").append(event).append("\nid: ").append(Id(reader)).append("\ndata: ").append(data).append("\n\n");
 }
 
-std::string EventStreams::Lacking(Reader& reader, Deltas& deltas, Time now) {
+std::string EventStreams::Lacking(Reader& reader, Made& made, Time now) {
   std::string text;
-  AppendFleet(reader, deltas, now, text);
-  AppendDecisions(reader, text);
+  AppendFleet(reader, made, now, text);
+  AppendDecisions(reader, made, text);
   for (const auto& [event, newest] : announcements_) {
     std::uint64_t& had = reader.had[event];
     if (std::exchange(had, newest.number) != newest.number) AppendEvent(event, newest.data, reader, text);
@@ -130,8 +133,8 @@ std::string EventStreams::Lacking(Reader& reader, Deltas& deltas, Time now) {
   return text;
 }
 
-const EventStreams::EncodedDelta& EventStreams::DeltaSince(std::uint32_t base, Deltas& deltas) {
-  const auto [at, is_new] = deltas.try_emplace(base);
+const EventStreams::EncodedDelta& EventStreams::DeltaSince(std::uint32_t base, Made& made) {
+  const auto [at, is_new] = made.deltas.try_emplace(base);
   if (!is_new) return at->second;
   const auto delta = fleet_.Delta(base);
   if (delta && delta->bytes.size() <= kDeltaBytesMax) {
@@ -142,11 +145,11 @@ const EventStreams::EncodedDelta& EventStreams::DeltaSince(std::uint32_t base, D
   return at->second;
 }
 
-void EventStreams::AppendFleet(Reader& reader, Deltas& deltas, Time now, std::string& to) {
+void EventStreams::AppendFleet(Reader& reader, Made& made, Time now, std::string& to) {
   const std::uint32_t revision = fleet_.counts().revision;
   if (!reader.needs_reload) {
     if (reader.revision == revision) return;
-    const EncodedDelta& delta = DeltaSince(reader.revision, deltas);
+    const EncodedDelta& delta = DeltaSince(reader.revision, made);
     if (!delta.data.empty()) {
       reader.revision = delta.revision;
       return AppendEvent("fleet", delta.data, reader, to);
@@ -157,14 +160,20 @@ void EventStreams::AppendFleet(Reader& reader, Deltas& deltas, Time now, std::st
   reader.needs_reload = false;
   reader.reloaded_at = now;
   reader.revision = revision;
+  reload_revision_ = revision;
   AppendEvent("fleet", ReloadData(revision), reader, to);
 }
 
-void EventStreams::AppendDecisions(Reader& reader, std::string& to) const {
+void EventStreams::AppendDecisions(Reader& reader, Made& made, std::string& to) const {
   if (decisions_ == nullptr || decisions_->last() == reader.sequence) return;
-  const object list = decisions_->Json(fleet_.epoch(), reader.sequence, kDecisionsMax);
-  reader.sequence = list.at("last").to_number<std::uint64_t>();
-  AppendEvent("decisions", codec::WriteJson(list), reader, to);
+  const auto [at, is_new] = made.decisions.try_emplace(reader.sequence);
+  EncodedDecisions& encoded = at->second;
+  if (is_new) {
+    const object list = decisions_->Json(fleet_.epoch(), reader.sequence, kDecisionsMax);
+    encoded = {list.at("last").to_number<std::uint64_t>(), codec::WriteJson(list)};
+  }
+  reader.sequence = encoded.last;
+  AppendEvent("decisions", encoded.data, reader, to);
 }
 
 }  // namespace berth::page

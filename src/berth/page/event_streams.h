@@ -31,7 +31,7 @@ struct Announcement {
 
 class EventStreams {
  public:
-  static constexpr std::size_t kReadersMax = 32;
+  static constexpr std::size_t kReadersMax = 64;
   // A reader with more than this unread is passed over, and ends after kBehindMax.
   static constexpr std::size_t kUnreadBytesMax = std::size_t{1} << 20;
   static constexpr Duration kBehindMax = std::chrono::minutes(1);
@@ -41,6 +41,8 @@ class EventStreams {
   // A reader is told to begin anew no more often.
   static constexpr Duration kReloadPause = std::chrono::seconds(2);
   static constexpr std::size_t kDecisionsMax = 100;
+  // What all readers together are written: of more than ten readers each gets larger pieces less often.
+  static constexpr int kWritesPerSecondMax = 100;
 
   // Both must outlive it; `decisions` is null where no scheduler is in this process.
   EventStreams(Fleet& fleet, const DecisionFeed* decisions) : fleet_(fleet), decisions_(decisions) {}
@@ -51,12 +53,14 @@ class EventStreams {
   bool Add(const std::shared_ptr<net::ResponseWriter>& writer, std::string_view last, Time now, Time time_of_day);
   // Keeps the newest of each kind; readers get it with the next Pump().
   void Announce(Announcement announcement);
-  // Once in a tenth of a second.
+  // Once in a tenth of a second. Does nothing where kWritesPerSecondMax asks for a longer pause.
   void Pump(Time now);
   // Ends every reader's stream.
   void EndAll();
 
   bool HasReaders() const { return reader_count_ > 0; }
+  // The newest revision of the fleet with which a reader was told to begin anew: a frame for it must not be older.
+  std::uint32_t reload_revision() const { return reload_revision_; }
 
  private:
   struct Reader {
@@ -78,21 +82,31 @@ class EventStreams {
     std::uint32_t revision = 0;
     std::string data;  // of the event; empty: a whole frame is needed
   };
-  using Deltas = std::map<std::uint32_t, EncodedDelta>;  // by base
+  struct EncodedDecisions {
+    std::uint64_t last = 0;
+    std::string data;
+  };
+  // What was made in this Pump(): readers that lack the same get the same.
+  struct Made {
+    std::map<std::uint32_t, EncodedDelta> deltas;         // by base
+    std::map<std::uint64_t, EncodedDecisions> decisions;  // by the last sequence that a reader has had
+  };
 
   std::string Id(const Reader& reader) const;
   void AppendEvent(std::string_view event, std::string_view data, const Reader& reader, std::string& to) const;
   // What the reader lacks now.
-  std::string Lacking(Reader& reader, Deltas& deltas, Time now);
-  const EncodedDelta& DeltaSince(std::uint32_t base, Deltas& deltas);
-  void AppendFleet(Reader& reader, Deltas& deltas, Time now, std::string& to);
-  void AppendDecisions(Reader& reader, std::string& to) const;
+  std::string Lacking(Reader& reader, Made& made, Time now);
+  const EncodedDelta& DeltaSince(std::uint32_t base, Made& made);
+  void AppendFleet(Reader& reader, Made& made, Time now, std::string& to);
+  void AppendDecisions(Reader& reader, Made& made, std::string& to) const;
 
   Fleet& fleet_;
   const DecisionFeed* const decisions_;
   std::atomic<std::size_t> reader_count_{0};
+  std::atomic<std::uint32_t> reload_revision_{0};
   std::mutex mutex_;  // guards what follows
   std::vector<Reader> readers_;
+  Time pumped_at_{};
   std::uint64_t announced_ = 0;
   std::map<std::string, Numbered, std::less<>> announcements_;  // the newest of each kind
 };

@@ -179,6 +179,53 @@ TEST_F(EventStreamsTest, ReloadsHaveAPause) {
   EXPECT_THAT(PumpedTo(*reader).at(0).data, HasSubstr("reload"));
 }
 
+TEST_F(EventStreamsTest, EachReaderGetsTheDecisionsThatItLacks) {
+  const auto note = [&](const std::string& name) {
+    scheduler::Decision decision;
+    decision.pod_name = name;
+    feed_.Note(decision, kNow);
+  };
+  const auto names = [](const std::vector<Event>& events) {
+    std::vector<std::string> found;
+    for (const Event& event : events) {
+      if (event.name != "decisions") continue;
+      const codec::json::object list = Parsed(event.data);
+      for (const auto& decision : list.at("decisions").as_array()) found.emplace_back(decision.at("name").as_string());
+    }
+    return found;
+  };
+  const std::string revision = "7-" + std::to_string(fleet_.counts().revision) + "-";
+  note("first");
+  const auto all = Join(revision + "0");
+  const auto same = Join(revision + "0");
+  const auto late = Join(revision + "1");
+  for (FakeReader* const reader : {all.get(), same.get(), late.get()}) reader->Take();
+  note("second");
+  EXPECT_THAT(names(PumpedTo(*all)), ::testing::ElementsAre("first", "second"));
+  EXPECT_THAT(names(EventsIn(same->Take())), ::testing::ElementsAre("first", "second"));
+  EXPECT_THAT(names(EventsIn(late->Take())), ::testing::ElementsAre("second"));
+  EXPECT_THAT(names(PumpedTo(*all)), IsEmpty());
+}
+
+TEST_F(EventStreamsTest, ManyReadersGetLargerPiecesLessOften) {
+  std::vector<std::shared_ptr<FakeReader>> readers;
+  for (int i = 0; i < 50; ++i) readers.push_back(Join(IdAt(fleet_.counts().revision)));
+  (void)PumpedTo(*readers[7]);
+  int pieces = 0;
+  for (int i = 0; i < 20; ++i) {
+    SetPod("web-" + std::to_string(i), "a");
+    pieces += PumpedTo(*readers[7]).empty() ? 0 : 1;
+  }
+  EXPECT_EQ(pieces, 4) << "in two seconds, and 50 readers";
+}
+
+TEST_F(EventStreamsTest, AReloadNamesTheRevisionThatAFrameMustHave) {
+  const auto reader = Join("");
+  SetPod("web-2", "");
+  EXPECT_TRUE(Parsed(PumpedTo(*reader).back().data).at("reload").as_bool());
+  EXPECT_EQ(streams_.reload_revision(), fleet_.counts().revision);
+}
+
 TEST_F(EventStreamsTest, AnnouncementsReachEveryReaderOnce) {
   streams_.Announce({"numbers", "1"});
   streams_.Announce({"numbers", "2"});

@@ -20,6 +20,14 @@ std::string KeyOf(std::string_view namespace_name, std::string_view name) {
   return std::string(namespace_name) + "/" + std::string(name);
 }
 
+void SortByName(std::vector<std::shared_ptr<const api::Pod>>& pods) {
+  std::ranges::sort(pods, [](const auto& a, const auto& b) {
+    const api::ObjectMeta& left = a->metadata;
+    const api::ObjectMeta& right = b->metadata;
+    return std::tie(left.namespace_name, left.name) < std::tie(right.namespace_name, right.name);
+  });
+}
+
 bool IsPending(const api::Pod& pod) { return pod.spec.node_name.empty() && !pod.metadata.deletion_time; }
 
 }  // namespace
@@ -41,7 +49,7 @@ void Fleet::SetNode(std::shared_ptr<const api::Node> node) {
   }
   row.node = std::move(node);
   row.allocatable = std::move(allocatable);
-  row.changed_in = revision_;
+  Touch(id, true, row.changed_in);
 }
 
 void Fleet::RemoveNode(std::string_view name) {
@@ -53,7 +61,8 @@ void Fleet::RemoveNode(std::string_view name) {
   CountLabels(*row.node, false);
   row.node = nullptr;
   row.allocatable = {};
-  row.changed_in = ++revision_;
+  ++revision_;
+  Touch(known->second, true, row.changed_in);
   --rows_.node_count;
   DropNodeIfUnused(known->second);
 }
@@ -80,7 +89,8 @@ void Fleet::SetPod(std::shared_ptr<const api::Pod> pod, std::optional<Time> now)
       was_unbound = before.pod->spec.node_name.empty();
       fresh.seen_at = before.seen_at;
       fresh.is_timed = before.is_timed;
-      Count(before, -1);
+      Count(id, before, -1);
+      CountScheduler(before.pod->spec.scheduler_name, -1);
       if (IsPending(*before.pod)) --pending_count_;
       // The new row may be of another owner.
       --before.owner->pod_count;
@@ -104,14 +114,15 @@ void Fleet::SetPod(std::shared_ptr<const api::Pod> pod, std::optional<Time> now)
   ++owner.pod_count;
   if (!is_unbound) NodeNamed(pod->spec.node_name, fresh.node);
   if (IsPending(*pod)) ++pending_count_;
+  CountScheduler(pod->spec.scheduler_name, 1);
   fresh.owner = &owner;
   fresh.pod = std::move(pod);
-  fresh.changed_in = revision_;
   PodRow& row = rows_.pods[id];
   OwnerRow* const owner_before = row.owner;
   const RowId node_before = row.node;
   row = std::move(fresh);
-  Count(row, 1);
+  Touch(id, false, row.changed_in);
+  Count(id, row, 1);
   if (is_new) pod_ids_.emplace(std::move(key), id);
   if (owner_before != nullptr && owner_before->pod_count == 0) {
     const whatif::Workload gone = owner_before->workload;
@@ -147,12 +158,30 @@ FleetCopy Fleet::Copy() const {
   // Rows are in the order in which the watch brought them. Which of several equal pods gets the last place would depend
   // on it.
   std::ranges::sort(copy.nodes, {}, [](const auto& node) -> const std::string& { return node->metadata.name; });
-  std::ranges::sort(copy.pods, [](const auto& a, const auto& b) {
-    const api::ObjectMeta& left = a->metadata;
-    const api::ObjectMeta& right = b->metadata;
-    return std::tie(left.namespace_name, left.name) < std::tie(right.namespace_name, right.name);
-  });
+  SortByName(copy.pods);
   return copy;
+}
+
+FleetCopy Fleet::CopyWaiting() const {
+  FleetCopy copy;
+  {
+    const std::lock_guard lock(mutex_);
+    copy.revision = revision_;
+    copy.pods.reserve(rows_.waiting.size());
+    for (const RowId id : rows_.waiting) copy.pods.push_back(rows_.pods.at(id).pod);
+  }
+  SortByName(copy.pods);
+  return copy;
+}
+
+std::vector<std::string> Fleet::SchedulerNames(std::size_t count_max) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> names;
+  for (const auto& [name, count] : scheduler_counts_) {
+    if (names.size() == count_max) break;
+    names.push_back(name);
+  }
+  return names;
 }
 
 FleetActivity Fleet::TakeActivity() {
@@ -194,15 +223,37 @@ std::vector<ZoneUse> Fleet::UseByZone() const {
 Fleet::Framed Fleet::Frame() {
   const std::lock_guard lock(mutex_);
   RefreshSchema();
-  return {revision_, WriteFleetFrame(rows_, schema_, {epoch_, revision_, std::nullopt, pod_rows_max_})};
+  return {revision_, WriteFleetFrame(rows_, schema_, {epoch_, revision_, {}, pod_rows_max_, kOwnerRowsMax})};
 }
 
 std::optional<Fleet::Framed> Fleet::Delta(std::uint32_t base) {
   const std::lock_guard lock(mutex_);
   RefreshSchema();
-  if (base > revision_ || base < schema_since_ || base < removals_known_from_) return std::nullopt;
-  if (schema_.is_aggregated && base < revision_) return std::nullopt;
-  return Framed{revision_, WriteFleetFrame(rows_, schema_, {epoch_, revision_, base, pod_rows_max_})};
+  if (!CanGoOnFrom(base)) return std::nullopt;
+  return Framed{revision_, WriteFleetFrame(rows_, schema_, {epoch_, revision_, base, pod_rows_max_, kOwnerRowsMax})};
+}
+
+Fleet::Framed Fleet::Part(const std::vector<RowId>& nodes) {
+  const std::lock_guard lock(mutex_);
+  RefreshSchema();
+  std::vector<RowId> whole;
+  std::size_t pod_count = 0;
+  for (const RowId id : nodes) {
+    if (whole.size() == kPartNodesMax || pod_count >= kPartPodsMax) break;
+    whole.push_back(id);
+    if (const auto at = rows_.nodes.find(id); at != rows_.nodes.end()) pod_count += at->second.pods.size();
+  }
+  return {revision_, WriteFleetPart(rows_, schema_, {epoch_, revision_, {}, pod_rows_max_, kOwnerRowsMax}, whole)};
+}
+
+bool Fleet::KnowsChangesSince(std::uint32_t base) const {
+  const std::lock_guard lock(mutex_);
+  // What is not in the schema yet is in no delta either.
+  return !is_schema_stale_ && CanGoOnFrom(base);
+}
+
+bool Fleet::CanGoOnFrom(std::uint32_t base) const {
+  return base <= revision_ && base >= schema_since_ && base >= changes_known_from_;
 }
 
 std::optional<codec::json::object> Fleet::NodeJson(std::string_view name) const {
@@ -229,29 +280,63 @@ NodeRow& Fleet::NodeNamed(std::string_view name, RowId& id) {
   node_ids_.emplace(std::string(name), id);
   NodeRow& row = rows_.nodes[id];
   row.name = name;
-  row.changed_in = revision_;
+  Touch(id, true, row.changed_in);
   return row;
 }
 
-void Fleet::Count(const PodRow& row, std::int64_t sign) {
-  if (row.node == kNoRow) return;
+codec::json::array Fleet::PodsLike(std::string_view text, std::size_t count_max) const {
+  const std::lock_guard lock(mutex_);
+  return page::PodsLike(rows_, text, count_max);
+}
+
+void Fleet::Count(RowId id, const PodRow& row, int sign) {
+  if (row.node == kNoRow) {
+    rows_.waiting_changed_in = revision_;
+    OwnerRow& owner = *row.owner;
+    if (sign > 0) {
+      rows_.waiting.insert(id);
+      ++owner.waiting_count;
+      owner.waiting_requests.Add(row.requests);
+    } else {
+      rows_.waiting.erase(id);
+      --owner.waiting_count;
+      owner.waiting_requests.Subtract(row.requests);
+    }
+    return;
+  }
   NodeRow& node = rows_.nodes.at(row.node);
-  node.changed_in = revision_;
+  Touch(row.node, true, node.changed_in);
   if (sign > 0) {
-    ++node.pod_count;
+    node.pods.push_back(id);
     node.requested.Add(row.requests);
   } else {
-    --node.pod_count;
+    std::erase(node.pods, id);
     node.requested.Subtract(row.requests);
   }
   node.requested.pods += sign;
+}
+
+void Fleet::CountScheduler(const std::string& name, int sign) {
+  const auto at = scheduler_counts_.try_emplace(name).first;
+  if (sign > 0) {
+    ++at->second;
+  } else if (--at->second == 0) {
+    scheduler_counts_.erase(at);
+  }
+}
+
+void Fleet::Touch(RowId id, bool is_node, std::uint32_t& changed_in) {
+  if (changed_in == revision_) return;
+  changed_in = revision_;
+  Remember({revision_, id, is_node, false});
 }
 
 void Fleet::DropPod(RowId id) {
   const auto at = rows_.pods.find(id);
   const api::Pod& pod = *at->second.pod;
   ++revision_;
-  Count(at->second, -1);
+  Count(id, at->second, -1);
+  CountScheduler(pod.spec.scheduler_name, -1);
   if (IsPending(pod)) --pending_count_;
   OwnerRow& owner = *at->second.owner;
   if (--owner.pod_count == 0) {
@@ -261,23 +346,23 @@ void Fleet::DropPod(RowId id) {
   const RowId node = at->second.node;
   pod_ids_.erase(KeyOf(pod.metadata.namespace_name, pod.metadata.name));
   rows_.pods.erase(at);
-  Remember(id, false);
+  Remember({revision_, id, false, true});
   if (node != kNoRow) DropNodeIfUnused(node);
 }
 
 void Fleet::DropNodeIfUnused(RowId id) {
   const auto at = rows_.nodes.find(id);
-  if (at == rows_.nodes.end() || at->second.node != nullptr || at->second.pod_count > 0) return;
+  if (at == rows_.nodes.end() || at->second.node != nullptr || !at->second.pods.empty()) return;
   node_ids_.erase(at->second.name);
   rows_.nodes.erase(at);
-  Remember(id, true);
+  Remember({revision_, id, true, true});
 }
 
-void Fleet::Remember(RowId id, bool is_node) {
-  rows_.removals.push_back({revision_, id, is_node});
-  if (rows_.removals.size() <= kRemovalsMax) return;
-  removals_known_from_ = rows_.removals.front().revision;
-  rows_.removals.pop_front();
+void Fleet::Remember(const FleetChange& change) {
+  rows_.changes.push_back(change);
+  if (rows_.changes.size() <= kChangesMax) return;
+  changes_known_from_ = rows_.changes.front().revision;
+  rows_.changes.pop_front();
 }
 
 void Fleet::CountLabels(const api::Node& node, bool is_added) {

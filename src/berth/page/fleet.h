@@ -59,10 +59,16 @@ class Fleet {
  public:
   static constexpr std::size_t kLabelKeysMax = 16;
   static constexpr std::size_t kScalarsMax = 8;
-  // Beyond so many pods a frame has a row for the pods of an owner on a node, in the place of one for each pod.
+  // Beyond so many pods a frame says only how many a node has, and how many of an owner wait. Part() has the pods of
+  // some nodes.
   static constexpr std::size_t kPodRowsMax = 100'000;
-  // A reader that is further behind than so many removals gets everything anew.
-  static constexpr std::size_t kRemovalsMax = 20'000;
+  // Nodes of one part, and pods from which on it takes no further node in.
+  static constexpr std::size_t kPartNodesMax = 256;
+  static constexpr std::size_t kPartPodsMax = 20'000;
+  // Owners that a frame without pods names.
+  static constexpr std::size_t kOwnerRowsMax = 100'000;
+  // A reader that is further behind than so many changes of rows gets everything anew.
+  static constexpr std::size_t kChangesMax = 100'000;
   static constexpr std::size_t kWaitsMax = 10'000;
   static constexpr std::size_t kZonesMax = 16;
   static constexpr std::size_t kNodePodsMax = 1'000;
@@ -84,6 +90,10 @@ class Fleet {
   std::uint32_t epoch() const { return epoch_; }
   FleetCounts counts() const;
   FleetCopy Copy() const;
+  // The pods without a node alone, in the same order; no nodes.
+  FleetCopy CopyWaiting() const;
+  // Names of the schedulers that pods name, the first `count_max` by name.
+  std::vector<std::string> SchedulerNames(std::size_t count_max) const;
   FleetActivity TakeActivity();
   std::vector<ZoneUse> UseByZone() const;
 
@@ -96,18 +106,28 @@ class Fleet {
   // What has changed since `base`; nullopt: not known any more, or frames have other columns now: a whole one is
   // needed.
   std::optional<Framed> Delta(std::uint32_t base);
+  // The pods of these nodes, whatever their number in the cluster. Of nodes that there are not it has none.
+  Framed Part(const std::vector<RowId>& nodes);
+  // Whether Delta() could go on from there.
+  bool KnowsChangesSince(std::uint32_t base) const;
 
   // What GET /nodes/NAME and the `page` part of GET /pods/NAMESPACE/NAME answer; nullopt: there is none.
   std::optional<codec::json::object> NodeJson(std::string_view name) const;
   std::optional<codec::json::object> PodJson(std::string_view namespace_name, std::string_view name) const;
+  // What GET /search answers in `pods`: see the function of fleet_json.h.
+  codec::json::array PodsLike(std::string_view text, std::size_t count_max) const;
 
  private:
   NodeRow& NodeNamed(std::string_view name, RowId& id);
   // Adds what the pod requests to its node, or takes it away.
-  void Count(const PodRow& row, std::int64_t sign);
+  void Count(RowId id, const PodRow& row, int sign);
   void DropPod(RowId id);
   void DropNodeIfUnused(RowId id);
-  void Remember(RowId id, bool is_node);
+  void Remember(const FleetChange& change);
+  // Notes that a row has changed in this revision; `changed_in` is the row's.
+  void Touch(RowId id, bool is_node, std::uint32_t& changed_in);
+  bool CanGoOnFrom(std::uint32_t base) const;
+  void CountScheduler(const std::string& name, int sign);
   void CountLabels(const api::Node& node, bool is_added);
   void RefreshSchema();
 
@@ -117,12 +137,13 @@ class Fleet {
   std::uint32_t revision_ = 1;
   RowId next_id_ = 0;
   FleetRows rows_;
-  StringHashMap<RowId> node_ids_;          // by name
-  StringHashMap<RowId> pod_ids_;           // by "namespace/name"
-  std::uint32_t removals_known_from_ = 0;  // of an older base some are forgotten
+  StringHashMap<RowId> node_ids_;         // by name
+  StringHashMap<RowId> pod_ids_;          // by "namespace/name"
+  std::uint32_t changes_known_from_ = 0;  // of an older base some are forgotten
   std::size_t pending_count_ = 0;
-  std::map<std::string, std::size_t, std::less<>> label_counts_;  // nodes, by label key
-  std::set<std::string, std::less<>> scalars_seen_;               // that some node has
+  std::map<std::string, std::size_t, std::less<>> label_counts_;      // nodes, by label key
+  std::map<std::string, std::size_t, std::less<>> scheduler_counts_;  // pods, by schedulerName
+  std::set<std::string, std::less<>> scalars_seen_;                   // that some node has
   bool is_schema_stale_ = true;
   FleetSchema schema_;
   std::uint32_t schema_since_ = 0;  // revision; frames before it have other columns

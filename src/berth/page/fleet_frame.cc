@@ -95,16 +95,38 @@ class Writer {
       : rows_(rows), schema_(schema), options_(options) {}
 
   std::string Write() {
+    if (options_.base) FindChanges();
     WriteNodes();
-    if (schema_.is_aggregated) {
+    if (!schema_.is_aggregated) {
+      WritePods(PodsOfFrame());
+      WriteOwners();
+    } else if (!options_.base || rows_.waiting_changed_in > *options_.base) {
       WriteGroups();
-    } else {
-      WritePods();
+      WriteOwners();
     }
-    WriteOwners();
     if (options_.base) WriteRemovals();
-    object directory{
-        {"kind", options_.base ? "delta" : "full"}, {"epoch", options_.epoch}, {"revision", options_.revision}};
+    return Take(options_.base ? "delta" : "full");
+  }
+
+  std::string WritePart(const std::vector<RowId>& nodes) {
+    PodRows pods;
+    for (const RowId id : nodes) {
+      const auto node = rows_.nodes.find(id);
+      if (node == rows_.nodes.end()) continue;
+      for (const RowId pod : node->second.pods) pods.emplace_back(pod, &rows_.pods.at(pod));
+    }
+    frame_.Add("part.node", nodes);
+    WritePods(pods);
+    WriteOwners();
+    return Take("part");
+  }
+
+ private:
+  using PodRows = std::vector<std::pair<RowId, const PodRow*>>;
+  using NodeRows = std::vector<std::pair<RowId, const NodeRow*>>;
+
+  std::string Take(std::string_view kind) {
+    object directory{{"kind", kind}, {"epoch", options_.epoch}, {"revision", options_.revision}};
     if (options_.base) directory["base"] = *options_.base;
     directory["aggregated"] = schema_.is_aggregated;
     directory["podsMax"] = options_.pod_rows_max;
@@ -118,19 +140,53 @@ class Writer {
     return std::move(frame_).Take(std::move(directory));
   }
 
- private:
-  bool IsWanted(std::uint32_t changed_in) const { return !options_.base || changed_in > *options_.base; }
+  // Of a row that has changed more than once the last entry is the one that its row agrees with.
+  void FindChanges() {
+    const auto first = std::ranges::upper_bound(rows_.changes, *options_.base, std::less<>(), &FleetChange::revision);
+    for (auto at = first; at != rows_.changes.end(); ++at) {
+      if (at->is_removal) {
+        (at->is_node ? removed_nodes_ : removed_pods_).push_back(at->id);
+      } else if (at->is_node) {
+        const auto row = rows_.nodes.find(at->id);
+        if (row != rows_.nodes.end() && row->second.changed_in == at->revision)
+          changed_nodes_.emplace_back(at->id, &row->second);
+      } else {
+        const auto row = rows_.pods.find(at->id);
+        if (row != rows_.pods.end() && row->second.changed_in == at->revision)
+          changed_pods_.emplace_back(at->id, &row->second);
+      }
+    }
+    std::ranges::sort(changed_nodes_);
+    std::ranges::sort(changed_pods_);
+  }
+
+  PodRows PodsOfFrame() const {
+    if (options_.base) return changed_pods_;
+    PodRows pods;
+    pods.reserve(rows_.pods.size());
+    for (const auto& [id, row] : rows_.pods) pods.emplace_back(id, &row);
+    return pods;
+  }
+
+  NodeRows NodesOfFrame() const {
+    if (options_.base) return changed_nodes_;
+    NodeRows nodes;
+    nodes.reserve(rows_.nodes.size());
+    for (const auto& [id, row] : rows_.nodes) nodes.emplace_back(id, &row);
+    return nodes;
+  }
 
   void WriteNodes() {
-    std::vector<std::uint32_t> ids, names, zones, pools, taints, labels;
+    std::vector<std::uint32_t> ids, names, zones, pools, taints, labels, pod_counts;
     std::vector<std::uint16_t> flags;
     std::vector<double> prices, created, allocatable, requested;
-    for (const auto& [id, row] : rows_.nodes) {
-      if (!IsWanted(row.changed_in)) continue;
+    for (const auto& [id, at] : NodesOfFrame()) {
+      const NodeRow& row = *at;
       ++node_rows_;
       ids.push_back(id);
       names.push_back(frame_.Append(row.name));
       flags.push_back(NodeFlags(row));
+      pod_counts.push_back(static_cast<std::uint32_t>(row.pods.size()));
       AppendAmounts(row.allocatable, schema_, allocatable);
       AppendAmounts(row.requested, schema_, requested);
       if (row.node == nullptr) {
@@ -152,8 +208,8 @@ class Writer {
       prices.push_back(PriceOf(*row.node).value_or(kUnknownNumber));
       created.push_back(SecondsOf(row.node->metadata.creation_time));
     }
-    frame_.Add("node.id", ids);
-    frame_.Add("node.name", names);
+    frame_.AddDifferences("node.id", ids);
+    frame_.AddDifferences("node.name", names);
     frame_.Add("node.zone", zones);
     frame_.Add("node.pool", pools);
     frame_.Add("node.taints", taints);
@@ -163,20 +219,18 @@ class Writer {
     frame_.Add("node.labels", labels);
     frame_.Add("node.allocatable", allocatable);
     frame_.Add("node.requested", requested);
+    frame_.Add("node.podCount", pod_counts);
   }
 
-  void WritePods() {
+  void WritePods(const PodRows& pods) {
     std::vector<std::uint32_t> ids, names, namespaces, nodes, owners, labels;
     std::vector<std::uint16_t> flags;
     std::vector<std::int32_t> priorities;
     std::vector<double> created, requests;
-    if (!options_.base) {
-      for (auto* const column : {&ids, &names, &namespaces, &nodes, &owners, &labels})
-        column->reserve(rows_.pods.size());
-      requests.reserve(rows_.pods.size() * (2 + schema_.scalars.size()));
-    }
-    for (const auto& [id, row] : rows_.pods) {
-      if (!IsWanted(row.changed_in)) continue;
+    for (auto* const column : {&ids, &names, &namespaces, &nodes, &owners, &labels}) column->reserve(pods.size());
+    requests.reserve(pods.size() * (2 + schema_.scalars.size()));
+    for (const auto& [id, at] : pods) {
+      const PodRow& row = *at;
       ++pod_rows_;
       const api::Pod& pod = *row.pod;
       ids.push_back(id);
@@ -190,11 +244,11 @@ class Writer {
       AppendPodAmounts(row.requests, schema_, requests);
       labels.push_back(LabelsNumber(row.owner, pod.metadata.labels));
     }
-    frame_.Add("pod.id", ids);
-    frame_.Add("pod.name", names);
+    frame_.AddDifferences("pod.id", ids);
+    frame_.AddDifferences("pod.name", names);
     frame_.Add("pod.namespace", namespaces);
     frame_.Add("pod.node", nodes);
-    frame_.Add("pod.owner", owners);
+    frame_.AddDifferences("pod.owner", owners);
     frame_.Add("pod.flags", flags);
     frame_.Add("pod.priority", priorities);
     frame_.Add("pod.created", created);
@@ -202,29 +256,28 @@ class Writer {
     frame_.Add("pod.labels", labels);
   }
 
+  // Of more pods than a frame has rows for: how many of each owner wait, and, once, which owners there are.
   void WriteGroups() {
-    struct Group {
-      std::uint32_t count = 0;
-      framework::Resource requests;
-    };
-    std::map<std::pair<RowId, std::uint32_t>, Group> groups;
-    for (const auto& [id, row] : rows_.pods) {
-      Group& group = groups[{row.node, OwnerNumber(row.owner)}];
-      ++group.count;
-      group.requests.Add(row.requests);
-    }
-    std::vector<std::uint32_t> nodes, owners, counts;
+    std::vector<std::uint32_t> nodes, owners, counts, owner_pods;
     std::vector<double> requests;
-    for (const auto& [key, group] : groups) {
-      nodes.push_back(key.first);
-      owners.push_back(key.second);
-      counts.push_back(group.count);
-      AppendPodAmounts(group.requests, schema_, requests);
+    for (const auto& [workload, owner] : rows_.owners) {
+      if (owner.waiting_count == 0) continue;
+      nodes.push_back(kNoRow);
+      owners.push_back(OwnerNumber(&owner));
+      counts.push_back(static_cast<std::uint32_t>(owner.waiting_count));
+      AppendPodAmounts(owner.waiting_requests, schema_, requests);
     }
     frame_.Add("group.node", nodes);
     frame_.Add("group.owner", owners);
     frame_.Add("group.count", counts);
     frame_.Add("group.requests", requests);
+    if (options_.base) return;
+    for (const auto& [workload, owner] : rows_.owners) {
+      if (owners_.size() >= options_.owner_rows_max) break;
+      OwnerNumber(&owner);
+    }
+    for (const OwnerRow* const owner : owners_) owner_pods.push_back(static_cast<std::uint32_t>(owner->pod_count));
+    frame_.Add("owner.podCount", owner_pods);
   }
 
   // Pods of one owner mostly have the same labels, which are compared sooner than written.
@@ -252,21 +305,22 @@ class Writer {
     }
     frame_.Add("owner.kind", kinds);
     frame_.Add("owner.namespace", namespaces);
-    frame_.Add("owner.name", names);
+    frame_.AddDifferences("owner.name", names);
   }
 
   void WriteRemovals() {
-    std::vector<std::uint32_t> nodes, pods;
-    const auto first = std::ranges::upper_bound(rows_.removals, *options_.base, std::less<>(), &FleetRemoval::revision);
-    for (auto at = first; at != rows_.removals.end(); ++at) (at->is_node ? nodes : pods).push_back(at->id);
-    frame_.Add("node.removed", nodes);
-    frame_.Add("pod.removed", pods);
+    frame_.Add("node.removed", removed_nodes_);
+    if (!schema_.is_aggregated) frame_.Add("pod.removed", removed_pods_);
   }
 
   const FleetRows& rows_;
   const FleetSchema& schema_;
   const FleetFrameOptions& options_;
   ColumnFrame frame_;
+  NodeRows changed_nodes_;  // of a delta
+  PodRows changed_pods_;
+  std::vector<std::uint32_t> removed_nodes_;
+  std::vector<std::uint32_t> removed_pods_;
   absl::flat_hash_map<const OwnerRow*, std::uint32_t> owner_numbers_;
   std::vector<const OwnerRow*> owners_;
   absl::flat_hash_map<const OwnerRow*, std::pair<const api::StringMap*, std::uint32_t>> last_labels_;
@@ -278,6 +332,11 @@ class Writer {
 
 std::string WriteFleetFrame(const FleetRows& rows, const FleetSchema& schema, const FleetFrameOptions& options) {
   return Writer(rows, schema, options).Write();
+}
+
+std::string WriteFleetPart(const FleetRows& rows, const FleetSchema& schema, const FleetFrameOptions& options,
+                           const std::vector<RowId>& nodes) {
+  return Writer(rows, schema, options).WritePart(nodes);
 }
 
 std::string_view TaintEffectName(api::TaintEffect effect) {

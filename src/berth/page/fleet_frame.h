@@ -7,12 +7,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "berth/page/fleet_rows.h"
 
 namespace berth::page {
 
-inline constexpr std::string_view kFleetFrameType = "application/vnd.berth.fleet.v1";
+inline constexpr std::string_view kFleetFrameType = "application/vnd.berth.fleet.v2";
 
 // Bits of the columns node.flags and pod.flags.
 namespace node_flags {
@@ -28,10 +29,14 @@ struct FleetFrameOptions {
   std::uint32_t epoch = 0;
   std::uint32_t revision = 0;
   std::optional<std::uint32_t> base;  // a delta: only what has changed since
-  std::size_t pod_rows_max = 0;       // of more pods there is a row for those of an owner on a node
+  std::size_t pod_rows_max = 0;       // of more pods there is no row for each
+  std::size_t owner_rows_max = 0;     // then, owners that are named
 };
 
 std::string WriteFleetFrame(const FleetRows& rows, const FleetSchema& schema, const FleetFrameOptions& options);
+// The pods on some nodes and nothing else.
+std::string WriteFleetPart(const FleetRows& rows, const FleetSchema& schema, const FleetFrameOptions& options,
+                           const std::vector<RowId>& nodes);
 
 // "key=value:NoSchedule, other:NoExecute".
 std::string TaintsText(const api::Node& node);

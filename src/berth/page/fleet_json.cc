@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "berth/base/text.h"
 #include "berth/page/fleet_frame.h"
 #include "berth/whatif/cluster_use.h"
 
@@ -40,6 +41,19 @@ std::string_view PhaseName(api::PodPhase phase) {
     case api::PodPhase::kUnknown: break;
   }
   return "Unknown";
+}
+
+bool HasLabelLike(const api::StringMap& labels, std::string_view word) {
+  return std::ranges::any_of(labels, [&](const auto& label) {
+    return LowerCase(label.first + "=" + label.second).find(word) != std::string::npos;
+  });
+}
+
+// 0 is the best.
+int RankOf(std::string_view name, std::string_view word) {
+  if (name == word) return 0;
+  if (name.starts_with(word)) return 1;
+  return name.find(word) != std::string_view::npos ? 2 : 3;
 }
 
 }  // namespace
@@ -90,11 +104,9 @@ object NodeJson(const FleetRows& rows, RowId id, std::size_t pods_max) {
   }
   json["allocatable"] = Amounts(row.allocatable);
   json["requested"] = Amounts(row.requested);
-  json["podCount"] = row.pod_count;
+  json["podCount"] = row.pods.size();
   std::vector<const PodRow*> pods;
-  for (const auto& [pod_id, pod] : rows.pods) {
-    if (pod.node == id) pods.push_back(&pod);
-  }
+  for (const RowId pod : row.pods) pods.push_back(&rows.pods.at(pod));
   std::ranges::sort(pods, [](const PodRow* a, const PodRow* b) {
     const api::ObjectMeta& left = a->pod->metadata;
     const api::ObjectMeta& right = b->pod->metadata;
@@ -104,6 +116,37 @@ object NodeJson(const FleetRows& rows, RowId id, std::size_t pods_max) {
   array& shown = json["pods"].emplace_array();
   for (const PodRow* const pod : pods) shown.push_back(PodJson(*pod));
   return json;
+}
+
+array PodsLike(const FleetRows& rows, std::string_view text, std::size_t count_max) {
+  const std::string lower = LowerCase(text);
+  std::vector<std::string_view> words = Split(lower, ' ');
+  std::erase(words, "");
+  using Found = std::tuple<int, std::string_view, std::string_view, const PodRow*>;
+  std::vector<Found> found;
+  if (words.empty()) return {};
+  std::string key;
+  for (const auto& [id, row] : rows.pods) {
+    const api::ObjectMeta& meta = row.pod->metadata;
+    key.assign(meta.namespace_name).append("/").append(meta.name);
+    const bool is_like = std::ranges::all_of(words, [&](std::string_view word) {
+      return key.find(word) != std::string::npos || HasLabelLike(meta.labels, word);
+    });
+    if (!is_like) continue;
+    found.emplace_back(RankOf(meta.name, words.front()), meta.name, meta.namespace_name, &row);
+    if (found.size() == kFoundMax) break;
+  }
+  const std::size_t count = std::min(count_max, found.size());
+  std::ranges::partial_sort(found, found.begin() + static_cast<std::ptrdiff_t>(count));
+  found.resize(count);
+  array shown;
+  for (const auto& [rank, name, namespace_name, row] : found) {
+    shown.push_back(object{{"namespace", namespace_name},
+                           {"name", name},
+                           {"node", row->pod->spec.node_name},
+                           {"phase", PhaseName(row->pod->status.phase)}});
+  }
+  return shown;
 }
 
 }  // namespace berth::page

@@ -8,6 +8,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,13 +29,15 @@ struct NodeRow {
   std::shared_ptr<const api::Node> node;  // null: only pods name it
   framework::Resource allocatable;
   framework::Resource requested;  // of the pods that count; `pods` is how many they are
-  std::size_t pod_count = 0;      // of all pods that name it
+  std::vector<RowId> pods;        // all that name it, in no order
   std::uint32_t changed_in = 0;   // revision
 };
 
 struct OwnerRow {
   whatif::Workload workload;
   std::size_t pod_count = 0;
+  std::size_t waiting_count = 0;         // of these, without a node
+  framework::Resource waiting_requests;  // of those
 };
 
 struct PodRow {
@@ -47,18 +50,23 @@ struct PodRow {
   std::uint32_t changed_in = 0;  // revision
 };
 
-struct FleetRemoval {
+// A row that came, has changed or has gone. One that has changed again since has a later entry too, and its row says
+// which is the last.
+struct FleetChange {
   std::uint32_t revision = 0;
   RowId id = kNoRow;
   bool is_node = false;
+  bool is_removal = false;
 };
 
 struct FleetRows {
   std::map<RowId, NodeRow> nodes;
   std::map<RowId, PodRow> pods;
   std::map<whatif::Workload, OwnerRow> owners;
-  std::deque<FleetRemoval> removals;  // the newest, in order
-  std::size_t node_count = 0;         // nodes that exist
+  std::set<RowId> waiting;               // pods without a node
+  std::uint32_t waiting_changed_in = 0;  // revision
+  std::deque<FleetChange> changes;       // the newest, in order
+  std::size_t node_count = 0;            // nodes that exist
 };
 
 // Which labels and resources the columns of a frame stand for.

@@ -125,12 +125,12 @@ TEST(FleetTest, ANewLabelOrResourceNeedsAWholeFrame) {
   EXPECT_FALSE(fleet.Delta(fleet.counts().revision + 1).has_value()) << "a revision that has not been";
 }
 
-TEST(FleetTest, TooManyRemovalsNeedAWholeFrame) {
+TEST(FleetTest, TooManyChangesNeedAWholeFrame) {
   Fleet fleet(kEpoch);
   const auto pod = Built(WebPod("web-1"));
   fleet.SetPod(pod, std::nullopt);
   const std::uint32_t base = fleet.Frame().revision;
-  for (std::size_t i = 0; i <= Fleet::kRemovalsMax; ++i) {
+  for (std::size_t i = 0; i <= Fleet::kChangesMax / 2; ++i) {
     fleet.RemovePod("default", "web-1", "uid-default-web-1");
     fleet.SetPod(pod, std::nullopt);
   }
@@ -138,22 +138,96 @@ TEST(FleetTest, TooManyRemovalsNeedAWholeFrame) {
   EXPECT_TRUE(fleet.Delta(fleet.counts().revision).has_value());
 }
 
-TEST(FleetTest, OfManyPodsThereIsARowForEachOwnerOnANode) {
+TEST(FleetTest, OfManyPodsAFrameHasNumbersAlone) {
   Fleet fleet(kEpoch, 3);
   fleet.SetNode(MakeNode("a").Build());
+  fleet.SetNode(MakeNode("b").Build());
   for (int i = 0; i < 3; ++i) fleet.SetPod(Built(WebPod("web-" + std::to_string(i)).Node("a")), std::nullopt);
   const std::uint32_t base = fleet.Frame().revision;
   fleet.SetPod(Built(WebPod("web-3")), std::nullopt);
-  EXPECT_FALSE(fleet.Delta(base).has_value());
-  const FrameReader frame(fleet.Frame().bytes);
+  EXPECT_FALSE(fleet.Delta(base).has_value()) << "a reader has rows of pods";
+  const Fleet::Framed whole = fleet.Frame();
+  const FrameReader frame(whole.bytes);
   EXPECT_TRUE(frame.directory.at("aggregated").as_bool());
   EXPECT_FALSE(frame.Has("pod.id"));
-  EXPECT_THAT(frame.Column<std::uint32_t>("group.count"), ElementsAre(3, 1));
-  EXPECT_THAT(frame.Column<std::uint32_t>("group.node"), ElementsAre(0, kNoRow));
-  EXPECT_EQ(frame.Column<double>("group.requests").at(0), 1500);
-  fleet.RemovePod("default", "web-3", "uid-default-web-3");
-  EXPECT_FALSE(fleet.Delta(base).has_value()) << "a reader has no rows of pods";
+  EXPECT_THAT(frame.Column<std::uint32_t>("node.podCount"), ElementsAre(3, 0));
+  EXPECT_THAT(frame.Column<std::uint32_t>("group.count"), ElementsAre(1)) << "those that wait";
+  EXPECT_THAT(frame.Column<std::uint32_t>("group.node"), ElementsAre(kNoRow));
+  EXPECT_EQ(frame.Column<double>("group.requests").at(0), 500);
+  EXPECT_THAT(frame.Texts("owner.name"), ElementsAre("web"));
+  EXPECT_THAT(frame.Column<std::uint32_t>("owner.podCount"), ElementsAre(4));
+
+  fleet.SetPod(Built(WebPod("web-4").Node("b")), std::nullopt);
+  const FrameReader bound(fleet.Delta(whole.revision)->bytes);
+  EXPECT_THAT(bound.Texts("node.name"), ElementsAre("b"));
+  EXPECT_THAT(bound.Column<std::uint32_t>("node.podCount"), ElementsAre(1));
+  EXPECT_FALSE(bound.Has("group.node")) << "nothing else waits than before";
+  fleet.SetPod(Built(WebPod("web-3").Node("b")), std::nullopt);
+  EXPECT_THAT(FrameReader(fleet.Delta(whole.revision)->bytes).Column<std::uint32_t>("group.node"), IsEmpty());
+  const std::uint32_t before = fleet.counts().revision;
+  for (const char* const name : {"web-3", "web-4"})
+    fleet.RemovePod("default", name, "uid-default-" + std::string(name));
+  EXPECT_FALSE(fleet.Delta(before).has_value()) << "a reader has no rows of pods";
   EXPECT_TRUE(FrameReader(fleet.Frame().bytes).Has("pod.id"));
+}
+
+TEST(FleetTest, APartHasThePodsOfSomeNodes) {
+  Fleet fleet(kEpoch, 1);
+  for (const char* const name : {"a", "b", "c"}) fleet.SetNode(MakeNode(name).Build());
+  fleet.SetPod(Built(WebPod("web-1").Node("a")), std::nullopt);
+  fleet.SetPod(Built(WebPod("web-2").Node("b")), std::nullopt);
+  fleet.SetPod(Built(WebPod("web-3").Node("c")), std::nullopt);
+  fleet.SetPod(Built(WebPod("web-1").Node("b")), std::nullopt);
+  const FrameReader frame(fleet.Frame().bytes);
+  const auto ids = frame.Column<std::uint32_t>("node.id");
+  const FrameReader part(fleet.Part({ids[0], ids[1], 12'345}).bytes);
+  EXPECT_EQ(part.directory.at("kind").as_string(), "part");
+  EXPECT_EQ(part.directory.at("revision").to_number<std::uint32_t>(), fleet.counts().revision);
+  EXPECT_THAT(part.Column<std::uint32_t>("part.node"), ElementsAre(ids[0], ids[1], 12'345));
+  EXPECT_THAT(part.Texts("pod.name"), ::testing::UnorderedElementsAre("web-1", "web-2"));
+  EXPECT_THAT(part.Column<std::uint32_t>("pod.node"), ElementsAre(ids[1], ids[1]));
+  EXPECT_THAT(part.Texts("owner.name"), ElementsAre("web"));
+}
+
+TEST(FleetTest, APartTakesNoMoreNodesThanItsBounds) {
+  Fleet fleet(kEpoch);
+  std::vector<RowId> many(Fleet::kPartNodesMax + 5, 0);
+  const FrameReader part(fleet.Part(many).bytes);
+  EXPECT_EQ(part.Column<std::uint32_t>("part.node").size(), Fleet::kPartNodesMax);
+}
+
+TEST(FleetTest, PodsAreFoundByNameNamespaceAndLabels) {
+  Fleet fleet(kEpoch);
+  fleet.SetPod(Built(WebPod("web")), std::nullopt);
+  fleet.SetPod(Built(WebPod("a-web-1").Label("Tier", "Front").Node("a")), std::nullopt);
+  fleet.SetPod(Built(WebPod("webhook")), std::nullopt);
+  fleet.SetPod(Built(MakePod("db")), std::nullopt);
+  const auto names = [&](std::string_view text, std::size_t count_max = 8) {
+    std::vector<std::string> found;
+    for (const auto& pod : fleet.PodsLike(text, count_max)) found.emplace_back(pod.at("name").as_string());
+    return found;
+  };
+  EXPECT_THAT(names("web"), ElementsAre("web", "webhook", "a-web-1")) << "the name itself first, then its beginning";
+  EXPECT_THAT(names("WEB", 1), ElementsAre("web"));
+  EXPECT_THAT(names("tier=front"), ElementsAre("a-web-1"));
+  EXPECT_THAT(names("default/ app=web hook"), ElementsAre("webhook"));
+  EXPECT_THAT(names("nothing"), IsEmpty());
+  EXPECT_THAT(names("  "), IsEmpty());
+}
+
+TEST(FleetTest, WhoSchedulesAndWhatWaits) {
+  Fleet fleet(kEpoch);
+  fleet.SetPod(Built(WebPod("web-2")), std::nullopt);
+  fleet.SetPod(Built(WebPod("web-1").SchedulerName("other")), std::nullopt);
+  fleet.SetPod(Built(WebPod("web-3").Node("a")), std::nullopt);
+  EXPECT_THAT(fleet.SchedulerNames(16), ElementsAre("default-scheduler", "other"));
+  EXPECT_THAT(fleet.SchedulerNames(1), ElementsAre("default-scheduler"));
+  const auto waiting = fleet.CopyWaiting().pods;
+  ASSERT_EQ(waiting.size(), 2U);
+  EXPECT_EQ(waiting[0]->metadata.name, "web-1");
+  fleet.RemovePod("default", "web-1", "uid-default-web-1");
+  EXPECT_THAT(fleet.SchedulerNames(16), ElementsAre("default-scheduler"));
+  EXPECT_EQ(fleet.CopyWaiting().pods.size(), 1U);
 }
 
 TEST(FleetTest, AnotherPodOfTheNameIsAnotherRow) {

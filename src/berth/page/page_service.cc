@@ -3,14 +3,17 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <set>
 #include <utility>
 
 #include "berth/answers/explanation_json.h"
 #include "berth/base/go_text.h"
+#include "berth/base/text.h"
 #include "berth/page/fleet_frame.h"
 #include "berth/page/live_pending.h"
 #include "berth/shell/serving/answers.h"
+#include "berth/shell/serving/content_coding.h"
 #include "berth/whatif/explanation.h"
 #include "berth/whatif/offline_cluster.h"
 
@@ -24,6 +27,10 @@ constexpr std::string_view kJson = "application/json";
 constexpr std::size_t kDecisionsShown = 200;
 constexpr std::size_t kDecisionsShownMax = 1'000;
 constexpr std::size_t kSchedulerNamesMax = 16;
+constexpr std::size_t kShadowReportBytesMax = std::size_t{64} << 20;
+constexpr std::size_t kFoundShown = 8;
+constexpr std::size_t kFoundShownMax = 100;
+constexpr std::size_t kSearchBytesMax = 512;
 constexpr int kTooManyRequests = 429;
 
 void AddDataHeaders(net::Response& response) {
@@ -70,6 +77,7 @@ PageService::PageService(PageOptions options, ClusterSource source, CoreSources 
       decisions_(decisions),
       files_(PageFiles()),
       fleet_(options_.epoch),
+      frames_(fleet_),
       core_(std::move(core), clock),
       questions_(source, fleet_, clock),
       streams_(fleet_, decisions) {
@@ -83,19 +91,13 @@ PageService::PageService(PageOptions options, ClusterSource source, CoreSources 
 PageService::~PageService() { Stop(); }
 
 void PageService::Start() {
-  if (decisions_ != nullptr) decisions_->SetOn(!options_.begins_when_asked);
+  if (decisions_ != nullptr) decisions_->SetOn(true);
   {
     const std::lock_guard lock(mutex_);
     sampled_at_ = clock_.Now();
   }
-  if (!options_.begins_when_asked) Begin();
-  ArmPump();
-}
-
-void PageService::Begin() {
-  if (has_begun_.exchange(true)) return;
-  if (decisions_ != nullptr) decisions_->SetOn(true);
   if (watch_ != nullptr) watch_->Start();
+  ArmPump();
 }
 
 void PageService::Stop() {
@@ -112,7 +114,10 @@ void PageService::Stop() {
   }
   quick.reset();
   slow.reset();
-  if (has_begun_.exchange(true) && watch_ != nullptr) watch_->Stop();
+  if (watch_ != nullptr) watch_->Stop();
+  if (decisions_ == nullptr) return;
+  decisions_->SetOn(false);
+  decisions_->Clear();
 }
 
 void PageService::Handle(net::Request request, const net::Target& target, const std::string& path,
@@ -126,8 +131,6 @@ void PageService::Handle(net::Request request, const net::Target& target, const 
   if (IsFile(path)) return writer->Send(files_.Answer(request, path));
   if (!path.starts_with(kApi)) return writer->Send(NoSuchPath(request));
   const auto asked = std::make_shared<const Asked>(Asked{std::move(request), target, path.substr(kApi.size()), writer});
-  // The watch must not be started on a client's own thread.
-  if (!has_begun_) RunIn(Lane::kQuick, [this] { Begin(); });
   if (asked->request.method == "GET" || asked->request.method == "HEAD") return Get(asked);
   if (asked->request.method == "POST") return Post(asked);
   net::Response refused = serving::Failure(asked->request, 405, "MethodNotAllowed", "the page only reads");
@@ -143,6 +146,8 @@ void PageService::Get(const AskedPtr& asked) {
   }
   if (path == "status") return Quick(asked, [this](const Asked&) { return JsonAnswer(StatusJson(true)); });
   if (path == "fleet") return Quick(asked, [this](const Asked& of) { return AnswerFleet(of); });
+  if (path == "fleet/pods") return Quick(asked, [this](const Asked& of) { return AnswerPart(of); });
+  if (path == "search") return Quick(asked, [this](const Asked& of) { return AnswerSearch(of); });
   if (path == "numbers") return Quick(asked, [this](const Asked&) { return JsonAnswer(numbers_.Json()); });
   if (path == "decisions") return Quick(asked, [this](const Asked& of) { return AnswerDecisions(of); });
   if (path == "pending") {
@@ -150,6 +155,7 @@ void PageService::Get(const AskedPtr& asked) {
     return core_.IsThere() ? Quick(asked, answer) : Slow(asked, answer);
   }
   if (path == "timeline") return Quick(asked, [this](const Asked& of) { return AnswerTimeline(of); });
+  if (path == "shadow") return Quick(asked, [this](const Asked& of) { return AnswerShadow(of); });
   const std::vector<std::string> parts = GoSplit(path, "/");
   if (parts.size() == 2 && parts[0] == "nodes") {
     return Quick(asked, [this, name = parts[1]](const Asked& of) {
@@ -170,7 +176,8 @@ void PageService::Get(const AskedPtr& asked) {
 
 void PageService::Post(const AskedPtr& asked) {
   if (asked->path == "timeline") return Slow(asked, [this](const Asked& of) { return AnswerSeek(of); });
-  if (asked->path != "simulate" && asked->path != "can-drain" && asked->path != "headroom")
+  constexpr std::string_view kQuestions[] = {"simulate", "can-drain", "headroom", "rebalance"};
+  if (std::ranges::find(kQuestions, asked->path) == std::end(kQuestions))
     return asked->writer->Send(NoSuchPath(asked->request));
   Slow(asked, [this](const Asked& of) { return AnswerQuestion(of); });
 }
@@ -191,8 +198,9 @@ void PageService::Later(Lane lane, const AskedPtr& asked, Make make) {
                                                 "other questions are being answered, please try again later"));
   }
   const bool is_running = RunIn(lane, [&waiting, asked, make = std::move(make)] {
-    asked->writer->Send(make(*asked));
+    net::Response response = serving::EncodedFor(asked->request, make(*asked));
     --waiting;
+    asked->writer->Send(std::move(response));
   });
   if (!is_running) asked->writer->Send(serving::Failure(asked->request, 503, "ServiceUnavailable", "berth is ending"));
 }
@@ -203,7 +211,7 @@ void PageService::ExplainSoon(const AskedPtr& asked, const std::string& namespac
     net::Response response = AnswerPod(*asked, namespace_name, name);
     if (response.status != kTooManyRequests || tries == 0) {
       --explaining_;
-      return asked->writer->Send(std::move(response));
+      return asked->writer->Send(serving::EncodedFor(asked->request, std::move(response)));
     }
     io_.PostAfter(kExplainPause,
                   [this, asked, namespace_name, name, tries] { ExplainSoon(asked, namespace_name, name, tries - 1); });
@@ -220,12 +228,41 @@ net::Response PageService::AnswerFleet(const Asked& asked) {
     same.status = 304;
     return same;
   }
-  Fleet::Framed frame = fleet_.Frame();
-  net::Response response = serving::Text(std::move(frame.bytes), kFleetFrameType);
+  const serving::ContentCoding coding = serving::CodingFor(asked.request);
+  const FrameCache::Frame frame = frames_.Get(coding, streams_.reload_revision(), clock_.Now());
+  net::Response response = serving::Text({}, kFleetFrameType);
+  serving::SetEncodedBody(coding, *frame.bytes, response);
   response.headers.push_back({"ETag", tag(frame.revision)});
   response.headers.push_back({"Cache-Control", "no-cache"});
   response.headers.push_back({"X-Content-Type-Options", "nosniff"});
   return response;
+}
+
+net::Response PageService::AnswerPart(const Asked& asked) {
+  std::vector<RowId> nodes;
+  for (const std::string_view text : Split(asked.target.Query("nodes"), ',')) {
+    const auto id = NumberOf(text, kNoRow);
+    if (!id || *id >= kNoRow || nodes.size() == Fleet::kPartNodesMax) {
+      return serving::Failure(asked.request, 400, "BadRequest",
+                              "nodes should be ids of nodes as in the frame, at most " +
+                                  std::to_string(Fleet::kPartNodesMax) + ", with commas between them");
+    }
+    nodes.push_back(static_cast<RowId>(*id));
+  }
+  net::Response response = serving::Text(fleet_.Part(nodes).bytes, kFleetFrameType);
+  AddDataHeaders(response);
+  return response;
+}
+
+net::Response PageService::AnswerSearch(const Asked& asked) const {
+  const std::string_view text = asked.target.Query("text");
+  const auto limit = NumberOf(asked.target.Query("limit"), kFoundShown);
+  if (text.empty() || text.size() > kSearchBytesMax || !limit || *limit > kFoundShownMax) {
+    return serving::Failure(asked.request, 400, "BadRequest",
+                            "text should be some of a pod's name, namespace or labels, and limit a number up to " +
+                                std::to_string(kFoundShownMax));
+  }
+  return JsonAnswer(object{{"pods", fleet_.PodsLike(text, *limit)}});
 }
 
 net::Response PageService::AnswerPending(const Asked& asked) {
@@ -269,6 +306,7 @@ net::Response PageService::AnswerQuestion(const Asked& asked) {
   if (!body.ok()) return serving::Failure(asked.request, 400, "BadRequest", body.error().Wrap("the body").message);
   const Expected<object> answer = asked.path == "simulate"    ? questions_.Simulate(*body)
                                   : asked.path == "can-drain" ? questions_.CanDrain(*body)
+                                  : asked.path == "rebalance" ? questions_.Rebalance(*body)
                                                               : questions_.Headroom(*body);
   return answer.ok() ? JsonAnswer(*answer) : FailureOf(asked.request, answer.error());
 }
@@ -283,6 +321,18 @@ net::Response PageService::AnswerTimeline(const Asked& asked) const {
   return JsonAnswer(json);
 }
 
+net::Response PageService::AnswerShadow(const Asked& asked) const {
+  if (!options_.shadow_report)
+    return serving::Failure(asked.request, 404, "NotFound", "no report of berth shadow is shown here");
+  const Expected<std::string> text = options_.shadow_report();
+  if (!text.ok()) return FailureOf(asked.request, text.error());
+  const auto report = codec::ParseJson(*text, {.bytes_max = kShadowReportBytesMax});
+  if (!report.ok()) return FailureOf(asked.request, report.error().Wrap("the report of berth shadow"));
+  if (!report->is_object() || !report->as_object().contains("differences"))
+    return FailureOf(asked.request, InvalidError("this is no report of berth shadow -o json: it has no differences"));
+  return JsonAnswer(*report);
+}
+
 net::Response PageService::AnswerSeek(const Asked& asked) {
   if (!options_.timeline) return AnswerTimeline(asked);
   const auto body = codec::ParseJson(asked.request.body, {.bytes_max = kBodyBytesMax});
@@ -291,6 +341,7 @@ net::Response PageService::AnswerSeek(const Asked& asked) {
   if (!time) return serving::Failure(asked.request, 422, "Invalid", "at should be a time: 2026-11-25T10:00:00Z");
   if (const auto sought = options_.timeline->seek(*time, fleet_); !sought.ok())
     return FailureOf(asked.request, sought.error());
+  frames_.Clear();
   return AnswerTimeline(asked);
 }
 
@@ -322,15 +373,15 @@ object PageService::StatusJson(bool with_counts) const {
   array features{"simulate", "can-drain", "headroom", "numbers"};
   if (watch_ != nullptr || options_.timeline) features.emplace_back("events");
   if (options_.timeline) features.emplace_back("timeline");
+  if (questions_.CanPlan()) features.emplace_back("rebalance");
+  if (options_.shadow_report) features.emplace_back("shadow");
   if (decisions_ != nullptr) features.emplace_back("decisions");
   if (core_.IsThere()) features.emplace_back("queue");
   json["features"] = std::move(features);
   json["leftOut"] = array(options_.left_out.begin(), options_.left_out.end());
   std::set<std::string> names(core_.sources().scheduler_names.begin(), core_.sources().scheduler_names.end());
   if (!core_.IsThere() && with_counts) {
-    for (const auto& pod : fleet_.Copy().pods) {
-      if (names.size() < kSchedulerNamesMax) names.insert(pod->spec.scheduler_name);
-    }
+    for (std::string& name : fleet_.SchedulerNames(kSchedulerNamesMax)) names.insert(std::move(name));
   }
   json["schedulerNames"] = array(names.begin(), names.end());
   if (!with_counts) return json;
@@ -345,7 +396,7 @@ object PageService::StatusJson(bool with_counts) const {
 
 Expected<PendingView> PageService::FindPending() {
   if (!core_.IsThere()) return questions_.Pending();
-  const FleetCopy fleet = fleet_.Copy();
+  const FleetCopy fleet = fleet_.CopyWaiting();
   const auto standings = core_.Standings();
   PendingView view =
       Fold(WaitingPods(fleet, standings ? &*standings : nullptr, *decisions_, core_.sources().scheduler_names));
@@ -403,7 +454,7 @@ void PageService::ArmPump() {
 }
 
 void PageService::Pump() {
-  if (!has_begun_ || is_stopped_) return;
+  if (is_stopped_) return;
   const Time now = clock_.Now();
   bool is_sample_due = false;
   bool is_pending_due = false;
@@ -413,7 +464,10 @@ void PageService::Pump() {
     is_pending_due = streams_.HasReaders() && IsPendingDue(now);
     if (is_pending_due) pending_.is_under_way = true;
   }
-  if (is_sample_due) TakeSample(now);
+  if (is_sample_due) {
+    TakeSample(now);
+    frames_.DropUnused(now);
+  }
   streams_.Pump(now);
   if (!is_pending_due) return;
   RunIn(core_.IsThere() ? Lane::kQuick : Lane::kSlow, [this] {

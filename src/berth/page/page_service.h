@@ -24,6 +24,7 @@
 #include "berth/page/decision_feed.h"
 #include "berth/page/event_streams.h"
 #include "berth/page/fleet.h"
+#include "berth/page/frame_cache.h"
 #include "berth/page/numbers.h"
 #include "berth/page/pending_view.h"
 #include "berth/page/questions.h"
@@ -56,10 +57,10 @@ struct PageOptions {
   std::optional<Time> as_of;          // of a snapshot
   std::vector<std::string> left_out;  // of a snapshot: what is missing
   std::optional<Timeline> timeline;   // of a recording
-  std::uint32_t epoch = 0;            // another one for each process
-  std::uint64_t seed = 0;             // of the watch
-  // The watch begins with the first request, for a process in which most never ask.
-  bool begins_when_asked = false;
+  // The report of `berth shadow` as JSON, as it is now; empty: none is shown.
+  std::function<Expected<std::string>()> shadow_report{};
+  std::uint32_t epoch = 0;  // another one for each process
+  std::uint64_t seed = 0;   // of the watch
 };
 
 class PageService {
@@ -86,14 +87,17 @@ class PageService {
   PageService& operator=(const PageService&) = delete;
 
   void Start();
-  // Ends streams and the watch, and waits for questions under way; requests after it get 503. Before the client's loop
-  // ends.
+  // Ends streams and the watch, forgets decisions, and waits for questions under way; requests after it get 503. Before
+  // the client's loop ends.
   void Stop();
 
   // Answers a request for `path`, which is decoded and "/ui" or below it. `writer` is used at once or from another
   // thread. Any thread; does not block.
   void Handle(net::Request request, const net::Target& target, const std::string& path,
               const std::shared_ptr<net::ResponseWriter>& writer);
+
+  // Somebody reads events, or waits for an answer.
+  bool IsInUse() const { return streams_.HasReaders() || slow_waiting_ > 0 || quick_waiting_ > 0 || explaining_ > 0; }
 
   // Whether `path` is one of the page's files, which hold no data and which anyone may have.
   static bool IsFile(std::string_view path) { return !path.starts_with("/ui/api/"); }
@@ -111,7 +115,6 @@ class PageService {
 
   void Get(const AskedPtr& asked);
   void Post(const AskedPtr& asked);
-  void Begin();
   // Where a request is answered: on a thread for what takes long, or for all else.
   enum class Lane : std::uint8_t { kQuick, kSlow };
   // False: it has stopped.
@@ -123,11 +126,14 @@ class PageService {
   // Asks about a pod until the scheduler has time, or `tries` are over.
   void ExplainSoon(const AskedPtr& asked, const std::string& namespace_name, const std::string& name, int tries);
   net::Response AnswerFleet(const Asked& asked);
+  net::Response AnswerPart(const Asked& asked);
+  net::Response AnswerSearch(const Asked& asked) const;
   net::Response AnswerPending(const Asked& asked);
   net::Response AnswerPod(const Asked& asked, const std::string& namespace_name, const std::string& name);
   net::Response AnswerDecisions(const Asked& asked) const;
   net::Response AnswerQuestion(const Asked& asked);
   net::Response AnswerTimeline(const Asked& asked) const;
+  net::Response AnswerShadow(const Asked& asked) const;
   net::Response AnswerSeek(const Asked& asked);
   void BeginEvents(const Asked& asked);
 
@@ -146,12 +152,12 @@ class PageService {
   DecisionFeed* const decisions_;
   const StaticFiles files_;
   Fleet fleet_;
+  FrameCache frames_;
   CoreLook core_;
   Questions questions_;
   std::unique_ptr<ClusterWatch> watch_;  // null: a snapshot
   EventStreams streams_;
   Numbers numbers_;
-  std::atomic<bool> has_begun_{false};
   std::atomic<bool> is_stopped_{false};
   std::atomic<int> slow_waiting_{0};
   std::atomic<int> quick_waiting_{0};

@@ -24,20 +24,6 @@ using testing::MakePod;
 using ::testing::StartsWith;
 using whatif::kNow;
 
-// Waits for the answer, which comes from another thread.
-class AnswerPromise final : public net::ResponseWriter {
- public:
-  void Send(net::Response response) override { answer_.set_value(std::move(response)); }
-  void StartStream(net::Response response) override { answer_.set_value(std::move(response)); }
-  bool Write(std::string_view) override { return true; }
-  void End() override {}
-  void OnClosed(std::function<void()>) override {}
-  net::Response Get() { return answer_.get_future().get(); }
-
- private:
-  std::promise<net::Response> answer_;
-};
-
 std::shared_ptr<const whatif::ClusterState> Shop() {
   auto state = whatif::StateOf({MakeNode("a").Allocatable("cpu", "2"), MakeNode("b").Allocatable("cpu", "2")},
                                {whatif::RunningPod("web", "web-1", "a").Request("cpu", "1"),
@@ -107,10 +93,61 @@ TEST_F(PageServiceTest, FleetWithAnETag) {
   net::Request request;
   request.target = "/ui/api/v1/fleet";
   const net::Response frame = Ask(request);
-  EXPECT_EQ(frame.Get("Content-Type"), "application/vnd.berth.fleet.v1");
+  EXPECT_EQ(frame.Get("Content-Type"), "application/vnd.berth.fleet.v2");
   EXPECT_EQ(FrameReader(frame.body).Column<std::uint32_t>("pod.id").size(), 2U);
   request.headers.push_back({"If-None-Match", std::string(frame.Get("ETag"))});
   EXPECT_EQ(Ask(request).status, 304);
+}
+
+TEST_F(PageServiceTest, FleetAsTheReaderAcceptsIt) {
+  net::Request request;
+  request.target = "/ui/api/v1/fleet";
+  const std::string plain = Ask(request).body;
+  for (const char* const coding : {"gzip", "zstd"}) {
+    request.headers = {{"Accept-Encoding", coding}};
+    const net::Response packed = Ask(request);
+    EXPECT_EQ(packed.Get("Content-Encoding"), coding);
+    EXPECT_EQ(packed.Get("Vary"), "Accept-Encoding");
+    EXPECT_NE(packed.body, plain);
+  }
+}
+
+TEST_F(PageServiceTest, PodsOfSomeNodes) {
+  const net::Response frame = Ask("/ui/api/v1/fleet");
+  const std::uint32_t node = FrameReader(frame.body).Column<std::uint32_t>("node.id").front();
+  const net::Response part = Ask("/ui/api/v1/fleet/pods?nodes=" + std::to_string(node));
+  ASSERT_EQ(part.status, 200);
+  EXPECT_EQ(FrameReader(part.body).Texts("pod.name"), std::vector<std::string>{"web-1"});
+  for (const char* const wrong : {"", "a", "1,", "4294967295", "-1"})
+    EXPECT_EQ(Ask("/ui/api/v1/fleet/pods?nodes=" + std::string(wrong)).status, 400) << wrong;
+  std::string many = "0";
+  for (std::size_t i = 0; i < Fleet::kPartNodesMax; ++i) many += ",0";
+  EXPECT_EQ(Ask("/ui/api/v1/fleet/pods?nodes=" + many).status, 400);
+}
+
+TEST_F(PageServiceTest, SearchesPods) {
+  EXPECT_EQ(Json("search?text=web").at("pods").as_array().size(), 2U);
+  EXPECT_EQ(Json("search?text=web&limit=1").at("pods").as_array().size(), 1U);
+  for (const char* const wrong : {"search", "search?text=a&limit=x", "search?text=a&limit=1000"})
+    EXPECT_EQ(Ask("/ui/api/v1/" + std::string(wrong)).status, 400) << wrong;
+}
+
+TEST_F(PageServiceTest, ShowsTheReportOfBerthShadow) {
+  EXPECT_EQ(Ask("/ui/api/v1/shadow").status, 404) << "it was given none";
+  Expected<std::string> file = std::string(R"({"decisions":4,"differences":[]})");
+  PageOptions options;
+  options.shadow_report = [&] { return file; };
+  ClusterSource source;
+  source.fixed = Shop();
+  service_ = std::make_unique<PageService>(options, std::move(source), CoreSources{}, nullptr, nullptr, clock_);
+  EXPECT_THAT(codec::WriteJson(Json("status").at("features")), HasSubstr("\"shadow\""));
+  EXPECT_EQ(Json("shadow").at("decisions").to_number<int>(), 4);
+  file = std::string("{}");
+  EXPECT_THAT(Ask("/ui/api/v1/shadow").body, HasSubstr("this is no report of berth shadow"));
+  file = std::string("{");
+  EXPECT_EQ(Ask("/ui/api/v1/shadow").status, 422);
+  file = Error{ErrorCode::kNotFound, "/tmp/x: no such file"};
+  EXPECT_EQ(Ask("/ui/api/v1/shadow").status, 404);
 }
 
 TEST_F(PageServiceTest, PendingPodsNodesAndNumbers) {

@@ -6,9 +6,12 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <future>
 #include <map>
+#include <numeric>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "berth/base/check.h"
@@ -21,7 +24,7 @@ class FrameReader {
  public:
   explicit FrameReader(std::string bytes) : bytes_(std::move(bytes)) {
     BERTH_CHECK(bytes_.starts_with("BFLT"));
-    BERTH_CHECK(Number<std::uint32_t>(4) == 1);
+    BERTH_CHECK(Number<std::uint32_t>(4) == 2);
     const auto length = Number<std::uint32_t>(8);
     begin_ = Number<std::uint32_t>(12);
     BERTH_CHECK(begin_ % 8 == 0 && begin_ >= 16 + length && begin_ < 16 + length + 8);
@@ -30,7 +33,8 @@ class FrameReader {
     directory = parsed->as_object();
     for (const auto& column : directory.at("columns").as_array()) {
       columns_[std::string(column.at("name").as_string())] = {column.at("offset").to_number<std::size_t>(),
-                                                              column.at("length").to_number<std::size_t>()};
+                                                              column.at("length").to_number<std::size_t>(),
+                                                              column.at("type").as_string() == "d32"};
       BERTH_CHECK(column.at("offset").to_number<std::size_t>() % 8 == 0);
     }
   }
@@ -39,10 +43,11 @@ class FrameReader {
   std::vector<T> Column(const std::string& name) const {
     const auto at = columns_.find(name);
     BERTH_CHECK(at != columns_.end(), name);
-    std::vector<T> values(at->second.second);
-    BERTH_CHECK(begin_ + at->second.first + values.size() * sizeof(T) <= bytes_.size());
-    if (!values.empty())
-      std::memcpy(values.data(), bytes_.data() + begin_ + at->second.first, values.size() * sizeof(T));
+    const Place& place = at->second;
+    std::vector<T> values(place.length);
+    BERTH_CHECK(begin_ + place.offset + values.size() * sizeof(T) <= bytes_.size());
+    if (!values.empty()) std::memcpy(values.data(), bytes_.data() + begin_ + place.offset, values.size() * sizeof(T));
+    if (place.are_differences) std::partial_sum(values.begin(), values.end(), values.begin());
     return values;
   }
 
@@ -76,7 +81,12 @@ class FrameReader {
 
   std::string bytes_;
   std::size_t begin_ = 0;
-  std::map<std::string, std::pair<std::size_t, std::size_t>> columns_;  // offset and length
+  struct Place {
+    std::size_t offset = 0;
+    std::size_t length = 0;
+    bool are_differences = false;
+  };
+  std::map<std::string, Place> columns_;
 };
 
 // What a frame says of nodes and pods, by name, kept current by deltas as a reader does it.
@@ -113,6 +123,20 @@ struct FrameModel {
     }
   }
   bool operator==(const FrameModel&) const = default;
+};
+
+// Waits for the answer, which comes from another thread.
+class AnswerPromise final : public net::ResponseWriter {
+ public:
+  void Send(net::Response response) override { answer_.set_value(std::move(response)); }
+  void StartStream(net::Response response) override { answer_.set_value(std::move(response)); }
+  bool Write(std::string_view) override { return true; }
+  void End() override {}
+  void OnClosed(std::function<void()>) override {}
+  net::Response Get() { return answer_.get_future().get(); }
+
+ private:
+  std::promise<net::Response> answer_;
 };
 
 // A reader that keeps what is written to it, and takes nothing from its connection while it is told not to.

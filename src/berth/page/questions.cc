@@ -8,7 +8,11 @@
 
 #include "berth/answers/drain_answer.h"
 #include "berth/answers/headroom_answer.h"
+#include "berth/answers/plan_answer.h"
 #include "berth/answers/simulation_answer.h"
+#include "berth/codec/yaml_lines.h"
+#include "berth/rebalance/plan.h"
+#include "berth/rebalance/policy_reader.h"
 #include "berth/whatif/additions.h"
 #include "berth/whatif/drain.h"
 #include "berth/whatif/explanation.h"
@@ -27,6 +31,7 @@ namespace {
 
 // What the page calls the manifests in messages.
 constexpr std::string_view kPasted = "manifests";
+constexpr std::string_view kPolicy = "policy";
 
 Error WrongField(std::string_view field, std::string_view want) {
   return InvalidError(std::string(field) + " should be " + std::string(want));
@@ -59,6 +64,13 @@ Expected<std::vector<std::string>> TextsIn(const object& of, std::string_view fi
     texts.emplace_back(one.as_string());
   }
   return texts;
+}
+
+Expected<bool> FlagIn(const object& of, std::string_view field) {
+  const value* const found = of.if_contains(field);
+  if (found == nullptr) return false;
+  if (!found->is_bool()) return WrongField(field, "true or false");
+  return found->as_bool();
 }
 
 Expected<const object*> ObjectOf(const value& body) {
@@ -129,12 +141,12 @@ Questions::Questions(ClusterSource source, const Fleet& fleet, const Clock& cloc
 Questions::~Questions() = default;
 
 Expected<whatif::Explanation> Questions::Explain(const std::string& namespace_name, const std::string& name) {
-  BERTH_ASSIGN_OR_RETURN(whatif::OfflineCluster* const cluster, ClusterOfNow(kObjectsAgeMax));
+  BERTH_ASSIGN_OR_RETURN(whatif::OfflineCluster* const cluster, ClusterOfNow(Purpose::kExplain, kObjectsAgeMax));
   return whatif::ExplainPod(*cluster, *state_, namespace_name, name);
 }
 
 Expected<PendingView> Questions::Pending() {
-  BERTH_ASSIGN_OR_RETURN(whatif::OfflineCluster* const cluster, ClusterOfNow(kPendingObjectsAgeMax));
+  BERTH_ASSIGN_OR_RETURN(whatif::OfflineCluster* const cluster, ClusterOfNow(Purpose::kExplain, kPendingObjectsAgeMax));
   return FromEvaluation(whatif::FindPendingPods(*cluster, *state_, ""), *state_, state_->read_at);
 }
 
@@ -180,11 +192,8 @@ Expected<object> Questions::CanDrain(const value& body) {
   BERTH_ASSIGN_OR_RETURN(const std::vector<std::string> nodes, TextsIn(*question, "nodes"));
   if (nodes.empty()) return InvalidError("nodes should name at least one node");
   whatif::DrainOptions options;
-  if (const value* const force = question->if_contains("force")) {
-    if (!force->is_bool()) return WrongField("force", "true or false");
-    options.is_forced = force->as_bool();
-  }
-  BERTH_ASSIGN_OR_RETURN(whatif::OfflineCluster* const cluster, ClusterOfNow(kObjectsAgeMax));
+  BERTH_ASSIGN_OR_RETURN(options.is_forced, FlagIn(*question, "force"));
+  BERTH_ASSIGN_OR_RETURN(whatif::OfflineCluster* const cluster, ClusterOfNow(Purpose::kChange, kObjectsAgeMax));
   if (const auto unknown = whatif::UnknownNodes(*state_, nodes); !unknown.empty()) return InvalidError(unknown.front());
   object json = answers::DrainJson(whatif::PlanDrain(*cluster, *state_, nodes, options));
   json["cluster"] = ClusterJson(*state_);
@@ -196,11 +205,40 @@ Expected<object> Questions::Headroom(const value& body) {
   whatif::HeadroomOptions options;
   BERTH_ASSIGN_OR_RETURN(options.namespace_name, TextIn(*question, "namespace"));
   BERTH_ASSIGN_OR_RETURN(options.losses_max, NumberIn(*question, "losses", options.losses_max, kLossesMax));
-  BERTH_ASSIGN_OR_RETURN(whatif::OfflineCluster* const cluster, ClusterOfNow(kObjectsAgeMax));
+  BERTH_ASSIGN_OR_RETURN(whatif::OfflineCluster* const cluster, ClusterOfNow(Purpose::kChange, kObjectsAgeMax));
   if (const auto known = whatif::CheckNamespace(*state_, options.namespace_name); !known.ok())
     return InvalidError(known.error().message);
   object json = answers::HeadroomJson(whatif::MeasureHeadroom(*cluster, *state_, options));
   json["cluster"] = ClusterJson(*state_);
+  return json;
+}
+
+Expected<object> Questions::Rebalance(const value& body) {
+  if (!CanPlan()) return InvalidError("no plan can be made here: the details of pods that it goes by are not known");
+  BERTH_ASSIGN_OR_RETURN(const object* const question, ObjectOf(body));
+  BERTH_ASSIGN_OR_RETURN(const std::string text, TextIn(*question, "policy"));
+  if (text.empty()) return InvalidError("policy should be a DeschedulerPolicy");
+  if (text.size() > kPolicyBytesMax)
+    return Error{ErrorCode::kTooLarge,
+                 "policy should have at most 1 MiB, and has " + std::to_string(text.size()) + " bytes"};
+  rebalance::PlanOptions how;
+  BERTH_ASSIGN_OR_RETURN(how.chooses_target, FlagIn(*question, "withinScheduler"));
+  auto policy = rebalance::ReadPolicy(text);
+  if (!policy.ok()) return codec::InFile(kPolicy, text, policy.error());
+  if (!rebalance::MetricsNeedsOf(*policy).empty())
+    return InvalidError("the policy goes by measured use, which is not read here: berth rebalance plan reads it");
+  const auto is_interrupted = [this] { return is_interrupted_.load(); };
+  BERTH_ASSIGN_OR_RETURN(const whatif::ClusterState state, source_.read_detailed(is_interrupted));
+  BERTH_ASSIGN_OR_RETURN(whatif::OfflineOptions options, source_.core_for(state, {}));
+  options.now = state.read_at;
+  BERTH_ASSIGN_OR_RETURN(const auto cluster, whatif::OfflineCluster::Make(std::move(options)));
+  cluster->Load(state);
+  how.now = state.read_at;
+  how.is_interrupted = is_interrupted;
+  const auto plan = rebalance::PlanRebalance(*cluster, state, *policy, how);
+  if (!plan.ok()) return OfQuestion(plan.error());
+  object json = answers::PlanJson(*plan);
+  json["cluster"] = ClusterJson(state);
   return json;
 }
 
@@ -231,10 +269,16 @@ Expected<std::shared_ptr<const whatif::ClusterState>> Questions::StateOfNow(Dura
   return state_;
 }
 
-Expected<whatif::OfflineCluster*> Questions::ClusterOfNow(Duration objects_age_max) {
+Expected<whatif::OfflineCluster*> Questions::ClusterOfNow(Purpose purpose, Duration objects_age_max) {
   BERTH_ASSIGN_OR_RETURN(const auto state, StateOfNow(objects_age_max));
-  if (cluster_ != nullptr) return cluster_.get();
-  BERTH_ASSIGN_OR_RETURN(whatif::OfflineOptions options, source_.core_for(*state, {}));
+  // Without cores of their own all purposes have the same.
+  if (!source_.explaining_core_for) purpose = Purpose::kChange;
+  if (cluster_ != nullptr && cluster_purpose_ == purpose) return cluster_.get();
+  cluster_.reset();
+  cluster_purpose_ = purpose;
+  BERTH_ASSIGN_OR_RETURN(whatif::OfflineOptions options, purpose == Purpose::kExplain
+                                                             ? source_.explaining_core_for(*state)
+                                                             : source_.core_for(*state, {}));
   options.now = state->read_at;
   BERTH_ASSIGN_OR_RETURN(cluster_, whatif::OfflineCluster::Make(std::move(options)));
   cluster_->Load(*state);

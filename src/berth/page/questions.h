@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -40,6 +41,10 @@ struct ClusterSource {
   std::function<Time()> now{};
   // By what pods are decided; `added` are pods that the cluster does not have. The core's time is set by the caller.
   std::function<Expected<whatif::OfflineOptions>(const whatif::ClusterState& state, const Pods& added)> core_for;
+  // By what pods are explained, which says where no profile is for a pod's scheduler; empty: as `core_for`.
+  std::function<Expected<whatif::OfflineOptions>(const whatif::ClusterState& state)> explaining_core_for{};
+  // As `read`, with details of pods (ClusterState::pod_details), by which a plan decides; empty: none can be planned.
+  std::function<Expected<whatif::ClusterState>(const std::function<bool()>& is_interrupted)> read_detailed{};
 };
 
 class Questions {
@@ -47,6 +52,7 @@ class Questions {
   // Bytes of manifests in one question.
   static constexpr std::size_t kManifestBytesMax = std::size_t{5} << 20;
   static constexpr std::size_t kReplicasMax = 10'000;
+  static constexpr std::size_t kPolicyBytesMax = std::size_t{1} << 20;
   static constexpr std::size_t kLossesMax = 10;
   // What is neither node nor pod is read again when it is older: for somebody's question, and for the page's own.
   static constexpr Duration kObjectsAgeMax = std::chrono::seconds(10);
@@ -62,6 +68,9 @@ class Questions {
   Expected<codec::json::object> Simulate(const codec::json::value& body);
   Expected<codec::json::object> CanDrain(const codec::json::value& body);
   Expected<codec::json::object> Headroom(const codec::json::value& body);
+  // Reads the cluster anew: what a plan goes by is not in the fleet.
+  Expected<codec::json::object> Rebalance(const codec::json::value& body);
+  bool CanPlan() const { return source_.read_detailed != nullptr; }
 
   // Ends a reading of the cluster that is under way, and lets none begin. Any thread.
   void Interrupt() { is_interrupted_ = true; }
@@ -72,8 +81,9 @@ class Questions {
  private:
   // The cluster of now, without a core on it.
   Expected<std::shared_ptr<const whatif::ClusterState>> StateOfNow(Duration objects_age_max);
+  enum class Purpose : std::uint8_t { kExplain, kChange };
   // With the core on it.
-  Expected<whatif::OfflineCluster*> ClusterOfNow(Duration objects_age_max);
+  Expected<whatif::OfflineCluster*> ClusterOfNow(Purpose purpose, Duration objects_age_max);
 
   const ClusterSource source_;
   const Fleet& fleet_;
@@ -84,6 +94,7 @@ class Questions {
   std::shared_ptr<const whatif::ClusterState> state_;  // with the fleet's nodes and pods
   std::uint32_t state_revision_ = 0;                   // of the fleet
   std::unique_ptr<whatif::OfflineCluster> cluster_;    // loaded with `state_`; null: not made yet
+  Purpose cluster_purpose_ = Purpose::kExplain;        // what `cluster_` has been made for
   std::vector<std::string> left_out_;
 };
 

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "berth/rebalance/rebalance_testing.h"
 #include "berth/whatif/whatif_testing.h"
 
 namespace berth::page {
@@ -46,6 +47,90 @@ ClusterSource SourceOfShop() {
   source.fixed = std::make_shared<const whatif::ClusterState>(Shop());
   source.core_for = Defaults;
   return source;
+}
+
+// As `berth explain` and `berth can-drain` without a configuration: the first says that no profile is for the pod.
+TEST(QuestionsTest, APodOfAnUnknownSchedulerIsExplainedByAnother) {
+  whatif::ClusterState state = Shop();
+  api::Pod alien = *state.pods.at(1);
+  alien.metadata.name = "web-3";
+  alien.metadata.uid = "web-3";
+  alien.spec.scheduler_name = "alien";
+  state.pods.push_back(std::make_shared<const api::Pod>(alien));
+  ClusterSource source;
+  source.fixed = std::make_shared<const whatif::ClusterState>(std::move(state));
+  int changes = 0;
+  source.core_for = [&](const whatif::ClusterState& of, const ClusterSource::Pods& added) {
+    ++changes;
+    return Defaults(of, added);
+  };
+  source.explaining_core_for = [](const whatif::ClusterState& of) { return Defaults(of, {}); };
+  const Fleet fleet(1);
+  const FakeClock clock;
+  Questions questions(std::move(source), fleet, clock);
+  const auto said = questions.Explain("default", "web-3");
+  ASSERT_TRUE(said.ok()) << said.error().message;
+  EXPECT_EQ(said->asked_profile, "default-scheduler");
+  EXPECT_EQ(said->state, whatif::PodState::kWaits);
+  EXPECT_EQ(questions.Explain("default", "web-2")->asked_profile, std::nullopt);
+  EXPECT_EQ(changes, 0) << "explanations have their own core";
+  EXPECT_TRUE(questions.CanDrain(Json(R"({"nodes":["a"]})")).ok());
+  EXPECT_EQ(changes, 1);
+}
+
+constexpr const char* kDuplicatesPolicy = R"(apiVersion: descheduler/v1alpha2
+kind: DeschedulerPolicy
+profiles:
+- name: test
+  pluginConfig: [{name: RemoveDuplicates, args: {}}]
+  plugins: {balance: {enabled: [RemoveDuplicates]}}
+)";
+
+TEST(QuestionsTest, AMoveIsPlannedByAPolicy) {
+  const auto two_on_a = [](const std::function<bool()>&) -> Expected<whatif::ClusterState> {
+    return rebalance::StateOf({MakeNode("a").Allocatable("cpu", "4"), MakeNode("b").Allocatable("cpu", "4")},
+                              {whatif::RunningPod("web", "web-1", "a").Request("cpu", "1"),
+                               whatif::RunningPod("web", "web-2", "a").Request("cpu", "1")});
+  };
+  ClusterSource source = SourceOfShop();
+  source.read_detailed = two_on_a;
+  const Fleet fleet(1);
+  const FakeClock clock;
+  Questions questions(std::move(source), fleet, clock);
+  ASSERT_TRUE(questions.CanPlan());
+  const auto plan = questions.Rebalance(codec::json::object{{"policy", kDuplicatesPolicy}});
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  const auto& moves = plan->at("moves").as_array();
+  ASSERT_EQ(moves.size(), 1U);
+  EXPECT_EQ(moves.at(0).at("from").as_string(), "a");
+  EXPECT_EQ(moves.at(0).at("to").as_string(), "b");
+  EXPECT_TRUE(plan->contains("cluster"));
+
+  const struct {
+    const char* body;
+    const char* says;
+  } wrong[] = {
+      {R"({})", "policy should be a DeschedulerPolicy"},
+      {R"({"policy":1})", "policy should be a string"},
+      {R"({"policy":"kind: Pod"})", "policy"},
+      {R"({"policy":"x","withinScheduler":"yes"})", "withinScheduler should be true or false"},
+  };
+  for (const auto& c : wrong) {
+    const auto said = questions.Rebalance(Json(c.body));
+    ASSERT_FALSE(said.ok()) << c.body;
+    EXPECT_EQ(said.error().code, ErrorCode::kInvalid) << c.body;
+    EXPECT_THAT(said.error().message, HasSubstr(c.says));
+  }
+  EXPECT_EQ(questions.Rebalance(codec::json::object{{"policy", std::string(2 << 20, 'x')}}).error().code,
+            ErrorCode::kTooLarge);
+}
+
+TEST(QuestionsTest, NoPlanWithoutTheDetailsOfPods) {
+  const Fleet fleet(1);
+  const FakeClock clock;
+  Questions questions(SourceOfShop(), fleet, clock);
+  EXPECT_FALSE(questions.CanPlan());
+  EXPECT_EQ(questions.Rebalance(codec::json::object{{"policy", kDuplicatesPolicy}}).error().code, ErrorCode::kInvalid);
 }
 
 // Questions about a snapshot.

@@ -181,8 +181,17 @@ class AdditionsMaker {
   }
 
   void Survey() {
+    // Of the cluster's pods those matter that pods of manifests are named or counted beside, and those of its DaemonSets
+    // where there are new nodes.
+    bool has_nodes = options_.node_copies > 0;
+    std::set<std::string_view> namespaces;
+    for (const Manifest& manifest : manifests_.documents) {
+      has_nodes |= manifest.kind == "Node";
+      namespaces.insert(manifest.namespace_name);
+    }
     for (const auto& pod : state_.pods) {
       if (pod->metadata.deletion_time) continue;
+      if (!has_nodes && !namespaces.contains(pod->metadata.namespace_name)) continue;
       own_pods_[WorkloadOf(*pod)].push_back(pod.get());
       pod_names_.Add(*pod);
     }
@@ -292,8 +301,8 @@ class AdditionsMaker {
   }
 
   Expected<void> Add(api::Pod pod) {
-    if (out_.pods.size() >= kAddedPodsMax)
-      return Error{ErrorCode::kTooLarge, "more than " + std::to_string(kAddedPodsMax) + " pods in all"};
+    if (out_.pods.size() >= options_.pods_max)
+      return Error{ErrorCode::kTooLarge, "more than " + std::to_string(options_.pods_max) + " pods in all"};
     if (!pod_names_.Add(pod)) return Error{ErrorCode::kAlreadyExists, "pod " + KeyOf(pod) + " exists already"};
     out_.pods.push_back(std::make_shared<const api::Pod>(std::move(pod)));
     return {};

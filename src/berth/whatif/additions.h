@@ -48,6 +48,7 @@ struct AdditionOptions {
   std::string node_like;
   // Neither pods nor nodes, and no claims of pods: the other objects, and ReplicaSets, by whose selectors pods spread.
   bool has_objects_only = false;
+  std::size_t pods_max = 500'000;  // more are an error
 };
 
 // What the admission plugin DefaultStorageClass gives to a claim that names no class: the newest of the default ones
@@ -58,7 +59,6 @@ std::optional<std::string> DefaultStorageClass(const std::vector<framework::AnyO
 std::shared_ptr<const api::PersistentVolumeClaim> WithClass(std::shared_ptr<const api::PersistentVolumeClaim> claim,
                                                             const std::optional<std::string>& storage_class);
 
-inline constexpr std::size_t kAddedPodsMax = 500'000;
 inline constexpr std::size_t kNodeCopiesMax = 100'000;
 
 // Pods of a workload that `state` has count as its replicas: only those that it lacks are added. The cluster's own

@@ -492,6 +492,11 @@ constexpr PathRule kRules[] = {
     {"PodGroup.status.conditions.status", Rule::kApiWord},
     {"PodGroup.status.conditions.reason", Rule::kApiWord},
     {"PodGroup.status.conditions.observedGeneration", Rule::kKeep},
+    {"CompositePodGroup.status.conditions.type", Rule::kApiWord},
+    {"CompositePodGroup.status.conditions.status", Rule::kApiWord},
+    {"CompositePodGroup.status.conditions.reason", Rule::kApiWord},
+    {"CompositePodGroup.status.conditions.observedGeneration", Rule::kKeep},
+    {"workloadRef.workloadName", Rule::kText},
     // What fills pods in.
     {"PriorityClass.value", Rule::kKeep},
     {"PriorityClass.globalDefault", Rule::kKeep},

@@ -176,16 +176,15 @@ TEST(AnonymizerTest, Objects) {
       R"({"metadata":{"annotations":{"berth.dev/pod-group":")" + t("train") + R"(","berth.dev/min-count":"4"}}})");
   EXPECT_EQ(Rewritten("PodDisruptionBudget", R"({"status":{"disruptedPods":{"web-0":"2026-01-01T00:00:00Z"}}})"),
             R"({"status":{"disruptedPods":{")" + t("web-0") + R"(":"2026-01-01T00:00:00Z"}}})");
-  EXPECT_EQ(
-      Rewritten("PodGroup", R"({"metadata":{"name":"training"},"spec":{"workloadRef":{"workloadName":"secret"},
+  EXPECT_EQ(Rewritten("PodGroup", R"({"metadata":{"name":"training"},"spec":{"workloadRef":{"workloadName":"secret"},
         "schedulingPolicy":{"gang":{"minCount":3}},"schedulingConstraints":{"topology":[{"key":"rack"}]},
         "disruptionMode":{"all":{}}},"status":{"conditions":[{"type":"PodGroupInitiallyScheduled","status":"False",
         "reason":"Unschedulable","message":"pod a"}]}})"),
-      R"({"metadata":{"name":")" + t("training") +
-          R"("},"spec":{"schedulingPolicy":{"gang":{"minCount":3}},"schedulingConstraints":{"topology":[{"key":")" +
-          t("rack") +
-          R"("}]},"disruptionMode":{"all":{}}},"status":{"conditions":[{"type":"PodGroupInitiallyScheduled",)"
-          R"("status":"False","reason":"Unschedulable","message":""}]}})");
+            R"({"metadata":{"name":")" + t("training") + R"("},"spec":{"workloadRef":{"workloadName":")" + t("secret") +
+                R"("},"schedulingPolicy":{"gang":{"minCount":3}},"schedulingConstraints":{"topology":[{"key":")" +
+                t("rack") +
+                R"("}]},"disruptionMode":{"all":{}}},"status":{"conditions":[{"type":"PodGroupInitiallyScheduled",)"
+                R"("status":"False","reason":"Unschedulable","message":""}]}})");
   EXPECT_EQ(Rewritten("DeviceClass", R"({"spec":{"config":[{"opaque":{"driver":"d","parameters":{"secret":1}}}]}})"),
             R"({"spec":{"config":[{"opaque":{}}]}})");
 }

@@ -132,6 +132,7 @@ DrainPlan PlanDrain(OfflineCluster& cluster, const ClusterState& state, const st
       return std::pair<std::string_view, std::string_view>(pod->metadata.namespace_name, pod->metadata.name);
     });
     for (const api::Pod* pod : pods) {
+      if (options.is_interrupted && options.is_interrupted()) return plan;
       DrainedPod& entry = plan.pods.emplace_back();
       entry.key = KeyOf(*pod);
       entry.node = name;

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -52,6 +53,8 @@ struct DrainedPod {
 struct DrainOptions {
   // As with kubectl: pods without a controller may be lost.
   bool is_forced = false;
+  // Asked before each pod; true: the plan ends there and is of no use. Empty: nobody interrupts.
+  std::function<bool()> is_interrupted = {};
 };
 
 struct DrainPlan {

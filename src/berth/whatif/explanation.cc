@@ -337,7 +337,7 @@ void WaitForGroup(const OfflineCluster& cluster, const ClusterState& state, cons
 }  // namespace
 
 Expected<Explanation> ExplainPod(OfflineCluster& cluster, const ClusterState& state, const std::string& namespace_name,
-                                 const std::string& name) {
+                                 const std::string& name, const ExplainLimits& limits) {
   const auto at = std::find_if(state.pods.begin(), state.pods.end(), [&](const auto& pod) {
     return pod->metadata.name == name && pod->metadata.namespace_name == namespace_name;
   });
@@ -348,7 +348,7 @@ Expected<Explanation> ExplainPod(OfflineCluster& cluster, const ClusterState& st
     return names.NoSuchPod();
   }
   const auto overlay = cluster.MakeOverlay();
-  Explanation said = Explain({*overlay, cluster.core().queue(), **at});
+  Explanation said = Explain({*overlay, cluster.core().queue(), **at}, limits);
   if (AreClaimsInTheWay(said))
     said.blocking_objects = BlockingObjects(state, **at, cluster.options().configuration.release);
   if (said.asked_profile && (said.state == PodState::kFits || said.state == PodState::kRefused)) {

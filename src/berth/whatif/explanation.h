@@ -141,6 +141,6 @@ Explanation Explain(const ExplainInputs& inputs, const ExplainLimits& limits = {
 // The cluster must hold the pod, "namespace/name"; else the error names the nearest ones. Pods that have ended are
 // found among `finished_pods` of the state. Changes nothing.
 Expected<Explanation> ExplainPod(OfflineCluster& cluster, const ClusterState& state, const std::string& namespace_name,
-                                 const std::string& name);
+                                 const std::string& name, const ExplainLimits& limits = {});
 
 }  // namespace berth::whatif

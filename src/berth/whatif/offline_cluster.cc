@@ -5,11 +5,14 @@
 #include <utility>
 #include <variant>
 
+#include "berth/base/check.h"
+#include "berth/core/cache/cache.h"
 #include "berth/core/queue/scheduling_queue.h"
 #include "berth/core/runtime/profile_factory.h"
 #include "berth/core/scheduler/configured_options.h"
 #include "berth/core/scheduler/scheduler.h"
 #include "berth/framework/guarded.h"
+#include "berth/framework/object_kinds.h"
 #include "berth/whatif/replacement.h"
 
 namespace berth::whatif {
@@ -18,6 +21,9 @@ namespace {
 // Most turns of the loop in Run(), against plugins that start something again for ever. A turn decides one pod at
 // least.
 constexpr std::int64_t kTurnsMax = 10'000'000;
+
+// A turn takes some ten microseconds.
+constexpr std::int64_t kTurnsBetweenLooks = 64;
 
 // The event of a pod that made room, in upstream's words: "Preempted by pod UID on node NAME", or "by podgroup UID".
 constexpr std::string_view kPreempted = "Preempted";
@@ -32,6 +38,7 @@ constexpr Duration kBackoffWindow = std::chrono::seconds(1);
 OfflineCluster::~OfflineCluster() = default;
 
 void OfflineCluster::RemoveObject(framework::ObjectKind kind, const std::string& key) {
+  NoteGone(kind, key);
   RecordChange();
   core_->Handle(scheduler::ObjectGone{kind, key}, now_);
 }
@@ -57,8 +64,12 @@ InMemoryApi::Cluster OfflineCluster::ForApi() {
   // These writes do not count as changes by themselves, only the operations that they are part of: conditions of pod
   // groups change with each try.
   return {handle_.objects(),
-          [this](framework::AnyObject object) { core_->Handle(scheduler::ObjectSet{std::move(object)}, now_); },
+          [this](framework::AnyObject object) {
+            NoteObject(object);
+            core_->Handle(scheduler::ObjectSet{std::move(object)}, now_);
+          },
           [this](framework::ObjectKind kind, const std::string& key) {
+            NoteGone(kind, key);
             core_->Handle(scheduler::ObjectGone{kind, key}, now_);
           },
           [this](const std::string& name) -> const api::Node* {
@@ -93,6 +104,7 @@ void OfflineCluster::Load(const ClusterState& state) {
 }
 
 void OfflineCluster::SetObject(framework::AnyObject object) {
+  NoteObject(object);
   RecordChange();
   core_->Handle(scheduler::ObjectSet{std::move(object)}, now_);
 }
@@ -106,11 +118,13 @@ void OfflineCluster::Add(const std::vector<framework::AnyObject>& objects) {
 }
 
 void OfflineCluster::SetNode(std::shared_ptr<const api::Node> node) {
+  NoteNode(node->metadata.name);
   RecordChange();
   core_->Handle(scheduler::NodeSet{std::move(node)}, now_);
 }
 
 void OfflineCluster::RemoveNode(const std::string& name) {
+  NoteNode(name);
   RecordChange();
   core_->Handle(scheduler::NodeGone{name}, now_);
 }
@@ -121,6 +135,7 @@ void OfflineCluster::SetPod(api::Pod pod) {
 }
 
 void OfflineCluster::Take(std::shared_ptr<const api::Pod> pod) {
+  NotePod(pod->metadata.uid);
   RecordChange();
   pods_[pod->metadata.uid] = pod;
   core_->Handle(scheduler::PodSet{std::move(pod)}, now_);
@@ -129,6 +144,7 @@ void OfflineCluster::Take(std::shared_ptr<const api::Pod> pod) {
 void OfflineCluster::RemovePod(const std::string& uid) {
   const auto at = pods_.find(uid);
   if (at == pods_.end()) return;
+  NotePod(uid);
   const api::ObjectMeta meta = at->second->metadata;
   pods_.erase(at);
   refused_.erase(uid);
@@ -165,6 +181,10 @@ const runtime::ProfilePlugins* OfflineCluster::ProfileOf(const api::Pod& pod) co
 void OfflineCluster::Run(Duration time_max) {
   const Time end = now_ + time_max;
   for (std::int64_t turn = 0; turn < kTurnsMax; ++turn) {
+    if (turn % kTurnsBetweenLooks == 0 && options_.is_interrupted && options_.is_interrupted()) {
+      was_interrupted_ = true;
+      return;
+    }
     core_->Tick(now_);
     bool has_done = core_->ScheduleOne(now_);
     has_done |= Perform();
@@ -242,6 +262,7 @@ void OfflineCluster::Perform(scheduler::Write&& write) {
 }
 
 void OfflineCluster::Evict(const std::shared_ptr<const api::Pod>& pod) {
+  if (trial_) trial_->Spoil();
   evictions_.push_back({pod, {}});
   if (!options_.evicted_pods_stay) return RemovePod(pod->metadata.uid);
   api::Pod leaving = *pod;
@@ -259,6 +280,84 @@ void OfflineCluster::Note(const scheduler::EmitEvent& event) {
   std::string_view by = std::string_view(event.note).substr(kPreemptedBy.size());
   by = by.substr(0, by.find(kOnNode));
   eviction->preemptor_uid = by.substr(std::min(by.find(' '), by.size() - 1) + 1);
+}
+
+void OfflineCluster::NotePod(const std::string& uid) {
+  if (trial_) trial_->NotePod(uid, FindPod(uid));
+}
+
+void OfflineCluster::NoteNode(const std::string& name) {
+  if (!trial_) return;
+  const framework::NodeIndex row = nodes().Find(name);
+  const bool is_there = row != framework::kNoNode && nodes().Info(row).has_node();
+  trial_->NoteNode(name, is_there ? nodes().Info(row).node_ptr() : nullptr);
+  // Rows for new nodes stay when these are gone, and among equals the draw is by the number of rows.
+  const bool was_there = std::ranges::any_of(
+      trial_->nodes, [&](const auto& change) { return change.first == name && change.second != nullptr; });
+  if (!is_there && !was_there) trial_->Spoil();
+}
+
+void OfflineCluster::NoteObject(const framework::AnyObject& object) {
+  if (!trial_) return;
+  std::string key = framework::KeyOf(object);
+  const bool is_there = std::visit(
+      [&]<typename T>(const std::shared_ptr<const T>&) { return objects().Of<T>().Find(key) != nullptr; }, object);
+  TrialJournal::ObjectId id(framework::KindOf(object), std::move(key));
+  if (!is_there) {
+    trial_->NoteAddition(std::move(id));
+  } else if (!trial_->added_objects.contains(id)) {
+    trial_->Spoil();
+  }
+}
+
+void OfflineCluster::NoteGone(framework::ObjectKind kind, const std::string& key) {
+  if (trial_ && !trial_->NoteRemoval({kind, key})) trial_->Spoil();
+}
+
+void OfflineCluster::PutBack(const std::shared_ptr<const api::Pod>& pod) {
+  const api::ObjectMeta& meta = pod->metadata;
+  core_->Handle(scheduler::PodGone{meta.namespace_name, meta.name, meta.uid}, now_);
+  core_->Handle(scheduler::PodSet{pod}, now_);
+}
+
+void OfflineCluster::BeginTrial(const ClusterState& state) {
+  BERTH_CHECK(!trial_, "a trial is under way");
+  // The queue orders pods of one priority by when they came.
+  for (const auto& pod : state.pods) {
+    if (pod->spec.node_name.empty()) PutBack(pod);
+  }
+  core_->StartOver(options_.seed);
+  TrialJournal& trial = trial_.emplace();
+  trial.had_refused_groups = has_refused_groups_;
+  trial.was_retry_due = is_retry_due_;
+}
+
+bool OfflineCluster::EndTrial() {
+  BERTH_CHECK(trial_, "no trial is under way");
+  const TrialJournal trial = *std::exchange(trial_, std::nullopt);
+  if (trial.is_spoilt || was_interrupted_ || core_->binding_count() > 0) return false;
+  for (const auto& [uid, before] : trial.pods) {
+    if (FindPod(uid) != before) RemovePod(uid);
+  }
+  // In reverse, so that each node gets the row that it had.
+  for (auto at = trial.nodes.rbegin(); at != trial.nodes.rend(); ++at) {
+    if (at->second == nullptr) {
+      RemoveNode(at->first);
+    } else {
+      SetNode(at->second);
+    }
+  }
+  for (const auto& [kind, key] : trial.added_objects) RemoveObject(kind, key);
+  for (const auto& [uid, before] : trial.pods) {
+    refused_.erase(uid);
+    if (before != nullptr && FindPod(uid) != before) Take(before);
+  }
+  evictions_.clear();
+  has_refused_groups_ = trial.had_refused_groups;
+  is_retry_due_ = trial.was_retry_due;
+  std::vector<scheduler::Output> unused;
+  core_->TakeOutputs(unused);
+  return true;
 }
 
 std::string OfflineCluster::NodeOf(const api::Pod& pod) const {

@@ -4,6 +4,7 @@
 // Plugins may have threads; all else is one thread's.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -22,6 +23,7 @@
 #include "berth/framework/pod_groups.h"
 #include "berth/whatif/cluster_state.h"
 #include "berth/whatif/in_memory_api.h"
+#include "berth/whatif/trial_journal.h"
 
 namespace berth::runtime {
 struct ProfilePlugins;
@@ -45,6 +47,8 @@ struct OfflineOptions {
   scheduler::PodChoice pods{};
   // Pods that make room for others are being deleted until RemovePod(); otherwise they go at once.
   bool evicted_pods_stay = false;
+  // Asked now and then by Run(); true: it returns, and WasInterrupted() is true from then on. Empty: nobody interrupts.
+  std::function<bool()> is_interrupted = {};
 };
 
 class OfflineCluster {
@@ -84,6 +88,18 @@ class OfflineCluster {
     Run(end - now_);
     now_ = end;
   }
+  bool WasInterrupted() const { return was_interrupted_; }
+
+  // For those who keep a loaded cluster and try something on it again and again. What is done between the two is taken
+  // back by EndTrial(). A trial begins as on a cluster that `state`, which this one has been loaded with or brought up
+  // to, was loaded into just now: its pods without a node are in the queue in that order, and of nodes that are
+  // equally good the same one is chosen. One at a time.
+  void BeginTrial(const ClusterState& state);
+  // False: not all could be taken back, and the cluster is of no use any more.
+  [[nodiscard]] bool EndTrial();
+  // Whatever time it is later; does nothing before now().
+  void SetTime(Time now) { now_ = std::max(now_, now); }
+
   // An overlay for questions that change nothing.
   std::unique_ptr<scheduler::Overlay> MakeOverlay();
 
@@ -125,6 +141,12 @@ class OfflineCluster {
   bool Perform();
   void Perform(scheduler::Write&& write);
   bool HasGroupsToRetry();
+  void NotePod(const std::string& uid);
+  void NoteNode(const std::string& name);
+  void NoteObject(const framework::AnyObject& object);
+  void NoteGone(framework::ObjectKind kind, const std::string& key);
+  // The core is told as if the pod had just come.
+  void PutBack(const std::shared_ptr<const api::Pod>& pod);
   void RecordChange() { is_retry_due_ |= has_refused_groups_; }
   void Evict(const std::shared_ptr<const api::Pod>& pod);
   void Note(const scheduler::EmitEvent& event);
@@ -143,6 +165,8 @@ class OfflineCluster {
   bool has_refused_groups_ = false;
   bool is_retry_due_ = false;
   Time retried_until_{};  // then all of them have been tried since it was due
+  bool was_interrupted_ = false;
+  std::optional<TrialJournal> trial_;  // nullopt: no trial is under way
   InMemoryApi api_;
 };
 

@@ -14,6 +14,7 @@
 #include "berth/whatif/headroom.h"
 #include "berth/whatif/pod_templates.h"
 #include "berth/whatif/shapes.h"
+#include "berth/whatif/simulation.h"
 #include "berth/whatif/whatif_testing.h"
 
 namespace berth::whatif {
@@ -150,6 +151,99 @@ void AddVolumes(ClusterState& state, const std::vector<std::string>& nodes, cons
       R"({"metadata":{"namespace":"default","name":")" + claim +
           R"(","annotations":{"pv.kubernetes.io/bind-completed":"yes"}},"spec":{"volumeName":"v0","storageClassName":"loc",
           "accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}},"status":{"phase":"Bound"}})"));
+}
+
+// Pods that wait are placed before nodes go, and get devices and volumes there. Without the node they get others.
+TEST(OwnClaimsTest, APendingPodOfARemovedNodeIsGivenAnotherDeviceOrVolume) {
+  const std::string spec =
+      R"("spec":{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"k","allocationMode":"ExactCount","count":1}}]}}})";
+  ClusterState state = Devices();
+  const api::Pod by_name = MakePod("by-name").ResourceClaim({.name = "dev", .claim_name = "mine"}).Build();
+  state.objects.push_back(
+      ObjectOf(framework::ObjectKind::kResourceClaim,
+               R"({"metadata":{"namespace":"default","name":"mine","uid":"c-mine","resourceVersion":"8123"},)" + spec));
+
+  api::Pod by_template = MakePod("by-template").ResourceClaim({.name = "dev", .template_name = "t"}).Build();
+  by_template.status.resource_claim_statuses.push_back({"dev", "made"});
+  state.objects.push_back(ObjectOf(
+      framework::ObjectKind::kResourceClaim,
+      R"({"metadata":{"namespace":"default","name":"made","uid":"c-made","resourceVersion":"8124","ownerReferences":[
+          {"apiVersion":"v1","kind":"Pod","name":"by-template","uid":")" +
+          by_template.metadata.uid + R"(","controller":true}]},)" + spec));
+
+  const api::Pod by_amount = MakePod("by-amount").Request("example.com/gpu", "1").Build();
+  state.objects.push_back(ObjectOf(framework::ObjectKind::kDeviceClass,
+                                   R"({"metadata":{"name":"e"},"spec":{"extendedResourceName":"example.com/gpu"}})"));
+
+  const api::Pod by_volume = MakePod("by-volume").Claim("data").Build();
+  state.objects.push_back(ObjectOf(
+      framework::ObjectKind::kStorageClass,
+      R"({"metadata":{"name":"wait"},"provisioner":"csi.example","volumeBindingMode":"WaitForFirstConsumer"})"));
+  for (const std::string node : {"a", "b", "c"})
+    state.objects.push_back(
+        ObjectOf(framework::ObjectKind::kCsiNode, R"({"metadata":{"name":")" + node +
+                                                      R"("},"spec":{"drivers":[{"name":"csi.example","nodeID":")" +
+                                                      node + R"(","topologyKeys":["kubernetes.io/hostname"]}]}})"));
+  state.objects.push_back(
+      ObjectOf(framework::ObjectKind::kPersistentVolumeClaim,
+               R"({"metadata":{"namespace":"default","name":"data","uid":"c-data","resourceVersion":"8125"},"spec":{
+          "accessModes":["ReadWriteOnce"],"storageClassName":"wait","resources":{"requests":{"storage":"1Gi"}}}})"));
+
+  const api::Pod by_local_volume = MakePod("by-local-volume").Claim("local").Build();
+  state.objects.push_back(ObjectOf(framework::ObjectKind::kStorageClass,
+                                   R"({"metadata":{"name":"disks"},"provisioner":"kubernetes.io/no-provisioner",
+                                       "volumeBindingMode":"WaitForFirstConsumer"})"));
+  for (const std::string node : {"a", "b"})
+    state.objects.push_back(
+        ObjectOf(framework::ObjectKind::kPersistentVolume,
+                 R"({"metadata":{"name":"disk-)" + node +
+                     R"(","resourceVersion":"8126"},"spec":{"storageClassName":"disks","capacity":{"storage":"1Gi"},
+            "accessModes":["ReadWriteOnce"],"local":{"path":"/d"},"nodeAffinity":{"required":{"nodeSelectorTerms":[
+            {"matchExpressions":[{"key":"kubernetes.io/hostname","operator":"In","values":[")" +
+                     node + R"("]}]}]}}},"status":{"phase":"Available"}})"));
+  state.objects.push_back(
+      ObjectOf(framework::ObjectKind::kPersistentVolumeClaim,
+               R"({"metadata":{"namespace":"default","name":"local","uid":"c-local","resourceVersion":"8127"},"spec":{
+          "accessModes":["ReadWriteOnce"],"storageClassName":"disks","resources":{"requests":{"storage":"1Gi"}}}})"));
+
+  for (const api::Pod& pod : {by_name, by_template, by_amount, by_volume, by_local_volume}) {
+    SCOPED_TRACE(pod.metadata.name);
+    state.pods = {std::make_shared<const api::Pod>(pod)};
+    const auto placed = Simulate({state, {}, {}}, OptionsOf());
+    ASSERT_TRUE(placed.ok()) << placed.error().message;
+    ASSERT_EQ(placed->pods.size(), 1U);
+    const std::string node = placed->pods.front().node;
+    EXPECT_NE(node, "") << placed->pods.front().why;
+
+    const std::vector<std::string> removed = {node};
+    const auto without = Simulate({state, {}, removed}, OptionsOf());
+    ASSERT_TRUE(without.ok()) << without.error().message;
+    ASSERT_EQ(without->pods.size(), 1U);
+    EXPECT_NE(without->pods.front().node, "") << without->pods.front().why;
+  }
+}
+
+// The scheduler makes the claim of a pod's extended resource, which is in no list of the pod's.
+TEST(OwnClaimsTest, TheClaimOfAnExtendedResourceGoesWithItsPod) {
+  ClusterState state = StateOf({MakeNode("a").Label("kubernetes.io/hostname", "a")}, {});
+  AddDevices(state, {"a"});
+  api::Pod ends = MakePod("ends").Node("a").Deleted(kNow).Build();
+  state.objects.push_back(ClaimOf("made", ends.metadata.uid, "a",
+                                  R"(,"annotations":{"resource.kubernetes.io/extended-resource-claim":"true"},
+      "ownerReferences":[{"apiVersion":"v1","kind":"Pod","name":"ends","uid":")" +
+                                      ends.metadata.uid + R"(","controller":true}])"));
+  state.objects.push_back(ObjectOf(framework::ObjectKind::kResourceClaim,
+                                   R"({"metadata":{"namespace":"default","name":"both","uid":"c-both"},"spec":{
+      "devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"k","allocationMode":"ExactCount","count":2}}]}}})"));
+  state.pods.push_back(
+      std::make_shared<const api::Pod>(MakePod("waits").ResourceClaim({.name = "dev", .claim_name = "both"}).Build()));
+  const auto holds = Simulate({state, {}, {}}, OptionsOf());
+  ASSERT_TRUE(holds.ok()) << holds.error().message;
+  EXPECT_EQ(holds->pods.at(0).node, "") << "one device of two is taken";
+  state.pods.push_back(std::make_shared<const api::Pod>(ends));
+  const auto answer = Simulate({state, {}, {}}, OptionsOf());
+  ASSERT_TRUE(answer.ok()) << answer.error().message;
+  EXPECT_EQ(answer->pods.at(0).node, "a") << answer->pods.at(0).why;
 }
 
 TEST(OwnClaimsTest, AStatefulSetsClaimStaysButAnotherPodOfTheSetHasItsOwn) {

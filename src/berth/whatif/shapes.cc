@@ -8,6 +8,7 @@
 #include "berth/api/names.h"
 #include "berth/api/quantity.h"
 #include "berth/base/edit_distance.h"
+#include "berth/base/text.h"
 #include "berth/whatif/own_claims.h"
 #include "berth/whatif/placement.h"
 #include "berth/whatif/replacement.h"
@@ -64,7 +65,44 @@ Expected<Shape> Like(const api::Pod& pod, const ClusterState& state, const frame
   return shape;
 }
 
+std::string WrongPair(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  const bool is_pair = equals != std::string::npos && api::IsQualifiedName(std::string_view(text).substr(0, equals));
+  return is_pair ? "" : Quoted(text) + " should be NAME=VALUE";
+}
+
 }  // namespace
+
+std::string WrongAmount(const std::string& text) {
+  const auto amount = api::Quantity::Parse(text);
+  return amount.ok() && !amount->IsNegative() ? "" : Quoted(text) + " should be an amount such as 2, 500m or 1Gi";
+}
+
+std::string WrongRequest(const std::string& text) {
+  if (std::string wrong = WrongPair(text); !wrong.empty()) return wrong;
+  return WrongAmount(text.substr(text.find('=') + 1));
+}
+
+std::string WrongLabel(const std::string& text) {
+  if (std::string wrong = WrongPair(text); !wrong.empty()) return wrong;
+  return api::IsLabelValue(std::string_view(text).substr(text.find('=') + 1))
+             ? ""
+             : Quoted(text) + " has no valid label value";
+}
+
+std::string WrongAmounts(const ShapeAmounts& amounts) {
+  for (const std::string* const amount : {&amounts.cpu, &amounts.memory}) {
+    if (amount->empty()) continue;
+    if (std::string wrong = WrongAmount(*amount); !wrong.empty()) return wrong;
+  }
+  for (const std::string& request : amounts.requests) {
+    if (std::string wrong = WrongRequest(request); !wrong.empty()) return wrong;
+  }
+  for (const std::string& label : amounts.node_selector) {
+    if (std::string wrong = WrongLabel(label); !wrong.empty()) return wrong;
+  }
+  return "";
+}
 
 Expected<Shape> ShapeOfAmounts(const ShapeAmounts& amounts, const std::string& namespace_name) {
   std::vector<std::pair<std::string, std::string>> requests;

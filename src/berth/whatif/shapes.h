@@ -21,6 +21,13 @@ struct ShapeAmounts {
   bool empty() const { return cpu.empty() && memory.empty() && requests.empty() && node_selector.empty(); }
 };
 
+// What is wrong with one of these texts, in one line that quotes it; empty: nothing.
+std::string WrongAmount(const std::string& text);   // of cpu or memory
+std::string WrongRequest(const std::string& text);  // "nvidia.com/gpu=1"
+std::string WrongLabel(const std::string& text);    // "disk=ssd"
+// The same of the first wrong one.
+std::string WrongAmounts(const ShapeAmounts& amounts);
+
 // Makes a pod that is named after its amounts. The texts are checked.
 Expected<Shape> ShapeOfAmounts(const ShapeAmounts& amounts, const std::string& namespace_name);
 

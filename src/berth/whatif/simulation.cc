@@ -11,6 +11,7 @@
 #include "berth/framework/object_kinds.h"
 #include "berth/whatif/placement.h"
 #include "berth/whatif/replacement.h"
+#include "berth/whatif/simulated_claims.h"
 
 namespace berth::whatif {
 namespace {
@@ -97,8 +98,14 @@ class SimulationRun {
     for (const std::string& name : input_.removed_nodes) {
       const framework::NodeIndex row = cluster_.nodes().Find(name);
       if (row == framework::kNoNode) continue;  // named twice
+      // In the order of the state, whatever was on the node before; then those that Begin() has placed there.
       std::vector<std::string> uids;
-      for (const framework::PodInfoPtr& pod : cluster_.nodes().Info(row).pods()) uids.push_back(pod->uid);
+      for (const PodPtr& pod : input_.state.pods) {
+        if (pod->spec.node_name == name) uids.push_back(pod->metadata.uid);
+      }
+      for (const framework::PodInfoPtr& pod : cluster_.nodes().Info(row).pods()) {
+        if (std::ranges::find(uids, pod->uid) == uids.end()) uids.push_back(pod->uid);
+      }
       for (const std::string& uid : uids) {
         const PodPtr pod = cluster_.FindPod(uid);
         if (pod == nullptr) continue;
@@ -106,7 +113,7 @@ class SimulationRun {
         const auto asked = FindAsked(uid);
         if (asked != asked_.end() && !IsBoundToNode(pod->metadata.controller)) {
           // Begin() had found this place for it: in the cluster it has no node to lose.
-          ReleaseClaims(*pod, asked->pod.get());
+          claims_.Release(*pod, asked->pod.get());
           pending_again_.push_back(asked->pod);
           continue;
         }
@@ -114,7 +121,7 @@ class SimulationRun {
         if (std::string why = WhyLost(*pod, true); why.empty()) {
           recreated_.push_back({PodOrigin::kDisplaced, Recreated(*pod), name});
         } else {
-          ReleaseClaims(*pod, nullptr);
+          claims_.Release(*pod, nullptr);
           out_.lost.push_back({WorkloadOf(*pod), pod->metadata.name, name, std::move(why)});
         }
       }
@@ -131,47 +138,14 @@ class SimulationRun {
     anew->status = {};
     anew->status.phase = api::PodPhase::kPending;
     anew->status.resource_claim_statuses = pod.status.resource_claim_statuses;
-    ReleaseClaims(pod, anew.get());
+    claims_.Release(pod, anew.get());
     return anew;
   }
 
   // A pod is gone, and does not come back.
   void Lose(const api::Pod& pod) {
     cluster_.RemovePod(pod.metadata.uid);
-    ReleaseClaims(pod, nullptr);
-  }
-
-  // What the resource claim controller does once the pod is gone: claims that nobody else holds lose their devices and
-  // may be allocated again. Claims that were made for the pod go to the pod that is created in its place; `anew` null:
-  // there is none, and they go.
-  void ReleaseClaims(const api::Pod& pod, const api::Pod* anew) {
-    if (pod.spec.resource_claims.empty()) return;
-    std::vector<std::shared_ptr<const api::ResourceClaim>> claims;
-    for (const auto& [key, claim] : cluster_.objects().Of<api::ResourceClaim>()) claims.push_back(claim);
-    for (const auto& claim : claims) {
-      const auto is_its = [&](const api::ClaimConsumer& consumer) { return consumer.uid == pod.metadata.uid; };
-      const bool is_owned = claim->metadata.controller && claim->metadata.controller->uid == pod.metadata.uid;
-      if (!is_owned && std::none_of(claim->reserved_for.begin(), claim->reserved_for.end(), is_its)) continue;
-      if (is_owned && anew == nullptr) {
-        cluster_.RemoveObject(framework::ObjectKind::kResourceClaim, framework::KeyOf(framework::AnyObject(claim)));
-        continue;
-      }
-      auto released = std::make_shared<api::ResourceClaim>(*claim);
-      // Without a newer version it would not replace what the plugin remembers to have written.
-      released->metadata.resource_version = cluster_.NextVersion();
-      std::erase_if(released->reserved_for, is_its);
-      if (released->reserved_for.empty()) {
-        released->allocation.reset();
-        released->devices.clear();
-      }
-      if (is_owned) {
-        released->metadata.controller->uid = anew->metadata.uid;
-        for (api::OwnerReference& owner : released->owners) {
-          if (owner.uid == pod.metadata.uid) owner.uid = anew->metadata.uid;
-        }
-      }
-      cluster_.SetObject(std::shared_ptr<const api::ResourceClaim>(std::move(released)));
-    }
+    claims_.Release(pod, nullptr);
   }
 
   void Add() {
@@ -179,6 +153,11 @@ class SimulationRun {
     cluster_.Add(input_.additions.objects);
     for (const PodPtr& pod : input_.additions.daemon_pods) Ask({PodOrigin::kNew, pod, {}});
     if (!input_.additions.daemon_pods.empty()) cluster_.Run();
+    std::vector<PodPtr> placed;
+    for (const Asked& asked : asked_) {
+      if (!cluster_.NodeOf(*asked.pod).empty()) placed.push_back(asked.pod);
+    }
+    claims_.UnbindVolumes(pending_again_, placed);
     for (const PodPtr& pod : pending_again_) cluster_.SetPod(*pod);
     for (Asked& pod : recreated_) Ask(std::move(pod));
     for (const PodPtr& pod : input_.additions.pods) Ask({PodOrigin::kNew, pod, {}});
@@ -208,7 +187,7 @@ class SimulationRun {
           if (before != asked_.end()) asked_.erase(before);
           Ask({origin, Recreated(pod), pod.spec.node_name});
         } else {
-          ReleaseClaims(pod, nullptr);
+          claims_.Release(pod, nullptr);
           out_.lost.push_back({WorkloadOf(pod), pod.metadata.name, pod.spec.node_name, std::move(why)});
         }
       }
@@ -321,6 +300,7 @@ class SimulationRun {
 
   const SimulationInput& input_;
   OfflineCluster& cluster_;
+  SimulatedClaims claims_{cluster_};
   std::vector<Asked> asked_;
   std::vector<Asked> recreated_;              // pods of removed nodes, as they are created again
   std::vector<PodPtr> pending_again_;         // pods that Begin() had placed on nodes that were removed
@@ -346,15 +326,24 @@ std::size_t Simulation::PendingCount() const {
   }));
 }
 
-Expected<Simulation> Simulate(const SimulationInput& input, OfflineOptions options) {
-  for (const std::string& name : input.removed_nodes) {
-    const bool is_known = std::any_of(input.state.nodes.begin(), input.state.nodes.end(),
+Simulation SimulateOn(const SimulationInput& input, OfflineCluster& cluster) {
+  return SimulationRun(input, cluster).Go();
+}
+
+Expected<void> CheckNodes(const ClusterState& state, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    const bool is_known = std::any_of(state.nodes.begin(), state.nodes.end(),
                                       [&](const auto& node) { return node->metadata.name == name; });
-    if (!is_known) return NoSuchNode(name, input.state);
+    if (!is_known) return NoSuchNode(name, state);
   }
+  return {};
+}
+
+Expected<Simulation> Simulate(const SimulationInput& input, OfflineOptions options) {
+  BERTH_RETURN_IF_ERROR(CheckNodes(input.state, input.removed_nodes));
   BERTH_ASSIGN_OR_RETURN(const auto cluster, OfflineCluster::Make(std::move(options)));
   cluster->Load(input.state);
-  return SimulationRun(input, *cluster).Go();
+  return SimulateOn(input, *cluster);
 }
 
 }  // namespace berth::whatif

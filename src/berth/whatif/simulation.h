@@ -109,6 +109,12 @@ struct SimulationInput {
 // Most rounds in which evicted pods look for another place.
 inline constexpr int kEvictionRoundsMax = 100;
 
+// The same on a cluster that has been loaded with the state, which it changes. The nodes must be known.
+Simulation SimulateOn(const SimulationInput& input, OfflineCluster& cluster);
+
+// An error for the first of the nodes that the state does not have; it names the nearest one.
+Expected<void> CheckNodes(const ClusterState& state, const std::vector<std::string>& names);
+
 // The cluster's own pending pods are scheduled before anything is changed, as they would be without the change. An
 // error names a node that does not exist, or a plugin that cannot be made.
 Expected<Simulation> Simulate(const SimulationInput& input, OfflineOptions options);

@@ -218,6 +218,23 @@ Expected<ClusterState> SnapshotParser::Finish(SnapshotContents* contents) && {
   return state;
 }
 
+Expected<ClusterState> ReadSnapshotBytes(std::string_view bytes, const std::string& name,
+                                         std::uint64_t text_bytes_max) {
+  SnapshotParser parser({.pod_details = true});
+  const auto read = [&bytes](char* buffer, std::size_t size) -> Expected<std::size_t> {
+    const std::size_t count = bytes.copy(buffer, size);
+    bytes.remove_prefix(count);
+    return count;
+  };
+  const auto take = [&parser](std::string_view line) { return parser.Take(line); };
+  const auto taken = ReadZstdLines(read, {kSnapshotLineBytesMax, text_bytes_max}, take);
+  if (!taken.ok()) return Error{taken.error().code, name + ": " + taken.error().message};
+  auto state = std::move(parser).Finish();
+  if (!state.ok()) return Error{state.error().code, name + ": " + state.error().message};
+  state->source = name;
+  return state;
+}
+
 Expected<ClusterState> ReadSnapshot(const std::string& path, const SnapshotReadOptions& options) {
   SnapshotParser parser({.pod_details = options.keeps_pod_details});
   std::size_t lines = 0;

@@ -114,6 +114,9 @@ struct SnapshotReadOptions {
   bool keeps_pod_details = false;        // see ClusterState::pod_details
   SnapshotContents* contents = nullptr;  // filled when all has been read; null: nobody asks
 };
+// The bytes of such a file, which errors call `name`; more text than `text_bytes_max` is one. With pod details.
+Expected<ClusterState> ReadSnapshotBytes(std::string_view bytes, const std::string& name,
+                                         std::uint64_t text_bytes_max);
 // Each error is one line that names the file.
 Expected<ClusterState> ReadSnapshot(const std::string& path, const SnapshotReadOptions& options = {});
 

@@ -180,6 +180,15 @@ func (c *Cluster) ServeWith(t testing.TB, pair Pair) {
 	c.StartAPIServer(t)
 }
 
+// UpgradeAPIServer ends kube-apiserver and starts that of another control plane's folder in its place, with the same
+// address, flags and data.
+func (c *Cluster) UpgradeAPIServer(t testing.TB, folder string) {
+	t.Helper()
+	c.KillAPIServer()
+	c.apiArgs[0] = filepath.Join(folder, "kube-apiserver")
+	c.StartAPIServer(t)
+}
+
 // Port is the port of kube-apiserver, on 127.0.0.1.
 func (c *Cluster) Port() int { return c.port }
 
@@ -267,6 +276,17 @@ func ControlPlane(t testing.TB, name string) string {
 func KubernetesVersion(t testing.TB) string {
 	t.Helper()
 	return environment(t, "BERTH_E2E_KUBERNETES", "what controlplane.sh version prints")
+}
+
+// NextControlPlane is the folder with the control plane of the next minor version, and that version, as in 1.37. It skips the
+// test when there is none: run.sh builds none for it.
+func NextControlPlane(t testing.TB) (folder, version string) {
+	t.Helper()
+	folder, version = os.Getenv("BERTH_E2E_NEXT_CONTROLPLANE"), os.Getenv("BERTH_E2E_NEXT_KUBERNETES")
+	if folder == "" || version == "" {
+		t.Skip("the control plane of the next version has not been built (tests/e2e/controlplane.sh build VERSION)")
+	}
+	return folder, version
 }
 
 // before says that the control plane is of an older version than 1.MINOR.

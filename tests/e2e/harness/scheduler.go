@@ -44,12 +44,13 @@ type Scheduler struct {
 	Log        string // the log's name, without .log; the program's when empty
 	Env        []string
 	MayEnd     bool
-	JSON       bool   // kube-scheduler only: for a server that does not speak protobuf
-	AllNodes   bool   // kube-scheduler only: no sampling, as berth never samples
-	Gates      string // feature gates, as --feature-gates takes them
-	Lease      bool   // takes part in leader election, for kube-system/kube-scheduler, with the times below
-	UsualLease bool   // the same with the times that a scheduler has when nobody gives it any
-	Metrics    int    // the port of its metrics (MetricsURL); none when 0
+	JSON       bool     // kube-scheduler only: for a server that does not speak protobuf
+	AllNodes   bool     // kube-scheduler only: no sampling, as berth never samples
+	Gates      string   // feature gates, as --feature-gates takes them
+	Lease      bool     // takes part in leader election, for kube-system/kube-scheduler, with the times below
+	UsualLease bool     // the same with the times that a scheduler has when nobody gives it any
+	Metrics    int      // the port of its metrics (MetricsURL); none when 0
+	Args       []string // berth only: further flags
 }
 
 // MetricsURL is where a scheduler's metrics are, given the port.
@@ -99,6 +100,7 @@ func StartScheduler(t testing.TB, s Scheduler) *Process {
 	if s.Gates != "" {
 		args = append(args, "--feature-gates="+s.Gates)
 	}
+	args = append(args, s.Args...)
 	return Start(t, Command{Name: cmp.Or(s.Log, "berth"), Dir: s.Dir, Args: args, Env: s.Env, MayEnd: s.MayEnd})
 }
 

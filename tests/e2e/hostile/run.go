@@ -268,17 +268,21 @@ func (r *run) fault(format string, values ...any) {
 	r.result.Faults = append(r.result.Faults, fmt.Sprintf(format, values...))
 }
 
-// emptyTenant deletes the attacker's pods.
+// emptyTenant deletes the attacker's pods and waits until they are gone, three minutes at most: an API server that is busy
+// takes longer than a request may.
 func (r *run) emptyTenant() {
 	none := int64(0)
-	for range 3 {
+	pods := r.c.Admin.CoreV1().Pods(r.tenant)
+	for began := time.Now(); time.Since(began) < 3*time.Minute; {
 		ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
-		err := r.c.Admin.CoreV1().Pods(r.tenant).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &none}, metav1.ListOptions{})
+		_ = pods.DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &none}, metav1.ListOptions{})
+		left, err := pods.List(ctx, metav1.ListOptions{Limit: 1})
 		cancel()
-		if err == nil {
+		if err == nil && len(left.Items) == 0 {
 			return
 		}
 	}
+	r.note("not all pods of the attack could be deleted")
 }
 
 func or(value, otherwise time.Duration) time.Duration {

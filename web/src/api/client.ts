@@ -4,10 +4,13 @@ import type {
   DecisionList,
   DrainPlan,
   Explanation,
+  FoundPods,
   Headroom,
   NodeFacts,
   NumberSeries,
   Pending,
+  RebalancePlan,
+  ShadowReport,
   SimulateRequest,
   Simulation,
   Status,
@@ -126,9 +129,16 @@ export const api = {
   decisions: (limit: number) => json<DecisionList>(`/decisions?limit=${limit}`),
   numbers: () => json<NumberSeries>("/numbers"),
   fleet: async () => (await request("/fleet")).arrayBuffer(),
+  /** The pods on some nodes, by their ids. */
+  podsOf: async (nodes: readonly number[]) => (await request(`/fleet/pods?nodes=${nodes.join(",")}`)).arrayBuffer(),
+  search: (text: string, signal: AbortSignal) => json<FoundPods>(`/search?text=${part(text)}`, { signal }),
   simulate: (body: SimulateRequest, signal?: AbortSignal) => post<Simulation>("/simulate", body, signal),
   canDrain: (nodes: readonly string[], force: boolean, signal?: AbortSignal) => post<DrainPlan>("/can-drain", { nodes, force }, signal),
   headroom: (losses: number, signal?: AbortSignal) => post<Headroom>("/headroom", { losses }, signal),
+  /** What a DeschedulerPolicy would have moved. */
+  rebalance: (policy: string, withinScheduler: boolean, signal?: AbortSignal) => post<RebalancePlan>("/rebalance", { policy, withinScheduler }, signal),
+  /** The report of `berth shadow` that the server was given. */
+  shadow: () => json<ShadowReport>("/shadow"),
   timeline: () => json<Timeline>("/timeline"),
   /** Shows another moment of the recording, to all readers. */
   seek: (at: string) => post<Timeline>("/timeline", { at }),

@@ -2,7 +2,7 @@
 // Reads a binary frame of the fleet: a directory in JSON and columns behind it. Says what is wrong with a frame that is none.
 
 export interface FleetDirectory {
-  readonly kind: "full" | "delta";
+  readonly kind: "full" | "delta" | "part";
   readonly epoch: number;
   readonly revision: number;
   readonly base?: number;
@@ -23,12 +23,13 @@ export interface FleetFrame {
   readonly directory: FleetDirectory;
   /** The column of that name; one that the frame lacks is empty. */
   column(name: string): Column;
+  has(name: string): boolean;
   /** The string of that index; "" for one that there is not. */
   text(index: number | undefined): string;
 }
 
 const magic = 0x544c4642; // "BFLT", little endian
-const layoutVersion = 1;
+const layoutVersion = 2;
 const empty = new Uint32Array(0);
 
 export function readFrame(buffer: ArrayBuffer): FleetFrame {
@@ -48,10 +49,17 @@ export function readFrame(buffer: ArrayBuffer): FleetFrame {
   const column = (name: string): Column => columns.get(name) ?? empty;
   // A string that is cut out of another keeps the other alive. That is right for a whole fleet; of a delta each row may live long.
   const areCut = directory.kind === "full";
-  return { directory, column, text: textReader(column("string.offset"), column("string.bytes"), areCut) };
+  const has = (name: string): boolean => columns.has(name);
+  return { directory, column, has, text: textReader(column("string.offset"), column("string.bytes"), areCut) };
 }
 
 function columnOf(buffer: ArrayBuffer, type: string, offset: number, length: number): Column | undefined {
+  if (type === "d32") {
+    // Each is the difference to the one before it.
+    const values = columnOf(buffer, "u32", offset, length)?.slice() ?? empty;
+    for (let i = 1; i < length; ++i) values[i] = (values[i] ?? 0) + (values[i - 1] ?? 0);
+    return values;
+  }
   const make = { u8: Uint8Array, u16: Uint16Array, u32: Uint32Array, i32: Int32Array, f64: Float64Array }[type];
   if (make === undefined) return undefined;
   if (offset + length * make.BYTES_PER_ELEMENT > buffer.byteLength) throw new Error("the fleet's frame has been cut");
@@ -63,11 +71,13 @@ function textReader(offsets: Column, bytes: Column, areCut: boolean): (index: nu
   const decoder = new TextDecoder();
   const all = areCut ? decoder.decode(bytes) : "";
   const isAscii = areCut && all.length === bytes.length;
+  // Zones and labels come once for each node that has them.
+  const known: (string | undefined)[] = [];
   return (index) => {
     const begin = index === undefined ? undefined : offsets[index];
     const end = index === undefined ? undefined : offsets[index + 1];
-    if (begin === undefined || end === undefined) return "";
-    return isAscii ? all.slice(begin, end) : decoder.decode(bytes.subarray(begin, end));
+    if (index === undefined || begin === undefined || end === undefined) return "";
+    return (known[index] ??= isAscii ? all.slice(begin, end) : decoder.decode(bytes.subarray(begin, end)));
   };
 }
 

@@ -92,6 +92,8 @@ export interface Explanation {
   readonly pod: string;
   readonly state: string;
   readonly schedulerName?: string;
+  /** No profile is for the pod's scheduler: the one that answered. */
+  readonly askedProfile?: string;
   readonly node?: string;
   readonly message?: string;
   readonly condition?: string;
@@ -185,6 +187,10 @@ export interface Decision {
   readonly why?: string;
   readonly message?: string;
   readonly reasons?: readonly Reason[];
+}
+
+export interface FoundPods {
+  readonly pods: readonly { readonly namespace: string; readonly name: string; readonly node: string; readonly phase: string }[];
 }
 
 export interface DecisionList {
@@ -285,6 +291,68 @@ export interface Headroom {
     readonly unknown?: string;
     readonly failsWithout?: { readonly nodes: readonly string[]; readonly podsWithoutPlace: number };
   }[];
+}
+
+export interface PlannedMove {
+  readonly namespace: string;
+  readonly name: string;
+  readonly owner: string;
+  readonly from: string;
+  /** "": a pod that has ended and is removed. */
+  readonly to: string;
+  readonly strategy: string;
+  readonly reason: string;
+  readonly gain: string;
+  readonly cost: string;
+  /** Moves of one number belong together; 0: of none. */
+  readonly chain: number;
+  readonly makesRoomFor: string;
+  readonly changes: readonly { readonly strategy: string; readonly change: number; readonly text: string }[];
+}
+
+export interface RebalancePlan {
+  readonly pods: number;
+  readonly pending: number;
+  readonly complete: boolean;
+  readonly moves: readonly PlannedMove[];
+  readonly staying: readonly { readonly namespace: string; readonly name: string; readonly node: string; readonly strategy: string; readonly reason: string; readonly why: string }[];
+  readonly emptied: readonly string[];
+}
+
+interface ShadowSide {
+  readonly node?: string;
+  readonly message?: string;
+  readonly preemptionNode?: string;
+}
+
+export interface ShadowDifference {
+  readonly pod: string;
+  readonly scheduler: string;
+  readonly seenAt: string;
+  readonly match: string;
+  readonly explainedByOrder: boolean;
+  readonly theirs: ShadowSide;
+  readonly ours: ShadowSide;
+  readonly points?: number;
+  readonly plugins?: readonly { readonly plugin: string; readonly ours: number; readonly theirs: number }[];
+}
+
+export interface ShadowReport {
+  readonly source: string;
+  readonly schedulers: readonly string[];
+  readonly configuration: string;
+  readonly unknown: readonly string[];
+  readonly beganAt: string;
+  readonly endedAt: string;
+  readonly nodes: number;
+  readonly podsOnNodes: number;
+  readonly decisions: number;
+  readonly agreements: number;
+  readonly unexplained: number;
+  readonly matches: Readonly<Record<string, { readonly count: number; readonly explainedByOrder: number }>>;
+  readonly leftOut: Readonly<Record<string, number>>;
+  readonly cost: { readonly meanMs: number; readonly p50Ms: number; readonly p99Ms: number; readonly maxMs: number };
+  readonly differences: readonly ShadowDifference[];
 }
 
 export interface Timeline {

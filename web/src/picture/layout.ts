@@ -203,6 +203,19 @@ export function cellsInSight(layout: Layout, camera: Camera, height: number): { 
   return ranges;
 }
 
+/** Arrows between nodes, by name, as arrows between cells; those of the most moves, and only where both nodes are. */
+export function cellArrows(layout: Layout, arrows: readonly { from: string; to: string; moves: number }[], countMax: number): { from: number; to: number; moves: number }[] {
+  if (arrows.length === 0) return [];
+  const places = new Map(layout.cells.map((cell, i) => [cell.node.name, i] as const));
+  return [...arrows]
+    .sort((a, b) => b.moves - a.moves)
+    .slice(0, countMax)
+    .flatMap(({ from, to, moves }) => {
+      const [a, b] = [places.get(from), places.get(to)];
+      return a === undefined || b === undefined ? [] : [{ from: a, to: b, moves }];
+    });
+}
+
 /** The cell at a point of the world, or -1. */
 export function cellAt(layout: Layout, x: number, y: number): number {
   const group = layout.groups.find((each) => y >= each.y && y < each.y + each.h && x >= each.x && x < each.x + each.w + groupSpace / 2);

@@ -4,16 +4,18 @@ import type { JSX, TargetedKeyboardEvent } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { theme } from "../theme";
 import { Icon } from "../parts/icons";
+import { lookAtNodes } from "../live";
 import type { Fleet, FleetNode, FleetPod } from "../state/fleet";
+import { podsOn } from "../state/fleet";
 import { formatAmount, formatCount, formatShare, plural } from "../state/format";
 import { useStore } from "../state/store";
 import * as model from "../model";
 import type { Colouring } from "./colouring";
 import { useOf } from "./colouring";
 import type { Camera, Layout } from "./layout";
-import { cellAt, layOut, lookAt, neighbour, wholeFleet, zoomAt } from "./layout";
+import { cellArrows, cellAt, layOut, lookAt, neighbour, wholeFleet, zoomAt } from "./layout";
 import type { Ghost } from "./renderer";
-import { FleetPicture } from "./renderer";
+import { FleetPicture, arrowsMax } from "./renderer";
 
 interface Props {
   readonly fleet: Fleet;
@@ -21,6 +23,8 @@ interface Props {
   readonly resource: string;
   readonly grouping: string;
   readonly ghosts: ReadonlyMap<string, Ghost>;
+  /** Moves between nodes, by name. */
+  readonly arrows: readonly { readonly from: string; readonly to: string; readonly moves: number }[];
   readonly owner: string;
   readonly onlyEntry: number;
   /** Name of a node; "" for none. */
@@ -59,12 +63,13 @@ export function Picture(props: Props): JSX.Element {
     [props.fleet.shape, props.fleet.epoch, props.grouping, size.width, size.height],
   );
   const selectedAt = useMemo(() => (layout === undefined || props.selected === "" ? -1 : layout.cells.findIndex((cell) => cell.node.name === props.selected)), [layout, props.selected]);
+  const arrows = useMemo(() => (layout === undefined ? [] : cellArrows(layout, props.arrows, arrowsMax)), [layout, props.arrows]);
   const shownAt = selectedAt >= 0 ? selectedAt : cursor;
 
   useLayoutEffect(() => {
     const element = box.current;
     if (element === null || canvas.current === null) return undefined;
-    picture.current = new FleetPicture(canvas.current, (camera) => setZoomed(camera.zoom > 1.01 || camera.y > 1));
+    picture.current = new FleetPicture(canvas.current, (camera) => setZoomed(camera.zoom > 1.01 || camera.y > 1), lookAtNodes);
     const look = (): void => {
       const { width, height } = element.getBoundingClientRect();
       picture.current?.resize(Math.floor(width), Math.floor(height));
@@ -90,12 +95,16 @@ export function Picture(props: Props): JSX.Element {
       colouring: props.colouring,
       resource: props.resource,
       ghosts: props.ghosts,
+      arrows,
       selected: shownAt,
       owner: props.owner,
       onlyEntry: props.onlyEntry,
     });
-    if (canvas.current !== null) canvas.current.dataset.nodes = String(layout.cells.length);
-  }, [layout, props.fleet, props.colouring, props.resource, props.ghosts, shownAt, props.owner, props.onlyEntry]);
+    if (canvas.current !== null) {
+      canvas.current.dataset.nodes = String(layout.cells.length);
+      canvas.current.dataset.arrows = String(arrows.length);
+    }
+  }, [layout, props.fleet, props.colouring, props.resource, props.ghosts, arrows, shownAt, props.owner, props.onlyEntry]);
 
   // A node that an address or the search has named is brought into sight, and made large enough to see its pods.
   useEffect(() => {
@@ -187,7 +196,7 @@ export function Picture(props: Props): JSX.Element {
 }
 
 function nodeSentence(fleet: Fleet, node: FleetNode, resource: string): string {
-  const pods = (fleet.podsOf.get(node.id) ?? []).reduce((sum, pod) => sum + pod.count, 0);
+  const pods = podsOn(fleet, node);
   return `${node.name}, ${node.zone}, ${formatShare(useOf(fleet, node, resource), 1)} of ${resource}, ${plural(pods, "pod")}`;
 }
 
@@ -211,7 +220,7 @@ function Tooltip(props: { tip: Tip; fleet: Fleet; resource: string; colouring: C
   const ghost = props.ghosts.get(node.name);
   const isLeft = tip.x > props.width - 290;
   const isUp = tip.y > props.height - 150;
-  const pods = (fleet.podsOf.get(node.id) ?? []).reduce((sum, each) => sum + each.count, 0);
+  const pods = podsOn(fleet, node);
   return (
     <div
       class="tip"

@@ -17,12 +17,23 @@ export interface Ghost {
   readonly isRemoved: boolean;
 }
 
+export interface CellArrow {
+  readonly from: number;
+  readonly to: number;
+  readonly moves: number;
+}
+
+/** Arrows that are drawn: of more nothing could be seen. */
+export const arrowsMax = 400;
+
 export interface Scene {
   readonly fleet: Fleet;
   readonly layout: Layout;
   readonly colouring: Colouring;
   readonly resource: string;
   readonly ghosts: ReadonlyMap<string, Ghost>;
+  /** Moves of a plan, between places in layout.cells. */
+  readonly arrows: readonly CellArrow[];
   /** Place in layout.cells, or -1. */
   readonly selected: number;
   /** Pods of this owner are brought out; "" for none. */
@@ -69,6 +80,8 @@ export class FleetPicture {
   constructor(
     private readonly canvas: HTMLCanvasElement,
     private readonly onCamera: (camera: Camera) => void,
+    /** The nodes whose pods are drawn. Of a fleet too large for all pods these are read then. */
+    private readonly onNear: (nodes: readonly number[]) => void,
   ) {
     const context = canvas.getContext("2d", { alpha: false });
     if (context === null) throw new Error("this browser has no canvas");
@@ -169,13 +182,18 @@ export class FleetPicture {
     const cellWidth = layout.cellWidth * zoom;
     const ranges = cellsInSight(layout, this.camera, this.height);
     if (cellWidth >= podsFromWidth) {
+      const near: number[] = [];
       for (const { begin, end } of ranges) {
         for (let at = begin; at < end; ++at) {
           const rect = this.onScreen(layout.cells[at]);
-          if (rect !== undefined) this.drawNearCell(scene, at, rect);
+          if (rect === undefined) continue;
+          this.drawNearCell(scene, at, rect);
+          near.push(layout.cells[at]?.node.id ?? -1);
         }
       }
+      if (scene.fleet.isAggregated) this.onNear(near);
     } else this.drawFarCells(scene, ranges);
+    this.drawArrows(scene);
     this.drawGroupNames(scene, left, top, zoom);
     this.drawFrame(this.hovered, palette("text-3"), 1);
     this.drawFrame(scene.selected, palette("accent"), 2);
@@ -459,6 +477,40 @@ export class FleetPicture {
       c.font = `12px ${this.font}`;
       c.fillStyle = palette("text-3");
       c.fillText(`${formatCount(group.end - group.begin)} ${group.end - group.begin === 1 ? "node" : "nodes"}`, x + wide + 8, at + band / 2);
+    }
+  }
+
+  /** Moves as bows from the middle of one cell to that of another, wider for more pods. */
+  private drawArrows(scene: Scene): void {
+    if (scene.arrows.length === 0) return;
+    const { context: c, palette } = this;
+    const { zoom, x: left, y: top } = this.camera;
+    const middle = (at: number): { x: number; y: number } | undefined => {
+      const cell = scene.layout.cells[at];
+      return cell === undefined ? undefined : { x: (cell.x + cell.w / 2 - left) * zoom, y: (cell.y + cell.h / 2 - top) * zoom };
+    };
+    c.strokeStyle = palette("accent");
+    c.fillStyle = palette("accent");
+    for (const arrow of scene.arrows) {
+      const from = middle(arrow.from);
+      const to = middle(arrow.to);
+      if (from === undefined || to === undefined) continue;
+      const [dx, dy] = [to.x - from.x, to.y - from.y];
+      // Bent to one side, so that moves there and back can be told apart.
+      const bend = { x: (from.x + to.x) / 2 - dy * 0.18, y: (from.y + to.y) / 2 + dx * 0.18 };
+      const angle = Math.atan2(to.y - bend.y, to.x - bend.x);
+      const width = Math.min(4, 1.25 + Math.log2(arrow.moves) * 0.6);
+      const tip = 5 + width * 2;
+      c.lineWidth = width;
+      c.beginPath();
+      c.moveTo(from.x, from.y);
+      c.quadraticCurveTo(bend.x, bend.y, to.x - Math.cos(angle) * tip * 0.7, to.y - Math.sin(angle) * tip * 0.7);
+      c.stroke();
+      c.beginPath();
+      c.moveTo(to.x, to.y);
+      c.lineTo(to.x - Math.cos(angle - 0.45) * tip, to.y - Math.sin(angle - 0.45) * tip);
+      c.lineTo(to.x - Math.cos(angle + 0.45) * tip, to.y - Math.sin(angle + 0.45) * tip);
+      c.fill();
     }
   }
 

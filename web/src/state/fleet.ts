@@ -48,11 +48,16 @@ export interface FleetNode {
   /** By Fleet.resources. */
   readonly allocatable: ArrayLike<number>;
   readonly requested: ArrayLike<number>;
+  /** Of the pods on it; 0 where the server does not say it. */
+  readonly podCount: number;
+  /** Of the fleet, when this was said. */
+  readonly revision: number;
 }
 
 export interface Fleet {
   readonly epoch: number;
   readonly revision: number;
+  /** There are too many pods to have them all: `pods` are those that wait, by owner, and `podsOf` has the nodes of `looked`. */
   readonly isAggregated: boolean;
   readonly labelKeys: readonly string[];
   readonly resources: readonly string[];
@@ -62,6 +67,10 @@ export interface Fleet {
   readonly pods: ReadonlyMap<number, FleetPod>;
   /** Pods that hold room on a node, by its id, those of one owner together. */
   readonly podsOf: ReadonlyMap<number, readonly FleetPod[]>;
+  /** Of an aggregated fleet: the revision in which the pods of a node were read, by its id, those read longest ago first. */
+  readonly looked: ReadonlyMap<number, number>;
+  /** Of an aggregated fleet: how many pods an owner had when the whole was read, by its key. */
+  readonly ownerPods: ReadonlyMap<string, { readonly owner: FleetOwner; readonly pods: number }>;
   /** Counts up when the set of nodes, or what they are grouped by, has changed. */
   readonly shape: number;
 }
@@ -100,6 +109,8 @@ export function fleetOf(frame: FleetFrame): Fleet {
     nodes,
     pods,
     podsOf: allOnNodes(pods.values()),
+    looked: new Map(),
+    ownerPods: readOwnerPods(frame),
     shape: directory.revision,
   };
 }
@@ -110,7 +121,7 @@ export function fleetOf(frame: FleetFrame): Fleet {
  */
 export function applyDelta(fleet: Fleet, frame: FleetFrame): Fleet | undefined {
   const { directory } = frame;
-  if (directory.epoch !== fleet.epoch || fleet.isAggregated || directory.aggregated) return undefined;
+  if (directory.epoch !== fleet.epoch || fleet.isAggregated !== (directory.aggregated ?? false)) return undefined;
   if (directory.revision <= fleet.revision) return fleet;
   if (directory.base === undefined || directory.base > fleet.revision) return undefined;
   const nodes = fleet.nodes as Map<number, FleetNode>;
@@ -121,6 +132,14 @@ export function applyDelta(fleet: Fleet, frame: FleetFrame): Fleet | undefined {
   for (const node of readNodes(frame)) {
     isReshaped = !isAlikeInGroups(nodes.get(node.id), node) || isReshaped;
     nodes.set(node.id, node);
+  }
+  if (fleet.isAggregated) {
+    for (const id of frame.column("node.removed")) forget(fleet, id);
+    if (frame.has("group.node")) {
+      pods.clear();
+      for (const pod of readGroups(frame)) pods.set(pod.id, pod);
+    }
+    return { ...fleet, revision: directory.revision, shape: isReshaped ? directory.revision : fleet.shape };
   }
   const touched = new Map<number, FleetPod[]>();
   const takeOff = (pod: FleetPod | undefined): void => {
@@ -143,6 +162,49 @@ export function applyDelta(fleet: Fleet, frame: FleetFrame): Fleet | undefined {
     else podsOf.set(node, list.sort(ownersTogether));
   }
   return { ...fleet, revision: directory.revision, shape: isReshaped ? directory.revision : fleet.shape };
+}
+
+/** Nodes whose pods are kept at once. */
+export const lookedMax = 2_000;
+/** Nodes of one part of an aggregated fleet, as the server takes them. */
+export const partNodesMax = 256;
+
+function forget(fleet: Fleet, id: number): void {
+  (fleet.looked as Map<number, number>).delete(id);
+  (fleet.podsOf as Map<number, readonly FleetPod[]>).delete(id);
+}
+
+/** The aggregated fleet with the pods of some nodes, of which it forgets others beyond a bound; undefined: of another fleet. */
+export function withPart(fleet: Fleet, frame: FleetFrame): Fleet | undefined {
+  if (frame.directory.epoch !== fleet.epoch || !fleet.isAggregated) return undefined;
+  const looked = fleet.looked as Map<number, number>;
+  const podsOf = fleet.podsOf as Map<number, readonly FleetPod[]>;
+  const lists = allOnNodes(readPods(frame));
+  for (const id of frame.column("part.node")) {
+    forget(fleet, id);
+    looked.set(id, frame.directory.revision);
+    const list = lists.get(id);
+    if (list !== undefined) podsOf.set(id, list);
+  }
+  for (const id of looked.keys()) {
+    if (looked.size <= lookedMax) break;
+    forget(fleet, id);
+  }
+  return { ...fleet };
+}
+
+/** Those of the nodes whose pods have never been read, or, with `withOld`, have changed since. */
+export function unread(fleet: Fleet, ids: readonly number[], withOld: boolean): number[] {
+  return ids.filter((id) => {
+    const at = fleet.looked.get(id);
+    return at === undefined || (withOld && at < (fleet.nodes.get(id)?.revision ?? 0));
+  });
+}
+
+/** How many pods a node has. */
+export function podsOn(fleet: Fleet, node: FleetNode): number {
+  if (fleet.isAggregated) return node.podCount;
+  return (fleet.podsOf.get(node.id) ?? []).reduce((sum, pod) => sum + pod.count, 0);
 }
 
 function touchedList(touched: Map<number, FleetPod[]>, podsOf: ReadonlyMap<number, readonly FleetPod[]>, node: number): FleetPod[] {
@@ -198,10 +260,13 @@ function readNodes(frame: FleetFrame): FleetNode[] {
   const labels = column("node.labels");
   const allocatable = column("node.allocatable");
   const requested = column("node.requested");
+  const podCount = column("node.podCount");
   const keys = directory.labelKeys?.length ?? 0;
   const width = directory.resources?.length ?? 0;
   const nodes: FleetNode[] = [];
   for (let i = 0; i < id.length; ++i) {
+    const values = new Array<string>(keys);
+    for (let k = 0; k < keys; ++k) values[k] = text(labels[i * keys + k]);
     nodes.push({
       id: id[i] ?? 0,
       name: text(name[i]),
@@ -211,9 +276,11 @@ function readNodes(frame: FleetFrame): FleetNode[] {
       flags: flags[i] ?? 0,
       price: price[i] ?? NaN,
       created: created[i] ?? NaN,
-      labels: Array.from({ length: keys }, (_, k) => text(labels[i * keys + k])),
+      labels: values,
       allocatable: rowOf(frame, allocatable, i, width),
       requested: rowOf(frame, requested, i, width),
+      podCount: podCount[i] ?? 0,
+      revision: directory.revision,
     });
   }
   return nodes;
@@ -264,7 +331,13 @@ function readPods(frame: FleetFrame): FleetPod[] {
   return pods;
 }
 
-/** Pods of one owner on one node, as one: the form of a very large cluster. */
+function readOwnerPods(frame: FleetFrame): Map<string, { owner: FleetOwner; pods: number }> {
+  const counts = frame.column("owner.podCount");
+  if (counts.length === 0) return new Map();
+  return new Map(readOwners(frame).map((owner, i) => [owner.key, { owner, pods: counts[i] ?? 0 }]));
+}
+
+/** Pods of one owner that wait, as one: the form of a very large cluster. */
 function readGroups(frame: FleetFrame): FleetPod[] {
   const { column, directory } = frame;
   const owners = readOwners(frame);

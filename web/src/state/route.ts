@@ -2,7 +2,7 @@
 // Views and their addresses. What a view shows is in the part of the address behind #, so that a link shows the same, and
 // back and forward work.
 
-export type View = "pending" | "pod" | "cluster" | "decisions" | "whatif" | "numbers";
+export type View = "pending" | "pod" | "cluster" | "decisions" | "whatif" | "numbers" | "reports";
 
 export interface Route {
   readonly view: View;
@@ -12,8 +12,8 @@ export interface Route {
   readonly query: Readonly<Record<string, string>>;
 }
 
-export const viewsInOrder: readonly View[] = ["pending", "cluster", "decisions", "whatif", "numbers"];
-const views: readonly View[] = ["pending", "pod", "cluster", "decisions", "whatif", "numbers"];
+export const viewsInOrder: readonly View[] = ["pending", "cluster", "decisions", "whatif", "numbers", "reports"];
+const views: readonly View[] = ["pending", "pod", "cluster", "decisions", "whatif", "numbers", "reports"];
 
 export const home: Route = { view: "pending", path: [], query: {} };
 

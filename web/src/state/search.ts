@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Search over nodes, pods, owners and labels of the fleet. Pure.
-import type { Fleet } from "./fleet";
+import type { FoundPods } from "../api/types";
+import type { Fleet, FleetOwner } from "./fleet";
 import { nodeFlag, noId, phaseOf } from "./fleet";
 
 export interface Found {
@@ -39,26 +40,20 @@ export function search(fleet: Fleet | undefined, text: string): Found[] {
     });
   }
   const pods: Ranked[] = [];
+  // Of a fleet too large for its pods: all owners, whose pods are counted once.
+  const isOwnersAlone = fleet.isAggregated;
   const owners = new Map<string, { ranked: Ranked; pods: number; waiting: number }>();
+  for (const { owner, pods: count } of fleet.ownerPods.values()) {
+    if (owner.kind !== "Pod" && isOwnerLike(owner, words)) owners.set(owner.key, { ranked: rankedOwner(owner, first), pods: count, waiting: 0 });
+  }
   for (const pod of fleet.pods.values()) {
     const owner = pod.owner;
     const known = owners.get(owner.key);
     if (known) {
-      known.pods += pod.count;
+      if (!isOwnersAlone) known.pods += pod.count;
       if (pod.node === noId) known.waiting += pod.count;
-    } else if (owner.kind !== "Pod") {
-      const name = owner.name.toLowerCase();
-      const said = `${owner.kind}/${owner.namespace}/${name} ${owner.namespace}/${name}`.toLowerCase();
-      if (words.every((word) => said.includes(word))) {
-        owners.set(owner.key, {
-          ranked: {
-            rank: rankOf(name, first),
-            found: { kind: "workload", key: owner.key, title: owner.name, detail: "", namespace: owner.namespace, name: owner.name },
-          },
-          pods: pod.count,
-          waiting: pod.node === noId ? pod.count : 0,
-        });
-      }
+    } else if (owner.kind !== "Pod" && isOwnerLike(owner, words)) {
+      owners.set(owner.key, { ranked: rankedOwner(owner, first), pods: pod.count, waiting: pod.node === noId ? pod.count : 0 });
     }
     if (pod.name === "") continue;
     const name = pod.name.toLowerCase();
@@ -87,6 +82,30 @@ export function search(fleet: Fleet | undefined, text: string): Found[] {
     },
   }));
   return [workloads, nodes, pods].flatMap(best);
+}
+
+/** What the server has found of pods that are not all here. */
+export function foundPods(said: FoundPods | undefined): Found[] {
+  return (said?.pods ?? []).map((pod) => ({
+    kind: "pod",
+    key: `pod/${pod.namespace}/${pod.name}`,
+    title: pod.name,
+    detail: `${pod.namespace}, ${pod.node || (pod.phase === "Pending" ? "waits" : pod.phase)}`,
+    namespace: pod.namespace,
+    name: pod.name,
+  }));
+}
+
+function isOwnerLike(owner: FleetOwner, words: readonly string[]): boolean {
+  const said = `${owner.kind}/${owner.namespace}/${owner.name} ${owner.namespace}/${owner.name}`.toLowerCase();
+  return words.every((word) => said.includes(word));
+}
+
+function rankedOwner(owner: FleetOwner, first: string): Ranked {
+  return {
+    rank: rankOf(owner.name.toLowerCase(), first),
+    found: { kind: "workload", key: owner.key, title: owner.name, detail: "", namespace: owner.namespace, name: owner.name },
+  };
 }
 
 function rankOf(name: string, word: string): number {

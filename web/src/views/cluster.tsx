@@ -14,8 +14,9 @@ import { groupOf } from "../picture/layout";
 import { Picture } from "../picture/picture";
 import { answersByNode } from "../state/explain";
 import type { Fleet, FleetNode } from "../state/fleet";
-import { isWaiting, nodeFlag, podFlag } from "../state/fleet";
+import { isWaiting, nodeFlag, podFlag, podsOn } from "../state/fleet";
 import { formatCount, formatPrice, formatShare, plural } from "../state/format";
+import { arrowsOf } from "../state/reports";
 import { formatRoute, withQuery } from "../state/route";
 import { useStore } from "../state/store";
 import { waitingOwners } from "../state/waiting";
@@ -52,6 +53,8 @@ export function ClusterView(): JSX.Element {
   const colouring = useMemo(() => (fleet === undefined ? undefined : colour(fleet, mode, resource, answers)), [fleet, mode, resource, answers]);
   const ownerSays = useMemo(() => (fleet === undefined || !query.owner ? "" : whereOwnerIs(fleet, query.owner)), [fleet, query.owner]);
   const ghosts = useMemo(() => ghostsOf(trial.result, trial.request), [trial]);
+  const plan = useStore(model.plan);
+  const arrows = useMemo(() => arrowsOf(plan), [plan]);
   const onlyKey = query.only ?? "";
   const onlyEntry = colouring?.entries.findIndex((entry) => entry.key === onlyKey && onlyKey !== "") ?? -1;
   const change = (changes: Record<string, string>): void => model.go(withQuery(model.route.value, changes), true);
@@ -120,7 +123,7 @@ export function ClusterView(): JSX.Element {
           onChoose={(group) => change({ group: group === "zone" ? "" : group })}
         />
         {isTable ? <Filter label="Filter nodes" value={text} onChange={setText} /> : null}
-        <InHand pod={pod} owner={query.owner ?? ""} ownerSays={ownerSays} trial={trial.result !== undefined} isAsking={asked.isAsking} change={change} />
+        <InHand pod={pod} owner={query.owner ?? ""} ownerSays={ownerSays} trial={trial.result !== undefined} moves={plan?.moves.length ?? 0} isAsking={asked.isAsking} change={change} />
       </div>
       {asked.problem !== "" ? <Problem>{asked.problem}</Problem> : null}
       <Legend colouring={colouring} only={onlyKey} onOnly={(only) => change({ only })} />
@@ -138,6 +141,7 @@ export function ClusterView(): JSX.Element {
               resource={resource}
               grouping={grouping}
               ghosts={ghosts}
+              arrows={arrows}
               owner={query.owner ?? ""}
               onlyEntry={onlyEntry}
               selected={selected}
@@ -197,6 +201,7 @@ function wholeUse(fleet: Fleet, resource: string): string {
 
 /** How many pods a workload has, on how many nodes. */
 function whereOwnerIs(fleet: Fleet, owner: string): string {
+  const known = fleet.ownerPods.get(owner);
   let pods = 0;
   let waiting = 0;
   const nodes = new Set<number>();
@@ -206,11 +211,12 @@ function whereOwnerIs(fleet: Fleet, owner: string): string {
     if (isWaiting(pod)) waiting += pod.count;
     else nodes.add(pod.node);
   }
+  if (known !== undefined) return `${plural(known.pods, "pod")}${waiting > 0 ? `, ${formatCount(waiting)} waiting` : ""}`;
   return `${plural(pods, "pod")} on ${plural(nodes.size, "node")}${waiting > 0 ? `, ${formatCount(waiting)} waiting` : ""}`;
 }
 
 /** What is brought out in the picture, each with a way to put it away. */
-function InHand(props: { pod: string; owner: string; ownerSays: string; trial: boolean; isAsking: boolean; change: (changes: Record<string, string>) => void }): JSX.Element {
+function InHand(props: { pod: string; owner: string; ownerSays: string; trial: boolean; moves: number; isAsking: boolean; change: (changes: Record<string, string>) => void }): JSX.Element {
   return (
     <div class="in-hand">
       {props.pod !== "" ? (
@@ -231,6 +237,12 @@ function InHand(props: { pod: string; owner: string; ownerSays: string; trial: b
         <span class="token">
           <span class="quiet">Ghosts of</span> <a href="#/whatif">What if</a>
           <CloseButton label="Put the ghosts away" onClick={() => model.trial.set({ request: undefined, result: undefined })} />
+        </span>
+      ) : null}
+      {props.moves > 0 ? (
+        <span class="token">
+          <span class="quiet">Moves of</span> <a href="#/reports">the plan</a> <span class="quiet">{formatCount(props.moves)}</span>
+          <CloseButton label="Put the moves away" onClick={() => model.plan.set(undefined)} />
         </span>
       ) : null}
     </div>
@@ -294,7 +306,7 @@ function NodeTable(props: {
       .filter((part) => part !== "")
       .join(", ");
     if (!words.every((word) => `${node.name} ${group} ${node.pool} ${says}`.toLowerCase().includes(word))) continue;
-    const pods = (fleet.podsOf.get(node.id) ?? []).reduce((sum, pod) => sum + pod.count, 0);
+    const pods = podsOn(fleet, node);
     rows.push({ node, group, pods, says });
   }
   const share = (resource: string): ColumnOf<NodeRow> => ({

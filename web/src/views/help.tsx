@@ -8,7 +8,7 @@ const groups: readonly { title: string; keys: readonly (readonly [readonly strin
   {
     title: "Everywhere",
     keys: [
-      [["1", "…", "5"], "Pending, Cluster, Decisions, What if, Numbers"],
+      [["1", "…", "6"], "Pending, Cluster, Decisions, What if, Numbers, Reports"],
       [["/"], "search nodes, pods, workloads, labels"],
       [["f"], "to the filter of the view"],
       [["r"], "show what is new"],

@@ -52,6 +52,11 @@ export function PodView(): JSX.Element {
               Its condition says: <bdi>{said.condition}</bdi>
             </p>
           ) : null}
+          {said.askedProfile ? (
+            <p class="message">
+              No profile of this configuration is for the scheduler <bdi>{said.schedulerName}</bdi>: what follows is what <bdi>{said.askedProfile}</bdi> would answer.
+            </p>
+          ) : null}
           {said.state === "Fits" && said.page?.group ? <InGroup namespace={namespace} group={said.page.group} /> : null}
           <Standing said={said} />
           <Funnel said={said} />

@@ -2,12 +2,14 @@
 // Search over everything: one field, and what it finds, by keyboard.
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
+import { api } from "../api/client";
 import * as model from "../model";
 import { Dialog, Name } from "../parts/basics";
 import { Icon } from "../parts/icons";
+import { useAsked } from "../parts/use_asked";
 import type { Route } from "../state/route";
 import type { Found } from "../state/search";
-import { search } from "../state/search";
+import { foundPods, search } from "../state/search";
 import { useStore } from "../state/store";
 
 const kindTitles: Readonly<Record<Found["kind"], string>> = { view: "Views", workload: "Workloads", node: "Nodes", pod: "Pods" };
@@ -18,6 +20,7 @@ const views: readonly { title: string; view: Route["view"] }[] = [
   { title: "Decisions", view: "decisions" },
   { title: "What if", view: "whatif" },
   { title: "Numbers", view: "numbers" },
+  { title: "Reports", view: "reports" },
 ];
 
 function routeTo(found: Found): Route {
@@ -37,13 +40,16 @@ export function SearchDialog(): JSX.Element {
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
   const hasFleet = useStore(model.fleet, (value) => value !== undefined);
-  const found = useMemo(() => {
+  const known = useMemo(() => {
     const word = text.trim().toLowerCase();
     const matching = views
       .filter((each) => word === "" || each.title.toLowerCase().startsWith(word))
       .map((each): Found => ({ kind: "view", key: each.view, title: each.title, detail: "", namespace: "", name: "" }));
-    return [...search(model.fleet.value, text), ...matching];
+    return { here: search(model.fleet.value, text), matching };
   }, [text, hasFleet]);
+  const words = model.fleet.value?.isAggregated ? text.trim() : "";
+  const asked = useAsked(words, (signal) => api.search(words, signal));
+  const found = useMemo(() => [...known.here, ...foundPods(asked.answer), ...known.matching], [known, asked.answer]);
   const chosen = Math.min(at, found.length - 1);
   const close = (): void => model.isSearching.set(false);
   const open = (item: Found | undefined): void => {

@@ -33,6 +33,8 @@ const pictureNames: Readonly<Record<string, string>> = {
   "decisions-dark": "page-decisions",
   "whatif-light": "page-what-if",
   "numbers-light": "page-numbers",
+  "rebalance-light": "page-rebalance",
+  "shadow-dark": "page-shadow",
   "pending-phone": "page-phone",
 };
 
@@ -90,6 +92,27 @@ const views: readonly { name: string; hash: string; then?: (page: Page) => Promi
     },
   },
   { name: "numbers", hash: "#/numbers" },
+  {
+    name: "rebalance",
+    hash: "#/reports",
+    then: async (page) => {
+      await page.waitForSelector("textarea");
+      await page.type("textarea", "kind: DeschedulerPolicy");
+      await page.click("button[type=submit]");
+      await shows(page, "3 moves", ".pill");
+      await page.click(".table .row-open");
+      await page.waitForSelector(".sides");
+    },
+  },
+  {
+    name: "shadow",
+    hash: "#/reports?tab=shadow",
+    then: async (page) => {
+      await shows(page, "50.00 % agreement");
+      await page.click(".table .row-open");
+      await page.waitForSelector(".sides");
+    },
+  },
   {
     name: "search",
     hash: "#/pending",

@@ -8,6 +8,7 @@ import test, { after, before } from "node:test";
 import type { Browser, ElementHandle } from "puppeteer-core";
 import type { MockServer } from "../mock_server";
 import { hostileNames } from "../mock_cluster";
+import { planOf, shadowOf } from "../mock_reports";
 import { open, settled, shows, startBrowser, startServer, textsOf } from "./browser";
 
 let browser: Browser;
@@ -102,7 +103,7 @@ test("everything is reached by keys", async () => {
   await page.focus(".picture canvas");
   for (const key of ["ArrowRight", "ArrowRight", "ArrowDown", "Enter"] as const) await page.keyboard.press(key);
   await page.waitForSelector(".drawer");
-  for (const [key, title] of [["3", "Decisions"], ["4", "What if"], ["5", "Numbers"], ["2", "Cluster"], ["1", "Pending"]] as const) {
+  for (const [key, title] of [["3", "Decisions"], ["4", "What if"], ["5", "Numbers"], ["6", "Reports"], ["2", "Cluster"], ["1", "Pending"]] as const) {
     await page.keyboard.press(key);
     await shows(page, title, "h1");
   }
@@ -353,5 +354,76 @@ test("the theme is the system's until one is chosen, and the choice is kept", as
   await settled(page);
   assert.equal(await ground(), "rgb(246, 247, 249)");
   await page.evaluate(() => localStorage.clear());
+  await page.close();
+});
+
+test("a plan is made by a policy, and its moves are arrows in the picture", async () => {
+  const { url } = await serve();
+  const { page, complaints } = await open(browser, url, { hash: "#/reports" });
+  await page.waitForSelector("textarea");
+  await page.type("textarea", "kind: Pod");
+  await page.click("button[type=submit]");
+  await shows(page, "kind should be DeschedulerPolicy", "[role=alert]");
+  await page.type("textarea", "DeschedulerPolicy");
+  await page.click("button[type=submit]");
+  await shows(page, "3 pods of 40 would move");
+  await page.click(".table .row-open");
+  await shows(page, "1 violation fewer", ".sides");
+  assert.equal((await page.$$(".sides .side")).length, 2);
+  await page.evaluate(() => [...document.querySelectorAll("a")].find((link) => link.textContent === "Show in the cluster")?.click());
+  await page.waitForFunction(() => document.querySelector<HTMLElement>(".picture canvas")?.dataset.arrows === "1");
+  await page.click('[aria-label="Put the moves away"]');
+  await page.waitForFunction(() => document.querySelector<HTMLElement>(".picture canvas")?.dataset.arrows === "0");
+  assert.deepEqual(complaints.filter((line) => !line.includes("422")), []);
+  await page.close();
+});
+
+test("files of plans and reports are opened, and others are refused in a sentence", async () => {
+  const { url } = await serve({}, { mode: "snapshot" });
+  const folder = mkdtempSync(join(tmpdir(), "berth-page-"));
+  try {
+    const file = (name: string, value: unknown): string => {
+      const path = join(folder, name);
+      writeFileSync(path, typeof value === "string" ? value : JSON.stringify(value));
+      return path;
+    };
+    const { page, complaints } = await open(browser, url, { hash: "#/reports" });
+    await shows(page, "No plan is open");
+    assert.equal(await page.$("textarea"), null, "this server plans nothing");
+    const input = (await page.$("input[type=file]")) as ElementHandle<HTMLInputElement>;
+    await input.uploadFile(file("notes.json", "hello"));
+    await shows(page, "notes.json: This is no JSON", "[role=alert]");
+    await input.uploadFile(file("plan.json", planOf()));
+    await shows(page, "3 pods of 40 would move");
+    await input.uploadFile(file("shadow.json", shadowOf(hostileNames[0], hostileNames[1])));
+    await shows(page, "50.00 % agreement");
+    await page.click(".link");
+    await page.waitForFunction(() => document.querySelectorAll(".shadow .row-open").length === 1);
+    await page.click(".shadow .row-open");
+    await shows(page, "NodeResourcesFit", ".sides");
+    assert.equal(await page.evaluate(() => (window as unknown as { hacked?: number }).hacked), undefined);
+    assert.deepEqual(complaints, []);
+    await page.close();
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test("of a fleet with too many pods those in sight are read, and the search finds the others", async () => {
+  const { server, url } = await serve({ nodes: 60, pods: 600, pending: 12 }, { podRowsMax: 100 });
+  const { page, complaints } = await open(browser, url, { hash: "#/cluster" });
+  await page.waitForFunction(() => document.querySelector<HTMLElement>(".picture canvas")?.dataset.nodes === "60");
+  await shows(page, "12 waiting", ".waiting");
+  const parts = (): number => server.requests.filter((each) => each.endsWith("/fleet/pods")).length;
+  await page.focus(".picture canvas");
+  for (let i = 0; i < 3; ++i) await page.keyboard.press("+");
+  await page.waitForFunction(() => performance.getEntriesByType("resource").some((entry) => entry.name.includes("/fleet/pods?nodes=")));
+  assert.ok(parts() >= 1);
+  await page.keyboard.press("/");
+  await page.waitForSelector("dialog[open] input");
+  const wanted = server.cluster.pods[100]!.name;
+  await page.keyboard.type(wanted);
+  await shows(page, wanted, "[role=option]");
+  assert.deepEqual(complaints, []);
   await page.close();
 });

@@ -91,7 +91,7 @@ int RunCluster(const ClusterCommandOptions& options, config::KnownPlugins plugin
   if (!started.ok()) return cli::FailWith(started.error());
   embedded_cluster::EmbeddedCluster& cluster = **started;
 
-  page::DecisionFeed feed;
+  page::DecisionFeed feed(false);
   runner::ShellOptions shell_options = OwnClusterShellOptions(cluster, options.config, seed, plugins);
   shell_options.on_decision = FeedPage(feed, clock);
   auto shell =

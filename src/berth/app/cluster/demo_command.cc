@@ -175,7 +175,7 @@ int RunDemo(const DemoOptions& options, config::KnownPlugins plugins) {
   Board board;
   runner::ShellOptions shell_options = OwnClusterShellOptions(cluster, options.config, options.seed, plugins);
   shell_options.tells_reasons = node_count <= kReasonNodesMax;
-  page::DecisionFeed feed;
+  page::DecisionFeed feed(false);
   shell_options.on_decision = [&board, feed_page = FeedPage(feed, clock)](const scheduler::Decision& decision) {
     board.SetWhy(decision.pod_uid, decision.Why());
     feed_page(decision);

@@ -21,6 +21,14 @@ page::ClusterSource SourceOf(const OwnPageOptions& options, client::RestClient& 
     how.is_interrupted = is_interrupted;
     return whatif::ReadCluster(rest, clock, how);
   };
+  source.read_detailed = [&rest, &clock, name = options.source](const std::function<bool()>& is_interrupted) {
+    whatif::ClusterReadOptions how;
+    how.source = name;
+    how.keeps_pod_details = true;
+    how.reads_pod_groups = true;
+    how.is_interrupted = is_interrupted;
+    return whatif::ReadCluster(rest, clock, how);
+  };
   source.core_for = [options](const whatif::ClusterState&,
                               const page::ClusterSource::Pods&) -> Expected<whatif::OfflineOptions> {
     whatif::OfflineOptions core;
@@ -47,7 +55,6 @@ std::unique_ptr<page::PageService> MakeOwnPage(OwnPageOptions options, client::R
   of_page.source = options.source;
   of_page.epoch = static_cast<std::uint32_t>(RandomSeed() >> 33);
   of_page.seed = options.seed;
-  of_page.begins_when_asked = options.begins_when_asked;
   page::CoreSources core;
   core.ask = [&shell](const page::CoreSources::Question& question) { shell.Ask(question); };
   core.why_not = options.why_not;

@@ -29,7 +29,6 @@ struct OwnPageOptions {
   std::string source;      // the API server's address
   std::string kubernetes;  // its version
   std::uint64_t seed = 0;
-  bool begins_when_asked = false;
   // See page::CoreSources.
   std::function<std::optional<std::string>()> why_not{};
   std::vector<std::string> not_asked{};

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,6 +26,7 @@
 #include "berth/shell/cli/exit_codes.h"
 #include "berth/shell/cli/flag_set.h"
 #include "berth/shell/cli/signals.h"
+#include "berth/shell/client/file.h"
 #include "berth/shell/client/kubeconfig.h"
 #include "berth/shell/plugin_files/plugin_files.h"
 #include "berth/whatif/cluster_reader.h"
@@ -33,9 +35,12 @@
 namespace berth::app {
 namespace {
 
+constexpr std::size_t kShadowReportBytesMax = std::size_t{64} << 20;
+
 struct UiOptions {
   QuestionOptions question;
-  std::string recording;  // in place of a cluster; empty: none
+  std::string recording;      // in place of a cluster; empty: none
+  std::string shadow_report;  // empty: none
   std::string listen = "127.0.0.1:0";
 };
 
@@ -101,10 +106,16 @@ class UiCommand {
                                      options_.question.release);
   }
 
-  Expected<whatif::ClusterState> Read(const std::function<bool()>& is_interrupted) const {
-    if (connection_ == nullptr) return ReadClusterFor(options_.question);
+  Expected<whatif::ClusterState> Read(const std::function<bool()>& is_interrupted,
+                                      bool with_pod_details = false) const {
+    if (connection_ == nullptr) {
+      QuestionOptions question = options_.question;
+      question.reads_pod_details = with_pod_details;
+      return ReadClusterFor(question);
+    }
     whatif::ClusterReadOptions how;
     how.source = connection_->server();
+    how.keeps_pod_details = with_pod_details;
     how.reads_pod_groups = MayHavePodGroups(options_.question.release);
     how.reads_composite_pod_groups = MayHaveCompositePodGroups(options_.question.release);
     how.is_interrupted = is_interrupted;
@@ -121,6 +132,10 @@ class UiCommand {
     page.left_out = state.left_out;
     page.epoch = static_cast<std::uint32_t>(RandomSeed() >> 33);
     page.seed = RandomSeed();
+    if (!options_.shadow_report.empty())
+      page.shadow_report = [path = options_.shadow_report] {
+        return client::ReadSmallFile(path, kShadowReportBytesMax);
+      };
     page::ClusterSource source;
     source.read = [this](const std::function<bool()>& is_interrupted) { return Read(is_interrupted); };
     if (connection_ == nullptr) {
@@ -129,18 +144,20 @@ class UiCommand {
       source.fixed = std::make_shared<const whatif::ClusterState>(std::move(state));
     }
     source.core_for = [this](const whatif::ClusterState& of, const page::ClusterSource::Pods& added) {
-      return CoreFor(of, added);
+      return CoreFor(of, {added, of.pods});
     };
+    source.read_detailed = [this](const std::function<bool()>& is_interrupted) { return Read(is_interrupted, true); };
+    source.explaining_core_for = [this](const whatif::ClusterState& of) { return CoreFor(of, {}); };
     client::RestClient* const rest = connection_ == nullptr ? nullptr : &connection_->rest();
     service_ = std::make_unique<page::PageService>(std::move(page), std::move(source), page::CoreSources{}, rest,
                                                    nullptr, clock_);
   }
 
-  // As the other questions: without a file the schedulers that pods name decide by the defaults.
+  // As the commands: without a file the schedulers that `pods` name decide by the defaults.
   Expected<whatif::OfflineOptions> CoreFor(const whatif::ClusterState& state,
-                                           const page::ClusterSource::Pods& added) const {
+                                           std::initializer_list<PodList> pods) const {
     BERTH_ASSIGN_OR_RETURN(QuestionConfiguration loaded, LoadFor(state.kubernetes_version));
-    if (options_.question.config.empty()) AddProfilesOf({added, state.pods}, loaded.configuration);
+    if (options_.question.config.empty()) AddProfilesOf(pods, loaded.configuration);
     whatif::OfflineOptions options;
     options.configuration = std::move(loaded.configuration);
     options.plugins = plugins_;
@@ -193,6 +210,11 @@ void AddUiCommand(Commands& commands) {
   }
   AddQuestionRelease(command, options->question.release);
   AddPluginDirectory(command, commands.plugin_directory());
+  command
+      .Option("shadow-report", options->shadow_report,
+              "file that `berth shadow -o json` has written, to be looked at in the page")
+      .Type(cli::kFileHint)
+      .Excludes(recording);
   command.Option("listen", options->listen, "address of loopback; port 0 is a free one")
       .Check([](const std::string& text) { return page::NotLoopback(text); })
       .ShowDefault();

@@ -12,6 +12,8 @@
 #include "berth/app/common_flags.h"
 #include "berth/app/questions/question_flags.h"
 #include "berth/app/questions/question_output.h"
+#include "berth/app/questions/question_server.h"
+#include "berth/ask/questions.h"
 #include "berth/core/config/known_plugins.h"
 #include "berth/shell/cli/command.h"
 #include "berth/shell/cli/exit_codes.h"
@@ -29,6 +31,9 @@ struct CanDrainOptions {
 
 int RunCanDrain(const CanDrainOptions& options, config::KnownPlugins plugins) {
   QuestionCluster asked;
+  if (!options.question.server.url.empty())
+    return AskServer(options.question, "can-drain",
+                     ask::DrainQuestion{options.nodes, options.drain.is_forced}.ToJson());
   QuestionOptions question = options.question;
   question.reads_pod_details = true;  // whether pods are ready
   if (const auto failed = LoadOrFail(question, plugins, OtherSchedulers::kByDefaults, asked)) return *failed;
@@ -51,6 +56,7 @@ void AddCanDrainCommand(Commands& commands) {
                    {[options](config::KnownPlugins known) { return RunCanDrain(*options, known); }});
   AddQuestionFlags(command, options->question);
   AddQuestionRelease(command, options->question.release);
+  AddQuestionServer(command, options->question.server);
   command.Argument("NODE", options->nodes, "the nodes, in the order in which they are drained").Required();
   command.Switch("force", options->drain.is_forced, "as with kubectl drain: pods without a controller may be lost");
   AddPluginDirectory(command, commands.plugin_directory());

@@ -17,6 +17,8 @@
 #include "berth/app/questions/manifest_files.h"
 #include "berth/app/questions/question_flags.h"
 #include "berth/app/questions/question_output.h"
+#include "berth/app/questions/question_server.h"
+#include "berth/ask/questions.h"
 #include "berth/base/text.h"
 #include "berth/core/config/known_plugins.h"
 #include "berth/shell/cli/command.h"
@@ -42,29 +44,6 @@ struct CapacityCommandOptions {
 
 // Nobody has so many pods, and counting them would take minutes.
 constexpr std::size_t kCapacityMax = 10'000'000;
-
-std::string CheckAmount(const std::string& text) {
-  const auto amount = api::Quantity::Parse(text);
-  return amount.ok() && !amount->IsNegative() ? "" : Quoted(text) + " should be an amount such as 2, 500m or 1Gi";
-}
-
-std::string CheckPair(const std::string& text) {
-  const std::size_t equals = text.find('=');
-  const bool is_pair = equals != std::string::npos && api::IsQualifiedName(std::string_view(text).substr(0, equals));
-  return is_pair ? "" : Quoted(text) + " should be NAME=VALUE";
-}
-
-std::string CheckRequest(const std::string& text) {
-  if (std::string wrong = CheckPair(text); !wrong.empty()) return wrong;
-  return CheckAmount(text.substr(text.find('=') + 1));
-}
-
-std::string CheckLabel(const std::string& text) {
-  if (std::string wrong = CheckPair(text); !wrong.empty()) return wrong;
-  return api::IsLabelValue(std::string_view(text).substr(text.find('=') + 1))
-             ? ""
-             : Quoted(text) + " has no valid label value";
-}
 
 // What files and flags ask about.
 struct CapacityQuestion {
@@ -120,6 +99,14 @@ int RunCapacity(const CapacityCommandOptions& options, config::KnownPlugins plug
   if (!namespace_name.ok()) return cli::FailWith(namespace_name.error(), cli::kExitUsage);
   auto question = ReadQuestion(options, *namespace_name);
   if (!question.ok()) return FailWithQuestion(question.error());
+  if (!options.question.server.url.empty()) {
+    const auto files = ReadManifestFiles(options.files);
+    if (!files.ok()) return FailWithQuestion(files.error());
+    return AskServer(options.question, "capacity",
+                     ask::CapacityQuestion{*files, *namespace_name, options.likes, options.amounts,
+                                           options.capacity.is_together, options.capacity.pods_max, options.required}
+                         .ToJson());
+  }
   QuestionCluster asked;
   if (const auto failed = LoadOrFail(options.question, plugins, OtherSchedulers::kByDefaults, asked)) return *failed;
   const auto shapes = ShapesOf(options, std::move(*question), *namespace_name, asked);
@@ -146,6 +133,7 @@ void AddCapacityCommand(Commands& commands) {
                    {[options](config::KnownPlugins known) { return RunCapacity(*options, known); }});
   AddQuestionFlags(command, options->question);
   AddQuestionRelease(command, options->question.release);
+  AddQuestionServer(command, options->question.server);
   command
       .Option("filename", options->files,
               "manifests of Pods, or of Deployments and the like, of which the pod template counts: a file, a "
@@ -154,12 +142,13 @@ void AddCapacityCommand(Commands& commands) {
       .Type(cli::kFileHint);
   command.Option("like", options->likes, "a pod of the cluster, [NAMESPACE/]POD; may be repeated").Type(kPodHint);
   whatif::ShapeAmounts& amounts = options->amounts;
-  command.Option("cpu", amounts.cpu, "a shape of its own: what a pod requests, for example 500m").Check(CheckAmount);
-  command.Option("memory", amounts.memory, "the same, for example 1Gi").Check(CheckAmount);
+  command.Option("cpu", amounts.cpu, "a shape of its own: what a pod requests, for example 500m")
+      .Check(whatif::WrongAmount);
+  command.Option("memory", amounts.memory, "the same, for example 1Gi").Check(whatif::WrongAmount);
   command.Option("request", amounts.requests, "the same, of any resource: nvidia.com/gpu=1; may be repeated")
-      .Check(CheckRequest);
+      .Check(whatif::WrongRequest);
   command.Option("node-selector", amounts.node_selector, "a label that the nodes need, KEY=VALUE; may be repeated")
-      .Check(CheckLabel);
+      .Check(whatif::WrongLabel);
   command.Switch("together", options->capacity.is_together,
                  "one pod of each shape in turn, until one does not fit; without it, each shape has the cluster for "
                  "itself");

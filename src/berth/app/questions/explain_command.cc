@@ -22,6 +22,8 @@
 #include "berth/app/questions/question_configuration.h"
 #include "berth/app/questions/question_flags.h"
 #include "berth/app/questions/question_output.h"
+#include "berth/app/questions/question_server.h"
+#include "berth/ask/questions.h"
 #include "berth/base/expected.h"
 #include "berth/base/log.h"
 #include "berth/base/text.h"
@@ -47,30 +49,6 @@ namespace {
 
 constexpr std::size_t kAnswerBytesMax = std::size_t{64} << 20;
 
-// Who asks and whom, with the kubeconfig's credentials and nothing of its server but, perhaps, the authority.
-Expected<client::ClientConfig> ConfigFor(const SchedulerPort& port, const ConnectionOptions& connection,
-                                         const Clock& clock) {
-  BERTH_ASSIGN_OR_RETURN(std::optional<client::ClientConfig> known, QuestionServer(connection, clock));
-  client::ClientConfig config;
-  config.server = port.url;
-  config.credentials = client::MakeNoCredentials();
-  if (known) {
-    for (const std::string& warning : known->warnings) log::Warning("client", warning);
-    config.credentials = known->credentials;
-    config.headers = known->headers;
-    config.ca_pem = known->ca_pem;
-    config.ca_path = known->ca_path;
-  }
-  config.insecure_skip_tls_verify = port.insecure_skip_tls_verify;
-  if (!port.ca_file.empty()) {
-    const auto pem = client::ReadSmallFile(port.ca_file);
-    if (!pem.ok()) return InvalidError(pem.error().Wrap("--scheduler-ca-file").message);
-    config.ca_pem = *pem;
-    config.ca_path.clear();
-  }
-  return WithProxy(std::move(config));
-}
-
 // What to do about it, behind what is wrong.
 std::string_view HintFor(const Error& error) {
   switch (error.code) {
@@ -94,10 +72,11 @@ Expected<whatif::Explanation> Read(const std::string& body) {
 
 // `connection` says who asks: its kubeconfig or the pod's service account, or nobody where there is neither. Errors
 // are one line each.
-Expected<whatif::Explanation> AskScheduler(const SchedulerPort& port, const ConnectionOptions& connection,
+Expected<whatif::Explanation> AskScheduler(const ServerPort& port, const ConnectionOptions& connection,
                                            const std::string& namespace_name, const std::string& name) {
   const SystemClock clock;
-  BERTH_ASSIGN_OR_RETURN(const client::ClientConfig config, ConfigFor(port, connection, clock));
+  BERTH_ASSIGN_OR_RETURN(const client::ClientConfig config,
+                         ConfigForPort(port, "--scheduler-ca-file", connection, clock));
   net::IoContext io;
   client::IoEventLoop loop(io, clock);
   BERTH_ASSIGN_OR_RETURN(const auto transport, client::MakeTransport(io, config, 1));
@@ -216,11 +195,21 @@ int RunExplain(const ExplainOptions& options, config::KnownPlugins plugins) {
                          cli::kExitUsage);
   }
   if (!options.of_group.group.empty()) return RunExplainGroup(options.of_group, plugins);
+  if (!options.question.server.url.empty() && options.pod.empty()) {
+    if (!options.of_pending || options.is_watched)
+      return cli::FailWith(InvalidError("berth explain: --server answers for pod/NAME and for --pending, once"),
+                           cli::kExitUsage);
+    return AskServer(options.question, "explain",
+                     ask::ExplainQuestion{options.question.namespace_name, "", true, options.with_nodes}.ToJson());
+  }
   if (options.pod.empty()) return RunExplainMany(options, plugins);
   std::string name = options.pod;
   const auto meant = NamespaceIn(options.question, name);
   if (!meant.ok()) return cli::FailWith(meant.error(), cli::kExitUsage);
   const std::string& namespace_name = *meant;
+  if (!options.question.server.url.empty())
+    return AskServer(options.question, "explain",
+                     ask::ExplainQuestion{namespace_name, name, false, options.with_nodes}.ToJson());
   QuestionCluster loaded;
   Expected<whatif::Explanation> said = whatif::Explanation();
   if (!options.scheduler.url.empty()) {
@@ -281,17 +270,19 @@ void AddExplainCommand(Commands& commands) {
                     " --pending");
   AddManyFlags(explain, *options);
   AddQuestion(explain, options->question, commands);
+  AddQuestionServer(explain, options->question.server);
 
   cli::Command& pod = explain.AddSubcommand("pod", "a pod, pending or placed");
   pod.Argument("POD", options->pod, "its name, or NAMESPACE/NAME").Required();
   pod.Switch("nodes", options->with_nodes, "what every node says, too");
   AddQuestion(pod, options->question, commands);
+  AddQuestionServer(pod, options->question.server);
   cli::Flag& scheduler =
       pod.Option("scheduler", options->scheduler.url,
                  "https://HOST:PORT of a running berth's secure port, to ask it in place of the cluster: its answer "
                  "has the decision as it was made, too")
           .Check(CheckSchedulerUrl);
-  for (const char* const other : {"master", "snapshot", "config", "kubernetes-version", "feature-gates"})
+  for (const char* const other : {"master", "snapshot", "config", "kubernetes-version", "feature-gates", "server"})
     scheduler.Excludes(pod.At(other));
   pod.Option("scheduler-ca-file", options->scheduler.ca_file,
              "authority of that port's certificate; default: that of the kubeconfig's cluster")

@@ -17,13 +17,6 @@ class Commands;
 // The pod has no node, and no node takes it.
 inline constexpr int kExitRefused = 3;
 
-// Of a running berth.
-struct SchedulerPort {
-  std::string url;                        // --scheduler: "https://host:port"; empty: no scheduler is asked
-  std::string ca_file;                    // empty: the kubeconfig's authority
-  bool insecure_skip_tls_verify = false;  // anybody may be there
-};
-
 struct ExplainGroupOptions {
   QuestionOptions question;
   std::string group;  // "name" or "namespace/name"
@@ -39,7 +32,7 @@ struct ExplainOptions {
   bool of_pending = false;              // --pending: all that waits
   bool is_watched = false;              // --watch: again whenever the answer is another one
   bool with_nodes = false;              // what each node says
-  SchedulerPort scheduler;              // of a running berth that is asked; else the cluster is read
+  ServerPort scheduler;                 // of a running berth that is asked; else the cluster is read
   ExplainGroupOptions of_group;         // where a group is named, the question is about that
 };
 

@@ -12,6 +12,8 @@
 #include "berth/app/common_flags.h"
 #include "berth/app/questions/question_flags.h"
 #include "berth/app/questions/question_output.h"
+#include "berth/app/questions/question_server.h"
+#include "berth/ask/questions.h"
 #include "berth/core/config/known_plugins.h"
 #include "berth/shell/cli/command.h"
 #include "berth/shell/cli/exit_codes.h"
@@ -30,6 +32,10 @@ struct HeadroomCommandOptions {
 constexpr std::size_t kLossesMax = 20;
 
 int RunHeadroom(const HeadroomCommandOptions& options, config::KnownPlugins plugins) {
+  if (!options.question.server.url.empty())
+    return AskServer(
+        options.question, "headroom",
+        ask::HeadroomQuestion{options.question.namespace_name, options.losses_max, options.required}.ToJson());
   QuestionCluster asked;
   if (const auto failed = LoadOrFail(options.question, plugins, OtherSchedulers::kByDefaults, asked)) return *failed;
   const std::string& namespace_name = options.question.namespace_name;
@@ -60,6 +66,7 @@ void AddHeadroomCommand(Commands& commands) {
                    {[options](config::KnownPlugins known) { return RunHeadroom(*options, known); }});
   AddQuestionFlags(command, options->question);
   AddQuestionRelease(command, options->question.release);
+  AddQuestionServer(command, options->question.server);
   command.At("namespace").usage = "only workloads of this namespace; default: of all";
   command.Option("max-losses", options->losses_max, "losses to try").Range(1, kLossesMax).ShowDefault();
   command.Option("require", options->required, "end with 3 if a workload survives fewer losses").Range(0, kLossesMax);

@@ -8,7 +8,9 @@
 #include <string>
 #include <string_view>
 
+#include "berth/app/questions/question_flags.h"
 #include "berth/app/questions/question_release.h"
+#include "berth/ask/asked_cluster.h"
 #include "berth/base/expected.h"
 #include "berth/core/config/known_plugins.h"
 #include "berth/whatif/cluster_state.h"
@@ -28,5 +30,13 @@ struct QuestionCluster {
 Expected<whatif::OfflineOptions> OfflineOptionsFor(const std::string& config, config::KnownPlugins plugins,
                                                    std::string_view server_version,
                                                    const QuestionRelease& release = {});
+
+// What is wrong with configuration and release, before a cluster's version is known.
+Expected<void> CheckConfiguration(const QuestionOptions& options, config::KnownPlugins plugins);
+
+// The same core for those who keep clusters (berth/ask); what OfflineOptionsFor says on standard error is among its
+// notes. With ask::OtherSchedulers::kByDefaults and without --config the schedulers that pods name decide by the
+// defaults. `plugins` must outlive it.
+ask::CoreFor CoreForQuestions(const QuestionOptions& options, config::KnownPlugins plugins);
 
 }  // namespace berth::app

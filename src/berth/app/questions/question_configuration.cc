@@ -85,10 +85,14 @@ std::vector<std::string> AddProfilesOf(std::initializer_list<PodList> lists,
   return {added.begin(), added.end()};
 }
 
+std::string DecidedByDefaults(const std::vector<std::string>& scheduler_names) {
+  return "without --config, kube-scheduler's defaults decide for the schedulerName " +
+         answers::NamesText(scheduler_names, scheduler_names.size());
+}
+
 void WarnOfDefaults(const std::vector<std::string>& scheduler_names) {
   if (scheduler_names.empty()) return;
-  std::fprintf(stderr, "berth: without --config, kube-scheduler's defaults decide for the schedulerName %s\n",
-               cli::Printable(answers::NamesText(scheduler_names, scheduler_names.size())).c_str());
+  std::fprintf(stderr, "berth: %s\n", cli::Printable(DecidedByDefaults(scheduler_names)).c_str());
 }
 
 std::string ExtenderNotAsked(const config::Extender& extender) {

@@ -38,6 +38,8 @@ using PodList = std::span<const std::shared_ptr<const api::Pod>>;
 std::vector<std::string> AddProfilesOf(std::initializer_list<PodList> lists,
                                        config::KubeSchedulerConfiguration& configuration);
 
+// One line that says so.
+std::string DecidedByDefaults(const std::vector<std::string>& scheduler_names);
 // Says so on standard error, if there are any.
 void WarnOfDefaults(const std::vector<std::string>& scheduler_names);
 

@@ -123,6 +123,11 @@ Expected<std::string> NamespaceOf(const QuestionOptions& options) {
   if (!options.namespace_name.empty()) return options.namespace_name;
   if (!options.snapshot.empty()) return std::string(kDefaultNamespace);
   const SystemClock clock;
+  if (!options.server.url.empty()) {
+    // Whoever asks a server needs no cluster.
+    BERTH_ASSIGN_OR_RETURN(const auto known, QuestionServer(options.connection, clock));
+    if (!known) return std::string(kDefaultNamespace);
+  }
   BERTH_ASSIGN_OR_RETURN(const client::ClientConfig config, ServerOf(WithHomeKubeconfig(options.connection), clock));
   return config.namespace_name.empty() ? std::string(kDefaultNamespace) : config.namespace_name;
 }

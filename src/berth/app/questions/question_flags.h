@@ -22,8 +22,16 @@ namespace berth::app {
 
 enum class QuestionOutput : std::uint8_t { kTable, kWide, kJson, kYaml };
 
+// A berth that is asked in place of the cluster: a `berth serve`, or a scheduler's secure port.
+struct ServerPort {
+  std::string url;                        // "https://host:port"; empty: nobody is asked
+  std::string ca_file;                    // empty: the kubeconfig's authority
+  bool insecure_skip_tls_verify = false;  // anybody may be there
+};
+
 struct QuestionOptions {
   ConnectionOptions connection;
+  ServerPort server;           // where the command has --server (question_server.h)
   std::string snapshot;        // a file of `berth snapshot`, in place of a cluster
   std::string namespace_name;  // --namespace; empty: see NamespaceOf()
   QuestionOutput output = QuestionOutput::kTable;

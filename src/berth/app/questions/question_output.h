@@ -11,6 +11,7 @@
 
 #include "berth/app/questions/question_cluster.h"
 #include "berth/app/questions/question_flags.h"
+#include "berth/ask/asked_cluster.h"
 #include "berth/codec/json.h"
 #include "berth/shell/cli/table.h"
 #include "berth/shell/cli/terminal.h"
@@ -18,9 +19,8 @@
 
 namespace berth::app {
 
-// Without --config, what decides for pods whose schedulerName is not default-scheduler: nothing, they have no profile;
-// or kube-scheduler's defaults too, which is said on standard error.
-enum class OtherSchedulers { kHaveNoProfile, kByDefaults };
+// Of the defaults, standard error tells.
+using ask::OtherSchedulers;
 
 // Reads the cluster into `loaded`; `plugins` must outlive it. The exit status when that failed, which has been said;
 // nullopt: go on.

@@ -22,6 +22,8 @@
 #include "berth/app/questions/question_configuration.h"
 #include "berth/app/questions/question_flags.h"
 #include "berth/app/questions/question_output.h"
+#include "berth/app/questions/question_server.h"
+#include "berth/ask/simulate_question.h"
 #include "berth/base/log.h"
 #include "berth/base/time.h"
 #include "berth/core/config/known_plugins.h"
@@ -66,6 +68,7 @@ class SimulateCommand {
     if (options_.files.empty() && options_.remove_nodes.empty() && options_.add_nodes == 0)
       return cli::FailWith(InvalidError("nothing to simulate: want -f FILE, --remove-node NAME or --add-nodes N"),
                            cli::kExitUsage);
+    if (!options_.question.server.url.empty()) return AskServer();
     if (const auto read = ReadQuestion(); !read.ok()) return cli::FailWith(read.error(), cli::kExitUsage);
     const auto state = ReadClusterFor(options_.question);
     if (!state.ok()) return cli::FailWith(state.error());
@@ -96,6 +99,20 @@ class SimulateCommand {
   }
 
  private:
+  int AskServer() const {
+    const auto namespace_name = NamespaceOf(options_.question);
+    if (!namespace_name.ok()) return cli::FailWith(namespace_name.error(), cli::kExitUsage);
+    const auto files = ReadManifestFiles(options_.files);
+    if (!files.ok()) return cli::FailWith(files.error(), cli::kExitUsage);
+    ask::SimulateQuestion question;
+    question.files = *files;
+    question.namespace_name = *namespace_name;
+    question.add_nodes = options_.add_nodes;
+    question.node_like = options_.node_like;
+    question.remove_nodes = options_.remove_nodes;
+    return app::AskServer(options_.question, "simulate", question.ToJson());
+  }
+
   void LogTime(Time begin, const whatif::Simulation& simulation) const {
     const double seconds = std::chrono::duration<double>(clock_.Now() - begin).count();
     log::Debug("app", "Simulated", {{"pods", simulation.pods.size()}, {"seconds", seconds}});
@@ -212,10 +229,12 @@ void AddSimulateCommand(Commands& commands) {
   like.Needs(add);
   AddQuestionFlags(simulate, options->question);
   AddQuestionRelease(simulate, options->question.release);
+  AddQuestionServer(simulate, options->question.server);
   simulate
       .Option("compare", options->compare,
               "file with another KubeSchedulerConfiguration, whose answer is shown beside that of --config")
-      .Type(cli::kFileHint);
+      .Type(cli::kFileHint)
+      .Excludes(simulate.At("server"));
   AddPluginDirectory(simulate, commands.plugin_directory());
   AddVerbosity(simulate, commands.verbosity(), "to see how long it takes");
   simulate.SetFooter(

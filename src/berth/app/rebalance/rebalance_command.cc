@@ -13,8 +13,10 @@
 #include "berth/app/process.h"
 #include "berth/app/questions/question_flags.h"
 #include "berth/app/questions/question_output.h"
+#include "berth/app/questions/question_server.h"
 #include "berth/app/rebalance/rebalance_metrics.h"
 #include "berth/app/rebalance/rebalance_run_command.h"
+#include "berth/ask/rebalance_question.h"
 #include "berth/base/expected.h"
 #include "berth/codec/yaml_lines.h"
 #include "berth/core/config/known_plugins.h"
@@ -57,6 +59,12 @@ Expected<rebalance::Measurements> MeasureOnce(const rebalance::Policy& policy, c
 int RunRebalancePlan(const RebalancePlanOptions& options, config::KnownPlugins plugins) {
   const auto policy = LoadPolicy("--policy", options.policy);
   if (!policy.ok()) return FailUsage(policy.error());
+  if (!options.question.server.url.empty()) {
+    const auto text = client::ReadSmallFile(options.policy);
+    if (!text.ok()) return FailUsage(text.error());
+    return AskServer(options.question, "rebalance-plan",
+                     ask::RebalanceQuestion{*text, options.within_scheduler}.ToJson());
+  }
   QuestionOptions question = options.question;
   question.reads_pod_details = true;
   QuestionCluster asked;
@@ -108,6 +116,7 @@ void AddRebalanceCommand(Commands& commands) {
   cli::Command& plan = rebalance.AddSubcommand(
       "plan", "which pods a DeschedulerPolicy would have moved, where each would go, and why the others stay");
   AddQuestionFlags(plan, options->question);
+  AddQuestionServer(plan, options->question.server, false);
   AddPolicyFlag(plan, options->policy);
   plan.Switch("within-scheduler", options->within_scheduler,
               "plan as berth run --rebalance does, which chooses each target and keeps the place");

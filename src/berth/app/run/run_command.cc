@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -31,6 +32,7 @@
 #include "berth/app/run/end_guard.h"
 #include "berth/app/run/explain_endpoint.h"
 #include "berth/app/run/re_exec.h"
+#include "berth/app/run/release_watch.h"
 #include "berth/app/run/run_flags.h"
 #include "berth/app/run/secure_port.h"
 #include "berth/app/run/work_report.h"
@@ -51,12 +53,14 @@
 #include "berth/demo/policy_configurations.h"
 #include "berth/framework/release.h"
 #include "berth/page/decision_feed.h"
-#include "berth/page/page_service.h"
+#include "berth/page/page_on_demand.h"
+#include "berth/provisioning/provisioning_feed.h"
 #include "berth/shell/cli/exit_codes.h"
 #include "berth/shell/cli/signals.h"
 #include "berth/shell/cli/text.h"
 #include "berth/shell/metrics/process_metrics.h"
 #include "berth/shell/metrics/prometheus_metrics.h"
+#include "berth/shell/net/free_memory.h"
 #include "berth/shell/runner/leader_election.h"
 #include "berth/shell/runner/orderly_end.h"
 #include "berth/shell/runner/scheduler_shell.h"
@@ -120,6 +124,8 @@ int WriteConfigurationFile(const std::string& path, const std::string& text) {
 }
 
 constexpr auto kLook = std::chrono::milliseconds(20);
+// Whether the page is in use is looked at so often.
+constexpr auto kPageLookPeriod = std::chrono::seconds(30);
 
 bool IsNamespace(const std::string& name) {
   return api::IsDnsSubdomain(name) && name.size() <= 63 && name.find('.') == std::string::npos;
@@ -234,6 +240,8 @@ class ClusterRun {
   void Start();
   // The exit status.
   int WaitForTheEnd();
+  // After the end: the API servers have come to another release, which only a start can follow.
+  bool begins_again() const { return watchers_.release && watchers_.release->has_ended(); }
 
  private:
   Expected<void> ReadConfiguration();
@@ -244,11 +252,14 @@ class ClusterRun {
   recording::RecordingHeader Header(const scheduler::PodChoice& pods) const;
   void PrepareToLead();
   Expected<void> PrepareRebalancing();
-  Expected<void> MakePage();
+  Expected<page::PageOnDemand::Opened> OpenPage();
+  void CloseUnusedPage();
   SecurePortSources Sources();
   std::optional<std::string> WhyNothingIsDecided(const std::function<bool()>& is_leader) const;
   int PlaceOnce();
   WorkReport::Sources ReportSources();
+  void AskVersion(std::function<void(std::string body)> done);
+  void WatchRelease();
 
   const RunOptions& options_;
   const config::KnownPlugins plugins_;
@@ -265,13 +276,17 @@ class ClusterRun {
   std::optional<instruments::SchedulerMetrics> scheduler_metrics_;  // once the release is known
   std::unique_ptr<Connection> connection_;
   std::unique_ptr<runner::SchedulerShell> shell_;
-  std::shared_ptr<WorkReport> report_;
+  // What is looked at every now and then, and logged.
+  struct Watchers {
+    std::shared_ptr<WorkReport> report;
+    std::shared_ptr<ReleaseWatch> release;
+  };
+  Watchers watchers_;
+  page::DecisionFeed page_feed_{false};     // keeps nothing unless the page is open
+  std::optional<page::PageOnDemand> page_;  // of the secure port; metrics_io_ looks after it
   net::IoContext metrics_io_;
   std::unique_ptr<net::HttpServer> metrics_server_;
   std::atomic<bool> is_ending_{false};
-  page::DecisionFeed page_feed_;  // keeps nothing before somebody opens the page
-  std::unique_ptr<Connection> page_connection_;
-  std::unique_ptr<page::PageService> page_;
   std::unique_ptr<serving::SecureServer> secure_port_;
   std::unique_ptr<RebalanceCluster> rebalance_cluster_;  // null: no pods are moved
   RebalanceLoop rebalance_loop_{clock_};
@@ -389,6 +404,13 @@ Expected<void> ClusterRun::MakeShell(runner::ShellOptions shell_options) {
   }
   shell_options.seed = seed_;
   shell_options.hostname = HostName();
+  if (!options_.provisioning_requests.empty()) {
+    shell_options.make_booking_feed = provisioning::FeedMaker(
+        {.controller = {options_.provisioning_requests, shell_options.pods.namespaces, &metrics_},
+         .seed = seed_,
+         .scheduler_name = configuration_.profiles.front().scheduler_name,
+         .hostname = shell_options.hostname});
+  }
   shell_options.read_file = plugin_files::PluginFiles(options_.flags.config);
   shell_options.plugins = plugins_;
   shell_options.waits_for_outside_data = options_.once;
@@ -477,18 +499,19 @@ Expected<void> ClusterRun::ServeSecurely() {
   // `berth run` serves when --secure-port is given, kube-scheduler in any case: two schedulers of one machine must not
   // meet at the port.
   if (!options_.is_kube_scheduler && !options_.flags.IsGiven("secure-port")) return {};
-  BERTH_RETURN_IF_ERROR(MakePage());
+  page_.emplace([this] { return OpenPage(); }, clock_);
+  CloseUnusedPage();
   BERTH_ASSIGN_OR_RETURN(secure_port_, ServeSecurePort(options_.flags, Sources(), *shell_, *connection_,
                                                        connection_options_, clock_, seed_));
   return {};
 }
 
 // The page watches over a connection and a loop of its own: it must not hold up those that decisions wait for.
-Expected<void> ClusterRun::MakePage() {
+Expected<page::PageOnDemand::Opened> ClusterRun::OpenPage() {
   ConnectionOptions connection = connection_options_;
   connection.fence = nullptr;  // it writes nothing
   connection.metrics = nullptr;
-  BERTH_ASSIGN_OR_RETURN(page_connection_, Connection::Make(connection, clock_, seed_));
+  BERTH_ASSIGN_OR_RETURN(std::unique_ptr<Connection> made, Connection::Make(connection, clock_, seed_));
   OwnPageOptions options;
   options.configuration = configuration_;
   options.configuration_file = options_.flags.config;
@@ -496,15 +519,23 @@ Expected<void> ClusterRun::MakePage() {
   options.source = connection_->server();
   options.kubernetes = std::string(KubernetesVersion(gates_.release_minor()));
   options.seed = seed_;
-  options.begins_when_asked = true;
   const client::LeaderElector* const elector = election_ ? &election_->elector() : nullptr;
   options.why_not = [this, elector] {
     return WhyNothingIsDecided([elector] { return elector == nullptr || elector->IsLeader(); });
   };
   options.not_asked = NotAsked(configuration_);
-  page_ = MakeOwnPage(std::move(options), page_connection_->rest(), *shell_, page_feed_, clock_);
-  page_->Start();
-  return {};
+  page::PageOnDemand::Opened opened;
+  opened.service = MakeOwnPage(std::move(options), made->rest(), *shell_, page_feed_, clock_);
+  opened.connection = std::move(made);
+  return opened;
+}
+
+// On the loop of metrics, which may wait for the threads of a page to end.
+void ClusterRun::CloseUnusedPage() {
+  metrics_io_.PostAfter(kPageLookPeriod, [this] {
+    (void)page_->CloseIfUnused();
+    CloseUnusedPage();
+  });
 }
 
 SecurePortSources ClusterRun::Sources() {
@@ -561,8 +592,42 @@ void ClusterRun::Start() {
   } else {
     rebalance_loop_.Begin();
   }
-  report_ = std::make_shared<WorkReport>(connection_->rest().loop(), ReportSources(), LogReports(names));
-  report_->Start();
+  watchers_.report = std::make_shared<WorkReport>(connection_->rest().loop(), ReportSources(), LogReports(names));
+  watchers_.report->Start();
+  net::ReturnFreeMemory(connection_->io());
+  if (options_.release.IsAuto() && !options_.once) WatchRelease();
+}
+
+void ClusterRun::AskVersion(std::function<void(std::string body)> done) {
+  net::Request request;
+  request.target = "/version";
+  connection_->rest().Do(std::move(request), {.tries = 1},
+                         [done = std::move(done)](const Expected<net::Response>& response) {
+                           done(response.ok() ? response->body : std::string());
+                         });
+}
+
+void ClusterRun::WatchRelease() {
+  const int followed = gates_.release_minor();
+  metrics::SetReleases(metrics_.registry(), followed, followed);
+  if (options_.follows_upgrades_after == Duration::zero()) return;
+  ReleaseWatch::Ports ports;
+  ports.ask_version = [this](auto done) { AskVersion(std::move(done)); };
+  ports.is_leading = [elector = election_ ? &election_->elector() : nullptr] {
+    return elector != nullptr && elector->IsLeader();
+  };
+  ports.check = [this](int release) -> Expected<void> {
+    config::FeatureGateSettings settings = options_.flags.feature_gates;
+    settings.release_minor = release;
+    BERTH_ASSIGN_OR_RETURN(const config::FeatureGates gates, config::FeatureGates::Parse(settings));
+    BERTH_RETURN_IF_ERROR(Configuration(options_, gates));
+    return {};
+  };
+  ports.on_server = [this, followed](int release) { metrics::SetReleases(metrics_.registry(), followed, release); };
+  ports.begin_again = [](int, const std::string&) { cli::EndWait(); };
+  watchers_.release = std::make_shared<ReleaseWatch>(
+      connection_->rest().loop(), ReleaseWatch::Options{followed, options_.follows_upgrades_after}, std::move(ports));
+  watchers_.release->Start();
 }
 
 WorkReport::Sources ClusterRun::ReportSources() {
@@ -573,14 +638,7 @@ WorkReport::Sources ClusterRun::ReportSources() {
                 count(sizes.nodes), count(sizes.pods),
                 count(sizes.active) + count(sizes.backoff) + count(sizes.unschedulable) + count(sizes.gated)};
           },
-          [this](std::function<void(std::string body)> done) {
-            net::Request request;
-            request.target = "/version";
-            connection_->rest().Do(std::move(request), {.tries = 1},
-                                   [done = std::move(done)](const Expected<net::Response>& response) {
-                                     done(response.ok() ? response->body : std::string());
-                                   });
-          }};
+          [this](std::function<void(std::string body)> done) { AskVersion(std::move(done)); }};
 }
 
 int ClusterRun::PlaceOnce() {
@@ -601,7 +659,8 @@ int ClusterRun::WaitForTheEnd() {
     });
     if (election_ && election_->HasLost()) EndWithLostLease();
     is_ending_ = true;
-    log::Info("app", "Ending", {{"signal", signal}, {"graceSeconds", runner::kShutdownGraceSeconds}});
+    log::Info("app", "Ending",
+              {{"signal", begins_again() ? "" : signal}, {"graceSeconds", runner::kShutdownGraceSeconds}});
   }
   const EndGuard guard(EndGuard::kPatience, [] {
     log::ErrorLine("app", "The process ends although a turn of the core has not: a plugin keeps it",
@@ -616,10 +675,7 @@ int ClusterRun::WaitForTheEnd() {
                           rebalance_cluster_->Flush(std::chrono::seconds(runner::kShutdownGraceSeconds));
                       },
                       [this] { return !rebalance_cluster_ || !rebalance_cluster_->HasOpenEviction(); }});
-  if (page_) {
-    page_->Stop();
-    page_connection_->Stop();
-  }
+  if (page_) page_->Stop();
   connection_->Stop();
   const scheduler::Counts counts = shell_->counts();
   log::Info("app", "Ended",
@@ -650,7 +706,10 @@ int RunOnCluster(const RunOptions& options, config::KnownPlugins plugins) {
   } else {
     cli::EndWait();
   }
-  return run.WaitForTheEnd();
+  const int status = run.WaitForTheEnd();
+  if (!run.begins_again()) return status;
+  log::ErrorLine("app", "Cannot begin again", {{"err", ReExec().message}});
+  return cli::kExitFailed;
 }
 
 }  // namespace berth::app

@@ -35,10 +35,13 @@ struct RunOptions {
   RecordOptions record;
   std::string plugin_directory;  // whose plugins the program has loaded, for the recording
   bool once = false;
-  std::string rebalance;  // a DeschedulerPolicy's file; empty: no pods are moved
+  std::string provisioning_requests;  // the processorInstance whose requests are answered; empty: none are
+  std::string rebalance;              // a DeschedulerPolicy's file; empty: no pods are moved
   rebalance::ControllerOptions rebalancer;
   // With `once`: how long berth waits, without placing any pod, for pods that met an error or wait for their victims.
   int once_patience_s = 30;
+  // How long API servers must have been of another release before it is followed; zero: that is done at a start alone.
+  Duration follows_upgrades_after = std::chrono::minutes(5);
 };
 
 int RunOnCluster(const RunOptions& options, config::KnownPlugins plugins);

@@ -28,6 +28,8 @@
 namespace berth::app {
 namespace {
 
+constexpr std::size_t kInstanceBytesMax = 255;  // of a parameter of a ProvisioningRequest
+
 constexpr std::size_t kColumns = 120;
 
 // What upstream builds say without a commit and a date.
@@ -105,6 +107,13 @@ Expected<void> CheckOwn(const RunOptions& options, const cli::FlagSet& flags) {
     if (flags.IsGiven(flag) && options.rebalance.empty())
       return InvalidError("--" + std::string(flag) + ": is for --rebalance");
   }
+  if (flags.IsGiven("provisioning-requests") && options.provisioning_requests.empty())
+    return InvalidError(
+        "--provisioning-requests: must not be empty: it is the parameter processorInstance of requests");
+  if (options.provisioning_requests.size() > kInstanceBytesMax)
+    return InvalidError("--provisioning-requests: at most 255 characters, as a parameter of a request");
+  if (!options.provisioning_requests.empty() && options.once)
+    return InvalidError("--provisioning-requests: not with --once, which ends when all is placed");
   if (!options.rebalance.empty() && options.once)
     return InvalidError("--rebalance: not with --once, which ends when all is placed");
   if (options.rebalancer.interval < std::chrono::seconds(1))
@@ -187,6 +196,18 @@ void AddOwnFlags(cli::FlagSet& flags, RunOptions& options, std::optional<std::st
   flags.BeginGroup("Berth");
   flags.Add("context", options.connection.context, "Context of the kubeconfig; without it, its current-context");
   flags
+      .Add("follow-upgrades-after", "duration",
+           "With --kubernetes-version auto: how long the API servers must have been of another version before berth "
+           "begins again to follow it; 0s: versions are looked at when berth starts, and not later",
+           [&options](std::string_view value) -> std::string {
+             const auto duration = ParseGoDuration(value);
+             if (!duration || *duration < Duration::zero() || *duration > std::chrono::hours(24))
+               return "should be a duration from 0s to 24h, such as 5m";
+             options.follows_upgrades_after = *duration;
+             return "";
+           })
+      .default_text = FormatGoDuration(options.follows_upgrades_after);
+  flags
       .Add("kubernetes-version", "version",
            "The Kubernetes version whose kube-scheduler decides: 1.34 to 1.38, or auto, the API server's",
            [&options](std::string_view value) -> std::string {
@@ -239,6 +260,9 @@ void AddOwnFlags(cli::FlagSet& flags, RunOptions& options, std::optional<std::st
   flags.Add("pods-by-annotation", options.pods_by_annotation,
             "Take pods by the annotation scheduler.alpha.kubernetes.io/name, too, where their schedulerName is unset "
             "or default-scheduler");
+  flags.Add("provisioning-requests", options.provisioning_requests,
+            "Answers the ProvisioningRequests of the class check-capacity.autoscaling.x-k8s.io whose parameter "
+            "processorInstance is this, and keeps the room that it promises (docs/provisioning-requests.md)");
   AddRebalanceFlags(flags, options);
   flags.Add("record", options.record.directory,
             "Directory in which each run is recorded, for berth replay; without it none is");

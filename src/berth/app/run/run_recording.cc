@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "berth/base/log.h"
+#include "berth/core/scheduler/bookings.h"
 #include "berth/core/scheduler/pod_choice.h"
 #include "berth/core/scheduler/profile_set.h"
 #include "berth/plugins/registry.h"
@@ -45,6 +46,8 @@ AnnotationFilter FilterOf(std::vector<std::string> keys) {
 AnnotationFilters FiltersOf(scheduler::ProfilesInMaking profiles) {
   std::vector<std::string> of_pods = scheduler::AnnotationsRead(profiles);
   of_pods.emplace_back(scheduler::kSchedulerNameAnnotation);
+  of_pods.emplace_back(scheduler::kConsumeAnnotation);
+  of_pods.emplace_back(scheduler::kConsumeAnnotationOld);
   return {FilterOf(scheduler::NodeAnnotationsRead(profiles)), FilterOf(std::move(of_pods))};
 }
 

@@ -200,8 +200,9 @@ Status Evaluator::RunRemovePod(CycleState& state, const PodInfo& pod, const PodI
 }
 
 std::optional<std::uint64_t> Evaluator::NodeEpoch() const {
-  if (options_.form != Form::kReuse || !cycle_.plan.extensions.empty() || cycle_.request.extenders != nullptr)
-    return std::nullopt;
+  const ExtenderVerdicts* const extenders = cycle_.request.extenders;
+  const bool asks_extenders = extenders != nullptr && !extenders->is_ranking;
+  if (options_.form != Form::kReuse || !cycle_.plan.extensions.empty() || asks_extenders) return std::nullopt;
   if (cycle_.outcome.narrowed_to || !cycle_.outcome.pre_filter_status.IsSuccess()) return std::nullopt;
   for (std::size_t f = 0; f < profile_.filters.size(); ++f) {
     const ProfileTraits::Filter& filter = profile_.filters[f];

@@ -30,6 +30,8 @@ struct ExtenderVerdicts {
   StringHashMap<framework::Status> refused;
   // An extender refused at least one node.
   bool has_refused = false;
+  // No extender is asked: a ranking of nodes has left out those that are not in `passed`.
+  bool is_ranking = false;
   // Added to the totals of the score plugins; extenders' weights are included.
   StringHashMap<std::int64_t> scores;
 };

@@ -320,7 +320,9 @@ TEST(CompositePodGroupNewest, GroupsOfTheTreeHaveToAgree) {
     const Written written = h.Cycle();
     if (written.failed.empty()) return std::string();
     const std::string& text = written.failed.begin()->second;
-    EXPECT_EQ(written.conditions, (Strings{"a False PodGroupError: " + text.substr(text.find(": ") + 2)}));
+    const std::string why = text.substr(text.find(": ") + 2);
+    EXPECT_EQ(written.conditions,
+              (Strings{"top False CompositePodGroupError: " + why, "a False PodGroupError: " + why}));
     return text;
   };
   api::CompositePodGroup top = Composite("top", 1);
@@ -341,6 +343,50 @@ TEST(CompositePodGroupNewest, GroupsOfTheTreeHaveToAgree) {
   EXPECT_EQ(failure_of(top, child, 0),
             "SchedulerError: all pod groups in a hierarchy should have the same priority as the root pod group's "
             "priority, got 3 (\"podgroup/default/a\") and 0 (\"compositepodgroup/default/top\")");
+  top.workload_name = "w";
+  EXPECT_EQ(failure_of(top, child, 0),
+            "SchedulerError: pod group workload does not match root workload, got: \"\" (\"podgroup/default/a\") and "
+            "\"w\" (\"compositepodgroup/default/top\")");
+  child = Within("top", Gang("a", 1));
+  child.workload_name = "w";
+  child.is_disrupted_singly = true;
+  EXPECT_EQ(failure_of(top, child, 0), "");
+  top.is_disrupted_whole = true;
+  EXPECT_EQ(failure_of(top, child, 0),
+            "SchedulerError: parent \"compositepodgroup/default/top\" with All disruption mode cannot have child "
+            "\"podgroup/default/a\" with Single disruption mode");
+}
+
+TEST(CompositePodGroupNewest, TreesAreOfFourLevelsAtMost) {
+  std::vector<std::string> gates = kCompositeGates;
+  gates.emplace_back("GenericWorkload=true");
+  GroupHarness h(ProfilesOf({.release_minor = 38, .gates = gates}, {}, {}));
+  h.Set(MakeNode("n"));
+  h.Set(Composite("c1", 1));
+  for (int level = 2; level <= 4; ++level)
+    h.Set(Composite("c" + std::to_string(level), 1, "c" + std::to_string(level - 1)));
+  h.Set(Within("c4", Gang("a", 1)));
+  h.AddMembers("a", 1);
+  EXPECT_EQ(
+      h.Cycle().failed,
+      (Map{{"a-0",
+            "SchedulerError: hierarchy depth exceeds maximum allowed depth 4 at \"compositepodgroup/default/c4\""}}));
+}
+
+TEST(CompositePodGroupNewest, CompositeGroupsHaveConditions) {
+  std::vector<std::string> gates = kCompositeGates;
+  gates.emplace_back("GenericWorkload=true");
+  GroupHarness h(ProfilesOf({.release_minor = 38, .gates = gates}, {}, {}));
+  h.Set(MakeNode("n0"));
+  h.Set(Composite("top", 1));
+  h.Set(Within("top", Gang("a", 1)));
+  h.AddMembers("a", 1, "8");
+  Strings conditions = h.Cycle().conditions;
+  ASSERT_EQ(conditions.size(), 2u);
+  EXPECT_EQ(conditions[0].find("top False Unschedulable: 0/1 placements are available, "), 0u) << conditions[0];
+  h.Set(MakeNode("n1").Allocatable("cpu", "16"));
+  h.now += 10s;
+  EXPECT_EQ(h.Cycle().conditions, (Strings{"top True Scheduled: ", "a True Scheduled: "}));
 }
 
 TEST_F(CompositePodGroupTest, RunningGroupsCount) {

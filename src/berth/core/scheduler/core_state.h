@@ -25,6 +25,8 @@
 
 namespace berth::scheduler {
 
+class Bookings;
+
 struct CoreState {
   // `objects` must outlive it. The profiles were made for `release`; ProfileSet says what they must satisfy.
   CoreState(SchedulerOptions options, const framework::Release& release, framework::Objects& objects,
@@ -69,6 +71,7 @@ struct CoreState {
   OperationRunner operations{outputs};
   DecisionLog decisions;
   Counts counts;
+  Bookings* bookings = nullptr;  // set from BookingsKept on; null: no room is promised
 };
 
 }  // namespace berth::scheduler

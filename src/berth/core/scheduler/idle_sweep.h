@@ -33,6 +33,8 @@ class IdleSweep {
   }
   // Sweeps if a sweep is due.
   void Tick();
+  // Drops everything that is kept, whether it is idle or not.
+  void DropAll();
   std::optional<Time> NextWake() const { return due_at_; }
 
  private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/core/scheduler/input_intake.h"
 
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -96,6 +97,7 @@ void InputIntake::TakeTime() {
 
 void InputIntake::On(PodSet&& input) {
   PodInfoPtr pod = state_.MakePodInfo(*input.pod);
+  if (state_.bookings != nullptr) state_.bookings->NotePod(*input.pod);
   if (pod->is_terminal) {
     RemovePod(pod->uid);
     return;
@@ -115,6 +117,7 @@ void InputIntake::On(PodSet&& input) {
     SetAssignedPod(pod);
   } else {
     SetPendingPod(pod);
+    if (state_.bookings != nullptr) state_.bookings->PodWaits(pod->uid);
   }
 }
 
@@ -131,6 +134,8 @@ void InputIntake::SetAssignedPod(const PodInfoPtr& pod) {
       if (event != kAssignedPodUpdate) Handled(event);
     }
     Handled(kAssignedPodUpdate);
+    if (state_.bookings != nullptr && old->pod_class->requests != pod->pod_class->requests)
+      state_.bookings->NodeChanged(pod->node_name);
     return;
   }
   if (change == PodChange::kMoved) {
@@ -144,6 +149,10 @@ void InputIntake::SetAssignedPod(const PodInfoPtr& pod) {
   constexpr ClusterEvent kAdded{EventResource::kAssignedPod, action::kAdd};
   state_.queue.Move(kAdded, {.new_pod = pod}, state_.now);
   if (change != PodChange::kAdded) bindings_.PodAssigned(pod);
+  if (state_.bookings != nullptr) {
+    state_.bookings->PodAssigned(*pod);
+    if (change != PodChange::kConfirmed) state_.bookings->NodeChanged(pod->node_name);
+  }
   Handled(kAdded);
 }
 
@@ -231,6 +240,7 @@ void InputIntake::TakeNamed(const std::optional<cache::NamedPodGroups::Change>& 
 
 void InputIntake::RemovePod(std::string_view uid) {
   TakePodOut(uid);
+  if (state_.bookings != nullptr) state_.bookings->PodGone(uid);
   TakeNamed(state_.named_groups.Forget(uid));
 }
 
@@ -280,10 +290,13 @@ void InputIntake::On(NodeSet&& input) {
   }
   const std::shared_ptr<const api::Node> old = state_.cache.nodes().Info(row).node_ptr();
   state_.cache.SetNode(input.node);
+  bool is_changed = false;
   for (const ClusterEvent& event : queue::NodeUpdateEvents(*old, *input.node)) {
     state_.queue.Move(event, {.old_node = old, .new_node = input.node}, state_.now);
     Handled(event);
+    is_changed = true;
   }
+  if (is_changed && state_.bookings != nullptr) state_.bookings->NodeChanged(input.node->metadata.name);
 }
 
 void InputIntake::On(NodeGone&& input) {
@@ -300,6 +313,7 @@ void InputIntake::On(NodeGone&& input) {
   std::vector<std::string> homeless;
   for (const PodInfoPtr& pod : state_.queue.nominator().PodsForNode(input.name)) homeless.push_back(pod->uid);
   state_.queue.Activate(homeless, state_.now);
+  if (state_.bookings != nullptr) state_.bookings->PodsLostNode(source.old_node_pods);
   Handled(kDeleted);
 }
 
@@ -355,6 +369,28 @@ void InputIntake::On(framework::PermitDecision&& input) { bindings_.PermitDecide
 
 void InputIntake::On(ExtenderDone&& input) {
   if (!scheduling_.TakeExtenderAnswer(input)) bindings_.TakeExtenderAnswer(std::move(input));
+}
+
+// --- Promised room ---
+
+void InputIntake::On(BookingsKept&& input) {
+  kept_rooms_.SetPodsMax(static_cast<std::size_t>(input.pods_max));
+  state_.bookings = &kept_rooms_;
+}
+
+void InputIntake::On(BookingAsked&& input) { kept_rooms_.Ask(std::move(input)); }
+
+void InputIntake::On(BookingEnded&& input) { kept_rooms_.End(input); }
+
+void InputIntake::TakeOwnWrites(std::vector<Output>& outputs) {
+  if (state_.bookings == nullptr) return;
+  for (std::vector<std::uint64_t> own = state_.bookings->TakeOwn(outputs); !own.empty();) {
+    for (const std::uint64_t operation : own) Take(WriteDone{operation, std::nullopt});
+    std::vector<Output> further;
+    state_.outputs.TakeInto(further);
+    own = state_.bookings->TakeOwn(further);
+    std::move(further.begin(), further.end(), std::back_inserter(outputs));
+  }
 }
 
 }  // namespace berth::scheduler

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "berth/core/scheduler/background_operations.h"
+#include "berth/core/scheduler/bookings.h"
 #include "berth/core/scheduler/core_interfaces.h"
 #include "berth/core/scheduler/core_state.h"
 #include "berth/core/scheduler/idle_sweep.h"
@@ -40,6 +41,8 @@ class InputIntake {
   void Take(Input&& input);
   // Time is an input, too: ends the operations whose wait is over.
   void TakeTime();
+  // Answers the writes among the outputs that are about stand-ins (bookings.h), and takes them out.
+  void TakeOwnWrites(std::vector<Output>& outputs);
   std::optional<Time> NextWake() const { return unclaimed_.NextWake(); }
 
   const OutsideSources& outside() const { return outside_; }
@@ -57,6 +60,9 @@ class InputIntake {
   void On(OutsideDone&& input);
   void On(framework::PermitDecision&& input);
   void On(ExtenderDone&& input);
+  void On(BookingsKept&& input);
+  void On(BookingAsked&& input);
+  void On(BookingEnded&& input);
 
   void SetAssignedPod(const framework::PodInfoPtr& pod);
   void SetPendingPod(const framework::PodInfoPtr& pod);
@@ -77,6 +83,7 @@ class InputIntake {
   PodGroupIntake groups_;
   OutsideSources outside_;
   UnclaimedPods unclaimed_;
+  Bookings kept_rooms_{state_};
   Time began_{};  // of the input, by the stopwatch
 };
 

@@ -96,8 +96,35 @@ struct ExtenderDone {
   Expected<ExtenderAnswer> answer;
 };
 
-using Input = std::variant<PodSet, PodGone, NodeSet, NodeGone, ObjectSet, ObjectGone, WriteDone, PodReadDone, WorkDone,
-                           OutsideDone, framework::PermitDecision, ExtenderDone>;
+// Room that is promised (bookings.h). From now on the core notes which pods come for such room; promises may keep room
+// for this many pods at once.
+struct BookingsKept {
+  std::uint64_t pods_max = 0;
+};
+// Equal pods for which room is asked, and where they were before a restart: those nodes are tried first, in this order.
+struct BookingSet {
+  std::string name;  // of the pod set, for messages
+  std::uint64_t count = 0;
+  std::vector<std::shared_ptr<const api::Pod>> pods{};  // one for all of them, or, if they have claims, one for each
+  std::vector<std::pair<std::string, std::uint64_t>> nodes{};
+};
+// Asks for room for all pods of all sets, or none. A BookingReport answers.
+struct BookingAsked {
+  std::string request;  // the ProvisioningRequest, as "namespace/name"
+  std::string uid;      // the request's
+  std::vector<BookingSet> sets{};
+  std::vector<framework::AnyObject> objects{};  // claims that the pods alone have
+  bool is_restored = false;                     // promised before: pods that came for it have used up their part
+};
+// The promise is over, or the request is gone. Without effect on a promise of another uid.
+struct BookingEnded {
+  std::string request;
+  std::string uid;
+};
+
+using Input =
+    std::variant<PodSet, PodGone, NodeSet, NodeGone, ObjectSet, ObjectGone, WriteDone, PodReadDone, WorkDone,
+                 OutsideDone, framework::PermitDecision, ExtenderDone, BookingsKept, BookingAsked, BookingEnded>;
 
 // --- Outputs ---
 
@@ -122,6 +149,28 @@ struct AskExtender {
   std::vector<VictimsOnNode> victims{};  // kPreempt only
 };
 
-using Output = std::variant<Write, Work, EmitEvent, AskExtender>;
+enum class BookingState : std::uint8_t {
+  kBooked,   // the answer to BookingAsked: the room is kept
+  kRefused,  // the answer to BookingAsked: some pods have no room
+  kMoved,    // the room is kept, on other nodes than before
+  kLost,     // there is no room any more, and the promise has ended
+};
+// What became of a pod set.
+struct BookedSet {
+  std::string name;
+  std::uint64_t count = 0;                                     // pods that were asked for
+  std::uint64_t fitting = 0;                                   // that have room, or came for it before a restart
+  std::string why{};                                           // the first pod without room has none
+  std::vector<std::pair<std::string, std::uint64_t>> nodes{};  // where room is kept, and for how many
+};
+struct BookingReport {
+  std::string request;
+  std::string uid;
+  BookingState state = BookingState::kBooked;
+  std::string why{};  // one line, unless it is kBooked
+  std::vector<BookedSet> sets{};
+};
+
+using Output = std::variant<Write, Work, EmitEvent, AskExtender, BookingReport>;
 
 }  // namespace berth::scheduler

@@ -3,6 +3,7 @@
 //   bind p to a | read p | work | status p [Unschedulable: message] [nominates a] | ask 0 filter p: a b
 //   ask 0 preempt p: a[uid1 uid2] b[uid3]!1 (one budget overdrawn)
 //   Normal Scheduled p: note
+//   booked default/r: main a=2 b=1 | refused default/r: why | moved default/r: main b=3: why | lost default/r: why
 #pragma once
 
 #include <string>
@@ -30,7 +31,20 @@ inline std::string LineOf(const framework::ApiWrite& write) {
   return text;
 }
 
+inline std::string LineOf(const BookingReport& report) {
+  constexpr const char* kStates[] = {"booked", "refused", "moved", "lost"};
+  std::string line = kStates[static_cast<int>(report.state)] + (" " + report.request) + ":";
+  const bool is_kept = report.state == BookingState::kBooked || report.state == BookingState::kMoved;
+  for (const BookedSet& set : report.sets) {
+    if (is_kept) line += " " + set.name;
+    for (const auto& [node, count] : set.nodes) line += " " + node + "=" + std::to_string(count);
+  }
+  if (is_kept && !report.why.empty()) line += ":";
+  return report.why.empty() ? line : line + " " + report.why;
+}
+
 inline std::string LineOf(const Output& output) {
+  if (const auto* report = std::get_if<BookingReport>(&output)) return LineOf(*report);
   if (const auto* event = std::get_if<EmitEvent>(&output)) {
     return std::string(event->is_warning ? "Warning " : "Normal ") + event->reason + " " + event->regarding.name +
            ": " + event->note;

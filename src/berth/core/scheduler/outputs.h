@@ -33,6 +33,7 @@ class Outputs {
   void AddEvent(const std::string& scheduler_name, const framework::PodInfo& pod, bool is_warning, std::string reason,
                 std::string action, std::string note);
   void AddQuestion(AskExtender&& question) { outputs_.emplace_back(std::move(question)); }
+  void AddReport(BookingReport&& report) { outputs_.emplace_back(std::move(report)); }
 
   // Swaps the outputs into `outputs`, whose memory is reused.
   void TakeInto(std::vector<Output>& outputs) {

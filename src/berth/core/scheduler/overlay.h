@@ -85,6 +85,8 @@ class Overlay {
   bool RemoveObject(framework::ObjectKind kind, const std::string& key);
 
   Mark mark() const { return changes_.size(); }
+  // Makes the changes so far real: they are not taken back any more.
+  void Keep() { changes_.clear(); }
   // Takes back all changes since `mark`, the newest first.
   void UndoTo(Mark mark);
 

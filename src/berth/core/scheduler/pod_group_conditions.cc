@@ -39,9 +39,21 @@ void PodGroupConditions::Set(const PodGroupKey& group, bool is_scheduled, const 
                              const std::string& message) {
   // A named group has no API object; the conditions of its pods have the same message.
   if (framework::IsNamedPodGroup(group.name)) return;
-  const api::PodGroup* const object = state_.pod_groups->FindPodGroup(group);
+  if (!group.is_composite) {
+    SetOn(group, state_.pod_groups->FindPodGroup(group), api::kPodGroupInitiallyScheduled, is_scheduled, reason,
+          message);
+  } else if (state_.release.writes_composite_conditions) {
+    SetOn(group, state_.pod_groups->FindComposite(group), api::kCompositePodGroupInitiallyScheduled, is_scheduled,
+          reason, message);
+  }
+}
+
+// `object`: null when the group is gone.
+template <typename Object>
+void PodGroupConditions::SetOn(const PodGroupKey& group, const Object* object, std::string_view type, bool is_scheduled,
+                               const std::string& reason, const std::string& message) {
   if (object == nullptr) return;
-  const api::GroupCondition* const old = object->FindCondition(api::kPodGroupInitiallyScheduled);
+  const api::GroupCondition* const old = object->FindCondition(type);
   GroupWrites& writes = writes_[group];
   if (writes.uid != object->metadata.uid) writes = {.uid = object->metadata.uid};
   const bool was_scheduled = writes.is_scheduled || (old != nullptr && old->status == "True");
@@ -53,7 +65,7 @@ void PodGroupConditions::Set(const PodGroupKey& group, bool is_scheduled, const 
   const std::string& last_said = writes.next.empty() ? writes.under_way : writes.next;
   if (last_said.empty() ? is_same : last_said == said) return;
   writes.is_scheduled = is_scheduled;
-  codec::json::object condition{{"type", api::kPodGroupInitiallyScheduled},
+  codec::json::object condition{{"type", type},
                                 {"status", status},
                                 {"observedGeneration", object->metadata.generation},
                                 {"reason", reason},
@@ -76,7 +88,8 @@ void PodGroupConditions::Set(const PodGroupKey& group, bool is_scheduled, const 
 
 Operation PodGroupConditions::Post(const PodGroupKey& group, const std::string& body, std::uint64_t write, int tries) {
   framework::ObjectPatch patch;
-  patch.object = {"scheduling.k8s.io/v1beta1", "podgroups", group.namespace_name, group.name};
+  patch.object = {"scheduling.k8s.io/v1beta1", group.is_composite ? "compositepodgroups" : "podgroups",
+                  group.namespace_name, group.name};
   patch.subresource = "status";
   patch.type = framework::PatchType::kStrategicMerge;
   patch.body = body;
@@ -112,8 +125,9 @@ Operation PodGroupConditions::Next(const PodGroupKey& group, std::uint64_t write
 
 void PodGroupConditions::Forget() {
   absl::erase_if(writes_, [this](const auto& each) {
-    const api::PodGroup* const object = state_.pod_groups->FindPodGroup(each.first);
-    return object == nullptr || object->metadata.uid != each.second.uid;
+    const std::string uid = framework::ReadGroup(*state_.pod_groups, each.first, std::string(),
+                                                 [](const auto& object) { return object.metadata.uid; });
+    return uid != each.second.uid;
   });
   forget_at_ = std::max<std::size_t>(1024, 2 * writes_.size());
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// PodGroupConditions: writes the condition PodGroupInitiallyScheduled of pod groups. A write that fails for a passing
-// reason is retried for a while, because no later cycle may follow. Within turns only.
+// PodGroupConditions: writes the condition of pod groups that says whether they were scheduled. A write that fails for
+// a passing reason is retried for a while, because no later cycle may follow. Within turns only.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include <absl/container/flat_hash_map.h>
 
@@ -23,7 +24,8 @@ class PodGroupConditions {
   PodGroupConditions(CoreState& state, BackgroundOperations& background) : state_(state), background_(background) {}
 
   // No effect when the object or a write under way has this condition already, or when the group was scheduled once:
-  // the condition never returns to false.
+  // the condition never returns to false. Composite groups have a condition as Release::writes_composite_conditions
+  // says.
   void Set(const framework::PodGroupKey& group, bool is_scheduled, const std::string& reason,
            const std::string& message);
 
@@ -39,6 +41,9 @@ class PodGroupConditions {
     std::string next_body;
   };
 
+  template <typename Object>
+  void SetOn(const framework::PodGroupKey& group, const Object* object, std::string_view type, bool is_scheduled,
+             const std::string& reason, const std::string& message);
   framework::Operation Post(const framework::PodGroupKey& group, const std::string& body, std::uint64_t write,
                             int tries);
   // Whether a newer write waits, so that this one need not be retried.

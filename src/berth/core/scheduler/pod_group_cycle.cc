@@ -9,9 +9,11 @@
 #include <utility>
 
 #include "berth/core/runtime/guarded.h"
+#include "berth/core/scheduler/bookings.h"
 #include "berth/core/scheduler/extender_cycle.h"
 #include "berth/core/scheduler/nomination_moves.h"
 #include "berth/core/scheduler/pod_group_dry_run.h"
+#include "berth/core/scheduler/pod_group_validity.h"
 #include "berth/core/scheduler/reserve_and_permit.h"
 #include "berth/core/scheduler/scheduling_failure.h"
 #include "berth/framework/pod_group_post_filter.h"
@@ -23,10 +25,6 @@ using framework::PodInfo;
 using framework::PodInfoPtr;
 
 namespace {
-
-std::string_view TextOf(api::PreemptionPolicy policy) {
-  return policy == api::PreemptionPolicy::kNever ? "Never" : "PreemptLowerPriority";
-}
 
 queue::PodGroupEnd EndOf(const GroupVerdict& verdict) {
   switch (verdict.result) {
@@ -99,13 +97,15 @@ void PodGroupCycle::Run(Random& random) {
   }
   const std::vector<PodGroupKey> leaves = framework::LeavesOf(*state_.pod_groups, group.root);
   SortByLeaves(leaves, members);
-  std::string why = WhyInvalid(group.root, members);
+  std::string why = WhyInvalid(*state_.pod_groups, state_.release, group.root, members);
   const bool blames_group = state_.release.checks_group_trees && !why.empty();
   if (why.empty()) why = WhyWithoutProfile(*members.front().queued.pod);
   if (!why.empty()) {
     FailAll(std::move(members), why);
-    const std::string reason = blames_group ? "PodGroupError" : "SchedulerError";
-    for (const PodGroupKey& leaf : leaves) conditions_.Set(leaf, false, reason, why);
+    for (const PodGroupKey& each : framework::GroupsWithin(*state_.pod_groups, group.root)) {
+      const std::string reason = each.is_composite ? "CompositePodGroupError" : "PodGroupError";
+      conditions_.Set(each, false, blames_group ? reason : "SchedulerError", why);
+    }
     state_.queue.EndGroup(queue::PodGroupEnd::kError, state_.now);
     return;
   }
@@ -120,6 +120,9 @@ void PodGroupCycle::Run(Random& random) {
     state_.queue.EndGroup(queue::PodGroupEnd::kError, state_.now);
     return;
   }
+  if (state_.bookings != nullptr) {
+    for (const GroupMember& member : members) state_.bookings->Open(member.queued.pod);
+  }
   const Time began = state_.stopwatch.latest();
   std::optional<instruments::GroupMetrics>& metrics = state_.metrics.groups;
   std::optional<PodGroupVerdicts> verdicts;
@@ -133,7 +136,8 @@ void PodGroupCycle::Run(Random& random) {
   }
   const bool is_waiting = room.code == framework::Code::kSuccess;
   for (GroupMember& member : members) Submit(profile, *verdicts, is_waiting, std::move(member));
-  for (const PodGroupKey& leaf : leaves) SetCondition(leaf, verdicts->Of(leaf));
+  for (const PodGroupKey& each : framework::GroupsWithin(*state_.pod_groups, group.root))
+    SetCondition(each, verdicts->Of(each));
   if (metrics) {
     metrics->ObserveAttempt(ResultOf(verdicts->root(), is_waiting), profile.scheduler_name(),
                             state_.stopwatch.Read() - began);
@@ -221,44 +225,6 @@ void PodGroupCycle::ObservePreemption(const PodGroupKey& root, const framework::
   if (result.toll) metrics.ObserveGroupToll(root.is_composite ? "compositepodgroup" : "podgroup", *result.toll);
 }
 
-// Why no cycle can succeed for these pods: members contradict each other, or their group. Empty: one can.
-std::string PodGroupCycle::WhyInvalid(const PodGroupKey& root, std::span<const GroupMember> members) const {
-  if (state_.release.checks_group_trees) return WhyInvalidTree(root, members);
-  const PodInfo& first = *members.front().queued.pod;
-  const std::int32_t priority = framework::PriorityOf(*state_.pod_groups, root);
-  std::string whose = "";
-  api::PreemptionPolicy policy = first.spec().preemption_policy;
-  if (state_.release.has_pod_group_preemption_policy) {
-    whose = " as the pod group's preemption policy";
-    policy =
-        framework::PreemptionPolicyOf(*state_.pod_groups, root).value_or(api::PreemptionPolicy::kPreemptLowerPriority);
-  }
-  const auto why = [&](const PodInfo& pod) -> std::string {
-    if (pod.spec().scheduler_name != first.spec().scheduler_name) {
-      return "all pods in a single pod group should have the same .spec.schedulerName set, got: \"" +
-             pod.spec().scheduler_name + "\" and \"" + first.spec().scheduler_name + "\"";
-    }
-    if (pod.priority() != priority) {
-      return "all pods in a single pod group should have the same priority as the pod group's priority, got " +
-             std::to_string(pod.priority()) + " and " + std::to_string(priority);
-    }
-    if (pod.spec().preemption_policy != policy) {
-      return "all pods in a single pod group should have the same preemption policy" + whose + ", got " +
-             std::string(TextOf(pod.spec().preemption_policy)) + " and " + std::string(TextOf(policy));
-    }
-    return "";
-  };
-  for (const GroupMember& member : members) {
-    if (std::string text = why(*member.queued.pod); !text.empty()) return text;
-  }
-  for (const PodGroupKey& leaf : framework::LeavesOf(*state_.pod_groups, root)) {
-    for (const PodInfoPtr& pod : state_.pod_groups->ScheduledPods(leaf)) {
-      if (std::string text = why(*pod); !text.empty()) return text;
-    }
-  }
-  return "";
-}
-
 std::string PodGroupCycle::WhyWithoutProfile(const PodInfo& first) const {
   if (state_.profiles.Find(first) != nullptr) return "";
   return "profile not found for scheduler name \"" + first.spec().scheduler_name + "\"";
@@ -277,65 +243,6 @@ std::string PodGroupCycle::WhyDeferred(std::span<const GroupMember> members) {
     }
   }
   return "";
-}
-
-// The same since 1.38, where groups have to agree, too. The tree is walked from its root, a PodGroup's members before
-// its pods that have a node.
-std::string PodGroupCycle::WhyInvalidTree(const PodGroupKey& root, std::span<const GroupMember> members) const {
-  const framework::PodGroups& groups = *state_.pod_groups;
-  const PodInfo& first = *members.front().queued.pod;
-  const std::int32_t priority = framework::PriorityOf(groups, root);
-  const api::PreemptionPolicy policy =
-      framework::PreemptionPolicyOf(groups, root).value_or(first.spec().preemption_policy);
-  const auto quoted = [](const std::string& text) { return "(\"" + text + "\")"; };
-  const std::string priority_of_root = std::to_string(priority) + " " + quoted(root.EntityText());
-  const auto why_pod = [&](const PodInfo& pod) -> std::string {
-    const std::string all = "all pods in a pod group hierarchy should have the same ";
-    const std::string whose = " " + quoted(pod.name) + " and ";
-    if (pod.spec().scheduler_name != first.spec().scheduler_name) {
-      return all + ".spec.schedulerName set, got: \"" + pod.spec().scheduler_name + "\"" + whose + "\"" +
-             first.spec().scheduler_name + "\" " + quoted(first.name);
-    }
-    if (pod.priority() != priority) {
-      return all + "priority as the root pod group's priority, got " + std::to_string(pod.priority()) + whose +
-             priority_of_root;
-    }
-    if (pod.spec().preemption_policy == policy) return "";
-    return all + "preemption policy, got " + std::string(TextOf(pod.spec().preemption_policy)) + whose +
-           std::string(TextOf(policy));
-  };
-  const auto why_group = [&](const PodGroupKey& group, const PodGroupKey& parent) -> std::string {
-    const std::string all = "all pod groups in a hierarchy should have the same ";
-    const std::string whose = " " + quoted(group.EntityText()) + " and ";
-    if (const std::int32_t own = framework::PriorityOf(groups, group); own != priority) {
-      return all + "priority as the root pod group's priority, got " + std::to_string(own) + whose + priority_of_root;
-    }
-    if (const auto own = framework::PreemptionPolicyOf(groups, group); own && *own != policy) {
-      return all + "preemption policy, got " + std::string(TextOf(*own)) + whose + std::string(TextOf(policy));
-    }
-    if (!framework::IsGang(groups, parent) || framework::IsGang(groups, group)) return "";
-    return "gang parent \"" + parent.EntityText() + "\" cannot have basic child \"" + group.EntityText() + "\"";
-  };
-  const auto why = [&](const auto& walk, const PodGroupKey& group, const PodGroupKey* parent) -> std::string {
-    if (parent != nullptr) {
-      if (std::string text = why_group(group, *parent); !text.empty()) return text;
-    }
-    if (group.is_composite) {
-      for (const PodGroupKey& child : groups.ChildrenOf(group)) {
-        if (std::string text = walk(walk, child, &group); !text.empty()) return text;
-      }
-      return "";
-    }
-    for (const GroupMember& member : members) {
-      if (framework::GroupOf(*member.queued.pod) != group) continue;
-      if (std::string text = why_pod(*member.queued.pod); !text.empty()) return text;
-    }
-    for (const PodInfoPtr& pod : groups.ScheduledPods(group)) {
-      if (std::string text = why_pod(*pod); !text.empty()) return text;
-    }
-    return "";
-  };
-  return why(why, root, nullptr);
 }
 
 void PodGroupCycle::FailAll(std::vector<GroupMember>&& members, const std::string& why) {
@@ -395,7 +302,8 @@ void PodGroupCycle::Submit(Profile& profile, const PodGroupVerdicts& verdicts, b
     if (!failure.nomination.is_set) failure.nomination = {.is_set = true, .node_name = ""};
   } else if (member.result == Result::kNotTried) {
     failure.is_refusal = true;
-    failure.message = names_group ? parent + "is unschedulable" : verdicts.AsTried(leaf).Message();
+    const bool says_parent = names_group && verdict.is_named_by_members;
+    failure.message = says_parent ? parent + "is unschedulable" : verdicts.AsTried(leaf).Message();
   }
   RecordDecision(member, failure.message);
   HandleSchedulingFailure(state_, profile, std::move(member.queued), std::move(failure));

@@ -33,8 +33,6 @@ class PodGroupCycle {
   void Run(Random& random);
 
  private:
-  std::string WhyInvalid(const framework::PodGroupKey& root, std::span<const GroupMember> members) const;
-  std::string WhyInvalidTree(const framework::PodGroupKey& root, std::span<const GroupMember> members) const;
   // Why the members' profile cannot be told.
   std::string WhyWithoutProfile(const framework::PodInfo& first) const;
   std::string WhyDeferred(std::span<const GroupMember> members);

@@ -57,20 +57,22 @@ void PodGroupTrialRun::Restore(const Removed& removed) {
   }
 }
 
-Status PodGroupTrialRun::TryGroup() {
+Status PodGroupTrialRun::TryGroup(framework::NodeRanking* ranking) {
   std::vector<GroupMember> members;
   members.reserve(members_.size());
   for (const GroupMember& member : members_) members.emplace_back().queued = member.queued;
   PodGroupTrial trial(state_, profile_, random_);
   trial.RecordLocality();
+  trial.RankBy(ranking);
   const GroupVerdict verdict = trial.Place(group_, members).at(group_);
   if (verdict.result == GroupVerdict::Result::kError) return Status::Error(verdict.Message());
   if (!verdict.IsScheduled()) return Status::Unschedulable(verdict.Message());
   assignments_.clear();
   assigned_nodes_.clear();
   restored_on_.clear();
-  // As upstream, members that fitted count even if their PodGroup failed. They were not on their nodes when others were
-  // tried.
+  // As upstream, members that fitted count before 1.38 even if their PodGroup failed. They were not on their nodes when
+  // others were tried.
+  const bool counts_held_only = state_.release.ranks_nodes_by_victims;
   const auto is_free = [](const GroupMember& member) {
     return member.result == GroupMember::Result::kPlaced && !member.is_held;
   };
@@ -79,7 +81,7 @@ Status PodGroupTrialRun::TryGroup() {
     if (member->is_held) Unreserve(state_, profile_, *member->assumed);
   }
   for (const GroupMember& member : members) {
-    if (member.result != GroupMember::Result::kPlaced) continue;
+    if (member.result != GroupMember::Result::kPlaced || (counts_held_only && !member.is_held)) continue;
     assignments_.push_back({member.queued.pod, member.assumed->node_name});
     assigned_nodes_.insert(member.assumed->node_name);
   }

@@ -32,7 +32,7 @@ class PodGroupTrialRun final : public framework::PodGroupDryRun {
   Time waiting_since() const override { return waiting_since_; }
   void RemovePod(const framework::PodInfoPtr& pod) override;
   void RestorePod(const framework::PodInfoPtr& pod) override;
-  framework::Status TryGroup() override;
+  framework::Status TryGroup(framework::NodeRanking* ranking) override;
   const std::vector<framework::PodGroupAssignment>& assignments() const override { return assignments_; }
   bool DoAssignmentsFit() override;
 

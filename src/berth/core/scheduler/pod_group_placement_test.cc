@@ -167,6 +167,41 @@ TEST_F(PodGroupPlacementTest, WithoutItsGeneratorAllNodesAreOnePlacement) {
   EXPECT_EQ(Racks(h.Cycle()), (std::set<std::string>{"a", "b"}));
 }
 
+// Since 1.38. Rack b has room for both members and is the better one; a is that of the nomination.
+TEST(PodGroupPlacementNewest, TheNominatedRackIsTriedFirst) {
+  const auto racks_of = [](int release, const std::string& nominated, const std::string& cpu_on_a) {
+    GroupHarness h(ProfilesOf(
+        {.release_minor = release, .gates = {"GenericWorkload=true", "TopologyAwareWorkloadScheduling=true"}}));
+    h.Set(MakeNode("a-0").Label("rack", "a").Allocatable("cpu", cpu_on_a));
+    for (const char* name : {"b-0", "b-1"}) h.Set(MakeNode(name).Label("rack", "b"));
+    api::PodGroup group = Gang("g", 1);
+    group.topology_keys = {"rack"};
+    h.Set(group);
+    h.Set(h.Member("g", 0, "4").Nominated(nominated));
+    h.Set(h.Member("g", 1, "4"));
+    std::set<std::string> racks;
+    for (const auto& [pod, node] : h.Cycle().bound) racks.insert(node.substr(0, node.find('-')));
+    return racks;
+  };
+  EXPECT_EQ(racks_of(38, "a-0", "4"), std::set<std::string>{"a"});
+  EXPECT_EQ(racks_of(37, "a-0", "4"), std::set<std::string>{"b"});
+  EXPECT_EQ(racks_of(38, "gone", "4"), std::set<std::string>{"b"});
+  EXPECT_EQ(racks_of(38, "a-0", "1"), std::set<std::string>{"b"}) << "no member fits on a";
+}
+
+TEST(PodGroupPlacementNewest, AnEmptyLabelIsNoRack) {
+  for (const int release : {37, 38}) {
+    GroupHarness h(ProfilesOf(
+        {.release_minor = release, .gates = {"GenericWorkload=true", "TopologyAwareWorkloadScheduling=true"}}));
+    h.Set(MakeNode("n").Label("rack", ""));
+    api::PodGroup group = Gang("g", 1);
+    group.topology_keys = {"rack"};
+    h.Set(group);
+    h.AddMembers("g", 1);
+    EXPECT_EQ(h.Cycle().bound.size(), release == 37 ? 1u : 0u) << release;
+  }
+}
+
 TEST_F(PodGroupPlacementTest, WithoutAConstraintAllNodesAreOnePlacement) {
   AddRack("a", 2);
   AddRack("b", 2);

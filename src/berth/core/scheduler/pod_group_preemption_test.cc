@@ -65,6 +65,22 @@ TEST_F(PodGroupPreemptionTest, MakesRoomForTheWholeGroup) {
   EXPECT_EQ(h_.Cycle().bound.size(), 3u);
 }
 
+// Since 1.38 the group's pods go where the least has to be evicted; before, where they would fit best if all were gone.
+TEST(PodGroupPreemptionNewest, PodsGoWhereTheLeastIsEvicted) {
+  for (const int release : {37, 38}) {
+    GroupHarness h(ProfilesOf({.release_minor = release, .gates = {"GenericWorkload=true"}}));
+    h.Set(MakeNode("large").Allocatable("cpu", "8"));
+    h.Set(MakeNode("small"));
+    for (const char* name : {"a", "b"}) h.Set(MakePod(name).Node("large").Request("cpu", "3").Priority(5));
+    h.Set(MakePod("c").Node("small").Request("cpu", "3"));
+    api::PodGroup group = Gang("g", 1);
+    group.priority = h.priority = 10;
+    h.Set(group);
+    h.AddMembers("g", 1, "3");
+    EXPECT_EQ(h.Cycle().nominated, (Map{{"g-0", release == 37 ? "large" : "small"}})) << release;
+  }
+}
+
 TEST_F(PodGroupPreemptionTest, SparesWhoNeedNotGo) {
   // If they were empty, the two large nodes would be the best.
   for (const char* node : {"n0", "n2"}) h_.Set(MakeNode(node).Allocatable("cpu", "8"));

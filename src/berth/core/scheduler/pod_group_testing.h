@@ -154,7 +154,7 @@ class GroupHarness : public Harness {
         written.failed[status->pod.name] = status->condition_reason + ": " + status->condition_message;
       if (status->has_nomination) written.nominated[status->pod.name] = status->nominated_node_name;
     } else if (auto* patch = std::get_if<framework::ObjectPatch>(&write.write)) {
-      if (patch->object.resource == "podgroups") {
+      if (patch->object.resource == "podgroups" || patch->object.resource == "compositepodgroups") {
         TakeCondition(*patch, written);
         if (holds_conditions) return held_.push_back(write.operation);
         core.Handle(WriteDone{write.operation, condition_error}, now);

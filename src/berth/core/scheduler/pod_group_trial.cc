@@ -2,9 +2,11 @@
 #include "berth/core/scheduler/pod_group_trial.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <ranges>
+#include <utility>
 
 #include "berth/core/runtime/guarded.h"
 #include "berth/core/scheduler/overlay.h"
@@ -78,10 +80,10 @@ std::string GroupVerdict::Message() const {
 }
 
 GroupVerdict GroupVerdict::Refused(std::vector<std::string> reasons, std::string_view in_front) {
-  return {Result::kRefused, std::string(in_front), std::move(reasons)};
+  return {Result::kRefused, std::string(in_front), std::move(reasons), true};
 }
 
-GroupVerdict GroupVerdict::Failed(std::string error) { return {Result::kError, std::move(error), {}}; }
+GroupVerdict GroupVerdict::Failed(std::string error) { return {Result::kError, std::move(error), {}, true}; }
 
 PodGroupTrial::PodGroupTrial(CoreState& state, Profile& profile, Random& random)
     : state_(state), profile_(profile), random_(random) {
@@ -92,6 +94,7 @@ PodGroupTrial::PodGroupTrial(CoreState& state, Profile& profile, Random& random)
 GroupVerdicts PodGroupTrial::Place(const PodGroupKey& group, std::span<GroupMember> members) {
   const cache::PodGroupStates::Trial trial(state_.pod_groups.get());
   GroupVerdicts verdicts;
+  is_single_group_ = !group.is_composite;
   PlaceGroup(group, members, verdicts);
   GroupVerdict& verdict = verdicts.at(group);
   if (verdict.IsScheduled() && std::ranges::none_of(members, IsHeld))
@@ -113,8 +116,9 @@ void PodGroupTrial::PlaceHere(const PodGroupKey& group, std::span<GroupMember> m
 
 void PodGroupTrial::TakeBack(std::span<GroupMember> members) {
   for (GroupMember& member : std::views::reverse(members)) {
-    if (member.is_held) Unreserve(state_, profile_, *member.assumed);
-    member.is_held = false;
+    if (!std::exchange(member.is_held, false)) continue;
+    Unreserve(state_, profile_, *member.assumed);
+    if (ranking_ != nullptr) ranking_->TakeBack(member.queued.pod->uid);
   }
 }
 
@@ -123,22 +127,38 @@ void PodGroupTrial::PlaceBest(const PodGroupKey& group, std::span<GroupMember> m
   std::vector<PodGroupPlacement> placements;
   if (const Status made = Generate(group, placements); !made.IsSuccess())
     return end(GroupVerdict::Failed(made.Message()));
-  if (placements.empty()) return end(GroupVerdict::Refused({"no feasible placements found"}));
+  if (placements.empty()) {
+    GroupVerdict none = GroupVerdict::Refused({"no feasible placements found"});
+    none.is_named_by_members = false;
+    return end(std::move(none));
+  }
   if (state_.metrics.groups) state_.metrics.groups->ObservePlacements(profile_.scheduler_name(), placements.size());
-  std::vector<Tried> tried = TryPlacements(group, members, placements);
+  std::vector<Tried> tried;
+  const bool is_first_no_choice = TryNominated(group, members, placements, tried);
   const auto verdict_of = [&](const Tried& each) -> const GroupVerdict& { return each.verdicts.at(group); };
   const auto is_scheduled = [&](const Tried& each) { return verdict_of(each).IsScheduled(); };
   const auto take = [&](Tried& from) {
     std::ranges::move(from.members, members.begin());
     for (auto& [of, verdict] : from.verdicts) verdicts.insert_or_assign(of, std::move(verdict));
   };
-  if (verdict_of(tried.back()).result == GroupVerdict::Result::kError) {
-    // As upstream, the verdicts of inner groups are discarded.
-    if (group.is_composite) return end(verdict_of(tried.back()));
+  const auto is_error = [&] { return verdict_of(tried.back()).result == GroupVerdict::Result::kError; };
+  if (tried.size() < placements.size() && (tried.empty() || !is_error())) {
+    const std::span<const PodGroupPlacement> others = std::span(placements).subspan(tried.size());
+    std::ranges::move(TryPlacements(group, members, others), std::back_inserter(tried));
+  }
+  if (is_error()) {
+    // As upstream before 1.38, the verdicts of inner groups are discarded.
+    if (group.is_composite && !state_.release.names_failed_groups) return end(verdict_of(tried.back()));
     return take(tried.back());
   }
-  if (std::ranges::none_of(tried, is_scheduled)) {
-    const GroupVerdict first = verdict_of(tried.front());
+  std::vector<std::size_t> candidates;
+  for (std::size_t i = is_first_no_choice ? 1 : 0; i < tried.size(); ++i) {
+    if (is_scheduled(tried[i])) candidates.push_back(i);
+  }
+  if (candidates.empty()) {
+    GroupVerdict first = verdict_of(tried.front());
+    if (is_first_no_choice)
+      first = GroupVerdict::Refused({"nominated placement is feasible but no pending pod was scheduled"});
     const bool says_all = first.error.empty() || state_.release.names_failed_groups;
     const std::string status = says_all ? first.Message() : first.error;
     take(tried.front());
@@ -147,7 +167,7 @@ void PodGroupTrial::PlaceBest(const PodGroupKey& group, std::span<GroupMember> m
         Prefix()));
   }
   std::size_t best = 0;
-  if (const Status chosen = ChooseBest(group, placements, tried, best); !chosen.IsSuccess())
+  if (const Status chosen = ChooseBest(group, placements, tried, candidates, best); !chosen.IsSuccess())
     return end(GroupVerdict::Failed(chosen.Message()));
   if (tried[best].members.empty() && !members.empty()) {  // the results were not kept
     const PodGroupPlacement placement = placements[best];
@@ -163,6 +183,28 @@ void PodGroupTrial::PlaceBest(const PodGroupKey& group, std::span<GroupMember> m
     return end(GroupVerdict::Failed("failed to assume the subtree: " + member->failure.message));
   }
   take(chosen);
+}
+
+bool PodGroupTrial::TryNominated(const PodGroupKey& group, std::span<const GroupMember> members,
+                                 std::vector<PodGroupPlacement>& placements, std::vector<Tried>& tried) {
+  if (!state_.release.tries_nominated_domain_first || !is_single_group_) return false;
+  const auto is_nominated = [&](const std::string& node_name) {
+    return std::ranges::any_of(members, [&](const GroupMember& member) {
+      return !node_name.empty() && member.queued.pod->nominated_node_name == node_name;
+    });
+  };
+  const auto has_nominated = [&](const PodGroupPlacement& placement) {
+    return std::ranges::any_of(placement.node_names, is_nominated);
+  };
+  // With nominations in several domains it cannot be told which one was chosen.
+  if (std::ranges::count_if(placements, has_nominated) != 1) return false;
+  const auto nominated = std::ranges::find_if(placements, has_nominated);
+  std::rotate(placements.begin(), nominated, nominated + 1);
+  tried = TryPlacements(group, members, std::span(placements).first(1));
+  if (!tried.front().verdicts.at(group).IsScheduled()) return false;
+  if (tried.front().assignments.empty()) return true;
+  placements.resize(1);
+  return false;
 }
 
 Status PodGroupTrial::Generate(const PodGroupKey& group, std::vector<PodGroupPlacement>& placements) const {
@@ -237,11 +279,8 @@ std::vector<PodGroupTrial::Tried> PodGroupTrial::TryPlacements(const PodGroupKey
 
 // Chooses the placement with the highest sum of weighted scores among those on which the group fits.
 Status PodGroupTrial::ChooseBest(const PodGroupKey& group, std::span<const PodGroupPlacement> placements,
-                                 std::span<const Tried> tried, std::size_t& best) {
-  std::vector<std::size_t> candidates;
-  for (std::size_t i = 0; i < tried.size(); ++i) {
-    if (tried[i].verdicts.at(group).IsScheduled()) candidates.push_back(i);
-  }
+                                 std::span<const Tried> tried, std::span<const std::size_t> candidates,
+                                 std::size_t& best) {
   best = candidates.front();
   if (candidates.size() == 1) return {};
   std::vector<std::int64_t> totals(candidates.size());
@@ -302,6 +341,7 @@ void PodGroupTrial::Reserve(GroupMember& member, const framework::Cycle& cycle) 
   if (reserved.IsSuccess()) {
     member.result = GroupMember::Result::kPlaced;
     member.is_held = true;
+    if (ranking_ != nullptr) ranking_->Place(member.queued.pod->uid, member.assumed->node_name);
     return;
   }
   Unreserve(state_, profile_, *member.assumed);
@@ -378,6 +418,31 @@ void PodGroupTrial::ObservePoint(instruments::Point point, framework::Code code,
   profile_.metrics->ObservePoint(point, code, state_.stopwatch.Read() - began);
 }
 
+// With a ranking, the nodes on which the member fits are found first, and then only those that are ranked first are
+// scored.
+const Outcome& PodGroupTrial::Evaluate(const GroupMember& member) {
+  runtime::Evaluator& evaluator = profile_.evaluator;
+  const framework::PodInfoPtr& pod = member.queued.pod;
+  const framework::NodeTable& nodes = state_.cache.nodes();
+  const auto evaluate = [&](const runtime::ExtenderVerdicts* verdicts) -> const Outcome& {
+    return evaluator.Evaluate(pod, nodes, &state_.nominations.rows(), member.seed, state_.WallNow(), verdicts);
+  };
+  if (ranking_ == nullptr) return evaluate(nullptr);
+  ranked_ = {};
+  ranked_.is_ranking = ranked_.filters_only = true;
+  const Outcome& fitting = evaluate(&ranked_);
+  if (fitting.result != runtime::Result::kFeasible || fitting.is_nominated_node) return fitting;
+  std::vector<std::string_view> names;
+  names.reserve(fitting.feasible.size());
+  for (const framework::NodeIndex row : fitting.feasible) names.push_back(nodes.Info(row).name());
+  const std::vector<std::size_t> cheapest = ranking_->Cheapest(names);
+  if (cheapest.size() == names.size()) return evaluate(nullptr);
+  ranked_.filters_only = false;
+  ranked_.skips_nominated = true;
+  for (const std::size_t i : cheapest) ranked_.passed.emplace(names[i]);
+  return evaluate(&ranked_);
+}
+
 // Runs a scheduling cycle for the member without PostFilter, which is run for the whole group.
 void PodGroupTrial::PlaceMember(GroupMember& member) {
   runtime::Evaluator& evaluator = profile_.evaluator;
@@ -385,8 +450,7 @@ void PodGroupTrial::PlaceMember(GroupMember& member) {
   state_.UpdateNominations();
   member.seed = random_.Next();
   member.queued.is_sampled = runtime::IsSampled(member.seed);
-  const Outcome& outcome =
-      evaluator.Evaluate(pod, state_.cache.nodes(), &state_.nominations.rows(), member.seed, state_.WallNow());
+  const Outcome& outcome = Evaluate(member);
   state_.metrics.cycles.algorithm_duration.Observe(
       instruments::Seconds(state_.stopwatch.latest() - member.queued.attempt_began));
   if (is_local_ && *is_local_) is_local_ = evaluator.NodeEpoch().has_value();

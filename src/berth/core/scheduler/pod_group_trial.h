@@ -18,10 +18,12 @@
 #include <vector>
 
 #include "berth/base/random.h"
+#include "berth/core/runtime/extender_verdicts.h"
 #include "berth/core/scheduler/core_state.h"
 #include "berth/core/scheduler/scheduling_failure.h"
 #include "berth/framework/cycle_state.h"
 #include "berth/framework/pod_group_placement.h"
+#include "berth/framework/pod_group_post_filter.h"
 #include "berth/framework/pod_groups.h"
 
 namespace berth::scheduler {
@@ -33,6 +35,8 @@ struct GroupVerdict {
   Result result = Result::kScheduled;
   std::string error;  // kError: what went wrong; kRefused: prefix of the reasons, may be empty
   std::vector<std::string> reasons;
+  // With Release::names_failed_groups: members that were not tried name their group instead of these reasons.
+  bool is_named_by_members = true;
 
   bool IsScheduled() const { return result == Result::kScheduled; }
   std::string Message() const;
@@ -85,6 +89,9 @@ class PodGroupTrial {
   // From now on records whether the filters of the members that are tried look at single nodes only.
   void RecordLocality() { is_local_ = true; }
   bool is_local() const { return is_local_.value_or(false); }
+  // From now on each member goes to one of the nodes that `ranking` puts first among those on which it fits. Null ends
+  // that; otherwise it must outlive the trial.
+  void RankBy(framework::NodeRanking* ranking) { ranking_ = ranking; }
 
  private:
   using Nodes = std::map<std::string, std::shared_ptr<const api::Node>>;
@@ -106,9 +113,14 @@ class PodGroupTrial {
                              std::vector<framework::PodGroupPlacement>& placements) const;
   std::vector<Tried> TryPlacements(const framework::PodGroupKey& group, std::span<const GroupMember> members,
                                    std::span<const framework::PodGroupPlacement> placements);
+  // Tries the placement that the group's pods are nominated for by itself, and makes it the first one. If it is taken,
+  // the others are left out. True: pods that are new to their nodes are needed, and it has none.
+  bool TryNominated(const framework::PodGroupKey& group, std::span<const GroupMember> members,
+                    std::vector<framework::PodGroupPlacement>& placements, std::vector<Tried>& tried);
+  // `candidates` are indices into `placements` and `tried`, at least one.
   framework::Status ChooseBest(const framework::PodGroupKey& group,
                                std::span<const framework::PodGroupPlacement> placements, std::span<const Tried> tried,
-                               std::size_t& best);
+                               std::span<const std::size_t> candidates, std::size_t& best);
   framework::Status ScorePlacements(const framework::PodGroupKey& group,
                                     std::span<const framework::PodGroupPlacement> placements,
                                     std::span<const Tried> tried, std::span<const std::size_t> candidates,
@@ -127,6 +139,7 @@ class PodGroupTrial {
   std::string ChildErrorText(const framework::PodGroupKey& group, const framework::PodGroupKey& child) const;
   framework::Status AskFeasible(const framework::PodGroupKey& group,
                                 const framework::PlacementProgress& progress) const;
+  const runtime::Outcome& Evaluate(const GroupMember& member);
   void PlaceMember(GroupMember& member);
 
   CoreState& state_;
@@ -135,6 +148,9 @@ class PodGroupTrial {
   const framework::PlacementGeneratePlugin* generator_ = nullptr;  // null: all nodes are one placement
   const Nodes* all_nodes_ = nullptr;                               // set while some nodes are hidden
   std::optional<bool> is_local_;                                   // nullopt: not recorded
+  framework::NodeRanking* ranking_ = nullptr;
+  runtime::ExtenderVerdicts ranked_;  // of the last member that was ranked
+  bool is_single_group_ = false;      // the group that is placed is a PodGroup in no other
 };
 
 }  // namespace berth::scheduler

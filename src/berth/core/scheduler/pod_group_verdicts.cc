@@ -51,15 +51,16 @@ void PodGroupVerdicts::Complete(const framework::PodGroups& groups, const PodGro
   if (verdict == nullptr) verdict = counts ? std::make_shared<GroupVerdict>(found->second) : above.verdict;
   verdicts_.emplace(group, verdict);
   if (!group.is_composite) {
-    if (!counts) untried.insert(group);
+    // Since 1.38 members keep what became of them, whatever the groups above say.
+    if (names_failed_ ? found == tried.end() : !counts) untried.insert(group);
     return;
   }
   const Above here = names_failed_ && !counts ? above : Above{group, verdict};
   for (const PodGroupKey& child : groups.ChildrenOf(group)) Complete(groups, child, here, tried, untried);
 }
 
-const GroupVerdict& PodGroupVerdicts::Of(const PodGroupKey& leaf) const {
-  const auto found = verdicts_.find(leaf);
+const GroupVerdict& PodGroupVerdicts::Of(const PodGroupKey& group) const {
+  const auto found = verdicts_.find(group);
   return found == verdicts_.end() ? root() : *found->second;
 }
 

@@ -18,14 +18,14 @@ namespace berth::scheduler {
 class PodGroupVerdicts {
  public:
   // `tried` are the verdicts of the trial, including that of `root`. Members of a PodGroup become kNotTried if it was
-  // not tried, or if it was placed inside a group that was refused.
+  // not tried, or, without `names_failed`, if it was placed inside a group that was refused.
   // `names_failed`: Release::names_failed_groups.
   PodGroupVerdicts(const framework::PodGroups& groups, const framework::PodGroupKey& root, const GroupVerdicts& tried,
                    std::span<GroupMember> members, bool names_failed = false);
 
   const GroupVerdict& root() const { return *verdicts_.at(root_); }
-  // The verdict of a PodGroup within the root.
-  const GroupVerdict& Of(const framework::PodGroupKey& leaf) const;
+  // The verdict of a group within the root.
+  const GroupVerdict& Of(const framework::PodGroupKey& group) const;
   // The verdict before anything was added.
   const GroupVerdict& AsTried(const framework::PodGroupKey& leaf) const;
 
@@ -42,8 +42,8 @@ class PodGroupVerdicts {
     framework::PodGroupKey group;
     Shared verdict;  // null: the group is the root
   };
-  // `above` is the parent, or with `names_failed_` the nearest group above that has failed. PodGroups that were not
-  // tried, or that were placed inside a refused group, are added to `untried`.
+  // `above` is the parent, or with `names_failed_` the nearest group above that has failed. PodGroups whose
+  // members become kNotTried are added to `untried`.
   void Complete(const framework::PodGroups& groups, const framework::PodGroupKey& group, const Above& above,
                 const GroupVerdicts& tried, std::set<framework::PodGroupKey>& untried);
 

@@ -2,6 +2,7 @@
 #include "berth/core/scheduler/profile_set.h"
 
 #include <algorithm>
+#include <memory>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -53,12 +54,20 @@ std::vector<const framework::Plugin*> RefusingPlugins(const runtime::ProfilePlug
 
 }  // namespace
 
-Profile::Profile(std::unique_ptr<runtime::ProfilePlugins> owned, runtime::EvaluatorOptions options,
-                 instruments::SchedulerMetrics& all_metrics, instruments::Stopwatch& stopwatch)
+Profile::Profile(std::unique_ptr<runtime::ProfilePlugins> owned, runtime::EvaluatorOptions evaluator_options,
+                 instruments::SchedulerMetrics& all_metrics, instruments::Stopwatch& of_core)
     : plugins(std::move(owned)),
       metrics(std::make_unique<instruments::ProfileMetrics>(all_metrics, plugins->scheduler_name,
                                                             EvaluatedPluginsOf(*plugins))),
+      options(std::move(evaluator_options)),
+      stopwatch(of_core),
       evaluator(*plugins, options) {
+  evaluator.SetMetrics(*metrics, stopwatch);
+}
+
+void Profile::RenewEvaluator() {
+  std::destroy_at(&evaluator);
+  std::construct_at(&evaluator, *plugins, options);
   evaluator.SetMetrics(*metrics, stopwatch);
 }
 

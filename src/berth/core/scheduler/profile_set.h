@@ -21,13 +21,17 @@
 namespace berth::scheduler {
 
 struct Profile {
-  Profile(std::unique_ptr<runtime::ProfilePlugins> owned, runtime::EvaluatorOptions options,
+  Profile(std::unique_ptr<runtime::ProfilePlugins> owned, runtime::EvaluatorOptions evaluator_options,
           instruments::SchedulerMetrics& all_metrics, instruments::Stopwatch& stopwatch);
 
   const std::string& scheduler_name() const { return plugins->scheduler_name; }
+  // Puts a new evaluator, which knows nothing of earlier pods, in the place of this one. Between cycles.
+  void RenewEvaluator();
 
   std::unique_ptr<runtime::ProfilePlugins> plugins;
   std::unique_ptr<instruments::ProfileMetrics> metrics;
+  const runtime::EvaluatorOptions options;
+  instruments::Stopwatch& stopwatch;
   runtime::Evaluator evaluator;
 };
 

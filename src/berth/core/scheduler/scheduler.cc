@@ -83,6 +83,11 @@ Scheduler::Scheduler(SchedulerOptions options, CoreHandle& handle,
 
 Scheduler::~Scheduler() = default;
 
+void Scheduler::StartOver(std::uint64_t seed) {
+  parts_->scheduling.Reseed(seed);
+  parts_->idle_sweep.DropAll();
+}
+
 void Scheduler::SetWallAhead(Duration ahead) { parts_->state.wall_ahead = ahead; }
 
 void Scheduler::Handle(Input input, Time now) {
@@ -117,6 +122,7 @@ std::optional<Time> Scheduler::NextWake() const {
 void Scheduler::TakeOutputs(std::vector<Output>& outputs) {
   parts_->ObserveSizes();
   parts_->state.outputs.TakeInto(outputs);
+  parts_->intake.TakeOwnWrites(outputs);
 }
 
 bool Scheduler::IsWaitingForExtenders() const { return parts_->scheduling.waiting_pod() != nullptr; }

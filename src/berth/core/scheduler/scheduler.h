@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -69,6 +70,10 @@ class Scheduler {
   bool IsWaitingForExtenders() const;
   // Cancels that cycle and ignores the responses to come. The pod is in no queue afterwards.
   void CancelExtenderCycle(std::string_view why);
+
+  // The next decisions are those of a new core that has the same objects: what evaluations keep for later pods is
+  // dropped, and the draws among equals begin anew with `seed`. Between cycles.
+  void StartOver(std::uint64_t seed);
 
   // For questions of the form "what if?". While the overlay has changes, no other function may be called.
   std::unique_ptr<Overlay> MakeOverlay(Time now);

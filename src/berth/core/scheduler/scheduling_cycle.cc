@@ -10,6 +10,7 @@
 #include "berth/base/check.h"
 #include "berth/base/subject.h"
 #include "berth/core/scheduler/attempt_log.h"
+#include "berth/core/scheduler/bookings.h"
 #include "berth/core/scheduler/choice_reason.h"
 #include "berth/core/scheduler/nomination_moves.h"
 #include "berth/core/scheduler/reserve_and_permit.h"
@@ -49,6 +50,8 @@ bool SchedulingCycle::ScheduleOne() {
   const Subject subject(pod.uid);
   const std::size_t count_asked = queue::CountAsked(*pod.pod_class);
   if (DropStale(attempt) || PutOff(attempt, count_asked)) return true;
+  // A pod that comes for promised room is evaluated as if it were nominated for it.
+  const PodInfoPtr opened = state_.bookings == nullptr ? nullptr : state_.bookings->Open(attempt.queued.pod);
   state_.UpdateNominations();
   LogAttempt(state_, pod);
   attempt.seed = decision.seed = random_.Next();
@@ -61,8 +64,9 @@ bool SchedulingCycle::ScheduleOne() {
     Advance(std::move(cycle), progress);
     return true;
   }
-  const Outcome& outcome = attempt.profile->evaluator.Evaluate(
-      attempt.queued.pod, state_.cache.nodes(), &state_.nominations.rows(), attempt.seed, state_.WallNow());
+  const Outcome& outcome =
+      attempt.profile->evaluator.Evaluate(opened != nullptr ? opened : attempt.queued.pod, state_.cache.nodes(),
+                                          &state_.nominations.rows(), attempt.seed, state_.WallNow());
   if (outcome.result == Result::kRefused && ExtenderPreemption::IsWantedFor(pod, extenders)) {
     auto cycle = std::make_unique<ExtenderCycle>(state_, std::move(attempt));
     const ExtenderCycle::Progress progress = cycle->StartPreemption(outcome);
@@ -224,6 +228,7 @@ void SchedulingCycle::CancelWaiting(std::string_view why) {
   const SchedulingAttempt& attempt = waiting_->attempt();
   attempt.decision->message = why;
   state_.queue.Done(attempt.queued.pod->uid);
+  if (state_.bookings != nullptr) state_.bookings->Close(attempt.queued.pod->uid);
   waiting_.reset();
 }
 

@@ -38,6 +38,9 @@ class SchedulingCycle final : public SchedulingCycleInputs {
   // `group_cycle` schedules the pod groups that Pop returns. It must outlive this object.
   void SetPodGroupCycle(PodGroupCycle& group_cycle) { group_cycle_ = &group_cycle; }
 
+  // The draws of later cycles begin anew.
+  void Reseed(std::uint64_t seed) { random_ = Random(seed); }
+
   // Runs one cycle if a pod is ready. Returns false when none is, or while the last cycle waits for extenders.
   bool ScheduleOne();
 

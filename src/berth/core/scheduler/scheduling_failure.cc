@@ -10,6 +10,7 @@
 #include "berth/core/runtime/guarded.h"
 #include "berth/core/scheduler/attempt_log.h"
 #include "berth/core/scheduler/attempt_timing.h"
+#include "berth/core/scheduler/bookings.h"
 #include "berth/core/scheduler/nomination_moves.h"
 #include "berth/core/scheduler/plugin_errors.h"
 
@@ -147,6 +148,10 @@ void HandleSchedulingFailure(CoreState& state, const Profile& profile, queue::Qu
   if (!node_before.empty() && node_before != pod->nominated_node_name &&
       node_before != state.queue.nominator().NominatedNode(pod->uid)) {
     MoveForNomination(state, *pod, node_before);
+  }
+  if (state.bookings != nullptr) {
+    state.bookings->Close(pod->uid);
+    state.bookings->PodWaits(pod->uid);
   }
   if (failure.is_silent) return;
   if (write.has_condition || write.has_nomination)

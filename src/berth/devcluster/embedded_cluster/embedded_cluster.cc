@@ -1,29 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/devcluster/embedded_cluster/embedded_cluster.h"
 
-#include <malloc.h>
-
 #include "berth/base/log.h"
 #include "berth/devcluster/controllers/volume_provisioner.h"
 #include "berth/devcluster/embedded_cluster/kubeconfig_file.h"
+#include "berth/shell/net/free_memory.h"
 #include "berth/shell/net/self_signed.h"
 #include "berth/shell/net/url.h"
 
 namespace berth::embedded_cluster {
 namespace {
-
-// Looked at so often, and given back when there is so much of it: what many readers or large requests have needed for
-// a while lies between what others hold, where the allocator keeps it.
-constexpr Duration kFreeMemoryInterval = std::chrono::seconds(10);
-constexpr std::size_t kFreeMemoryMax = std::size_t{64} << 20;
-
-void ReturnFreeMemory(net::IoContext& io) {
-  // The handle only cancels: the loop ends before the cluster does.
-  (void)io.PostAfter(kFreeMemoryInterval, [&io] {
-    if (mallinfo2().fordblks > kFreeMemoryMax) malloc_trim(0);
-    ReturnFreeMemory(io);
-  });
-}
 
 bool IsLoopback(const std::string& listen) {
   const auto address = net::SplitHostPort(listen);
@@ -112,7 +98,7 @@ Expected<std::unique_ptr<EmbeddedCluster>> EmbeddedCluster::Start(const Embedded
     server.saved_version = contents.resource_version;
   }
   cluster->server_ = std::make_unique<apiserver::ApiServer>(objects::ResourceTypes(), clock, server);
-  ReturnFreeMemory(cluster->server_io_);
+  net::ReturnFreeMemory(cluster->server_io_);
   if (!options.listen.empty()) {
     net::HttpServerOptions http;
     http.listen = options.listen;

@@ -197,6 +197,16 @@ TEST(DeviceSelector, WithoutSharedDevicesNoneIsShared) {
   EXPECT_FALSE(*selector->Matches(*input).matches);
 }
 
+TEST(DeviceSelector, NewerErrorsNameNoContainer) {
+  for (const bool names_container : {true, false}) {
+    const auto selector = DeviceSelector::Compile("gpu == 1", {.names_container = names_container});
+    ASSERT_FALSE(selector.ok());
+    EXPECT_EQ(selector.error().message, "compilation failed: ERROR: <input>:1:1: undeclared reference to 'gpu'" +
+                                            std::string(names_container ? " (in container '')" : "") +
+                                            "\n | gpu == 1\n | ^");
+  }
+}
+
 TEST(DeviceSelector, AttributesThatCannotBeUsed) {
   const auto error_of = [](DeviceAttribute attribute) {
     const auto input = DeviceInput::Make({"d", false, {{"bad", std::move(attribute)}}, {}});

@@ -35,7 +35,10 @@ bool IsNotBuilt(std::string_view name) { return std::ranges::find(kNotBuilt, nam
 class Checker {
  public:
   Checker(CheckedExpr& checked, const Environment& environment, Issues& issues)
-      : checked_(checked), environment_(environment), names_(environment), errors_(checked.parsed, issues) {}
+      : checked_(checked),
+        environment_(environment),
+        names_(environment),
+        errors_(checked.parsed, issues, environment.names_container()) {}
 
   void Run() {
     checked_.types.resize(checked_.parsed.offsets.size());

@@ -20,13 +20,18 @@ Environment MakeEnvironment(const DeviceFeatures& features) {
                                            {"capacity", MapType(StringType(), MapType(StringType(), QuantityType()))}};
   environment.AddStruct(kDeviceType, std::move(fields));
   environment.AddVariable("device", StructType(kDeviceType));
+  environment.NameContainer(features.names_container);
   return environment;
 }
 
 const Environment& DeviceEnvironment(const DeviceFeatures& features) {
-  static const Environment kScalars = MakeEnvironment({.list_attributes = false});
-  static const Environment kLists = MakeEnvironment({.list_attributes = true});
-  return features.list_attributes ? kLists : kScalars;
+  static const Environment kEnvironments[] = {
+      MakeEnvironment({.list_attributes = false, .names_container = false}),
+      MakeEnvironment({.list_attributes = false, .names_container = true}),
+      MakeEnvironment({.list_attributes = true, .names_container = false}),
+      MakeEnvironment({.list_attributes = true, .names_container = true}),
+  };
+  return kEnvironments[(features.list_attributes ? 2 : 0) + (features.names_container ? 1 : 0)];
 }
 
 Expected<Value> VersionValue(const DeviceVersion& version) {

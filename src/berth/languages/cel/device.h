@@ -23,6 +23,7 @@ inline constexpr std::uint64_t kSelectorCostMax = 1'000'000;
 struct DeviceFeatures {
   bool list_attributes = false;  // the feature gate DRAListTypeAttributes
   bool shared_devices = true;    // without, device.allowMultipleAllocations is false of every device
+  bool names_container = true;   // errors about unknown names say "(in container '')"
 };
 
 // A semantic version, as text.

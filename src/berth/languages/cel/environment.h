@@ -21,6 +21,10 @@ class Environment {
     structs_[std::string(name)] = std::move(fields);
   }
 
+  // Errors about unknown names say in which container they were looked for, as cel-go before 0.33 does.
+  void NameContainer(bool is_named) { names_container_ = is_named; }
+  bool names_container() const { return names_container_; }
+
   // Null when there is no such variable.
   TypePtr FindVariable(const std::string& name) const {
     const auto found = variables_.find(name);
@@ -34,6 +38,7 @@ class Environment {
  private:
   std::map<std::string, TypePtr> variables_;
   std::map<std::string, std::map<std::string, TypePtr>> structs_;
+  bool names_container_ = true;
 };
 
 }  // namespace berth::cel

@@ -14,7 +14,7 @@ void TypeErrors::ReportMismatch(const Expr& at, const Type& expected, const Type
 }
 
 void TypeErrors::ReportUndeclared(const Expr& at, const std::string& name) {
-  Report(at, "undeclared reference to '" + name + "' (in container '')");
+  Report(at, "undeclared reference to '" + name + "'" + (names_container_ ? " (in container '')" : ""));
 }
 
 }  // namespace berth::cel

@@ -13,8 +13,9 @@ namespace berth::cel {
 
 class TypeErrors {
  public:
-  // Both arguments must outlive it.
-  TypeErrors(const ParsedExpr& parsed, Issues& issues) : parsed_(parsed), issues_(issues) {}
+  // The first two arguments must outlive it. `names_container`: see Environment.
+  TypeErrors(const ParsedExpr& parsed, Issues& issues, bool names_container)
+      : parsed_(parsed), issues_(issues), names_container_(names_container) {}
 
   void Report(const Expr& at, std::string message);
   void ReportMismatch(const Expr& at, const Type& expected, const Type& found);
@@ -23,6 +24,7 @@ class TypeErrors {
  private:
   const ParsedExpr& parsed_;
   Issues& issues_;
+  const bool names_container_;
 };
 
 }  // namespace berth::cel

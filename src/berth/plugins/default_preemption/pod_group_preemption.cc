@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include "berth/plugins/default_preemption/executor.h"
+#include "berth/plugins/default_preemption/victim_ranking.h"
 #include "berth/plugins/default_preemption/victim_units.h"
 
 namespace berth::plugins {
@@ -21,9 +24,8 @@ struct Candidate {
   std::int64_t violations = 0;  // of its pods, that overdraw a budget
 };
 
-// Units of which a pod overdraws a budget come first, each part in the order that it had.
-std::vector<Candidate> ViolatingFirst(std::vector<VictimUnit>&& units, DisruptionBudgets& budgets) {
-  const std::vector<std::int64_t> violations = CountViolations(units, budgets);
+// Units of which a pod overdraws a budget come first, each part in the order that it had. `violations`: of each unit.
+std::vector<Candidate> ViolatingFirst(std::vector<VictimUnit>&& units, std::span<const std::int64_t> violations) {
   std::vector<Candidate> candidates;
   for (std::size_t i = 0; i < units.size(); ++i) candidates.push_back({std::move(units[i]), violations[i]});
   std::ranges::stable_partition(candidates, [](const Candidate& candidate) { return candidate.violations > 0; });
@@ -37,20 +39,28 @@ PodGroupVictims SelectPodGroupVictims(const framework::PodGroups& groups, std::i
                                       const framework::Release& release) {
   std::vector<VictimUnit> units = UnitsBelow(dry_run.nodes(), groups, priority, release);
   if (units.empty()) {
-    return {Status::UnschedulableAndUnresolvable("No preemption victims found for incoming preemptor"), {}, {}};
+    const std::string why = "No preemption victims found for incoming preemptor";
+    return {release.ranks_nodes_by_victims ? Status::Unschedulable(why) : Status::UnschedulableAndUnresolvable(why),
+            {},
+            {}};
   }
   for (const VictimUnit& unit : units) {
     for (const PodInfoPtr& pod : unit.pods) dry_run.RemovePod(pod);
   }
-  if (Status status = dry_run.TryGroup(); !status.IsSuccess()) return {std::move(status), {}, {}};
   const Time now = dry_run.wall_now();
   const auto is_more_important = [now, &release](const VictimUnit& a, const VictimUnit& b) {
     return IsMoreImportantUnit(a, b, now, release);
   };
   std::ranges::stable_sort(units, is_more_important);
+  const std::vector<std::int64_t> violations = CountViolations(units, budgets);
+  {
+    VictimRanking ranking(units, violations);
+    Status status = dry_run.TryGroup(release.ranks_nodes_by_victims ? &ranking : nullptr);
+    if (!status.IsSuccess()) return {std::move(status), {}, {}};
+  }
   PodGroupVictims found;
   std::vector<VictimUnit> victims;
-  for (Candidate& candidate : ViolatingFirst(std::move(units), budgets)) {
+  for (Candidate& candidate : ViolatingFirst(std::move(units), violations)) {
     VictimUnit& unit = candidate.unit;
     for (const PodInfoPtr& pod : unit.pods) dry_run.RestorePod(pod);
     if (dry_run.DoAssignmentsFit()) continue;

@@ -20,10 +20,6 @@ using framework::Release;
 
 namespace {
 
-bool IsDisruptedWhole(const PodGroups& groups, const PodGroupKey& key) {
-  return framework::ReadGroup(groups, key, false, [](const auto& group) { return group.is_disrupted_whole; });
-}
-
 // What a pod is as a victim.
 struct Standing {
   std::optional<std::int32_t> priority;  // none: the pod's own
@@ -36,7 +32,7 @@ Standing StandingOf(const PodGroups& groups, const PodGroupKey& group) {
   if (ancestry.empty()) return standing;
   standing.priority = framework::PriorityOf(groups, ancestry.back());
   for (PodGroupKey& key : ancestry) {
-    if (IsDisruptedWhole(groups, key)) standing.whole = std::move(key);
+    if (framework::IsDisruptedWhole(groups, key)) standing.whole = std::move(key);
   }
   return standing;
 }

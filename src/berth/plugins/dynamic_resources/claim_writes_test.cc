@@ -752,7 +752,7 @@ class NoDryRun final : public framework::PodGroupDryRun {
   Time waiting_since() const override { return {}; }
   void RemovePod(const framework::PodInfoPtr&) override {}
   void RestorePod(const framework::PodInfoPtr&) override {}
-  framework::Status TryGroup() override { return {}; }
+  framework::Status TryGroup(framework::NodeRanking*) override { return {}; }
   const std::vector<framework::PodGroupAssignment>& assignments() const override { return assignments_; }
   bool DoAssignmentsFit() override { return true; }
 

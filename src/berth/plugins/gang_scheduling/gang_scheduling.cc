@@ -93,6 +93,28 @@ Root FindRoot(const PodGroups& groups, const PodGroupKey& leaf) {
   return {top, ""};
 }
 
+// The same since 1.38, which follows all levels and says the same of every group that is missing.
+Root FindRootOfAnyDepth(const PodGroups& groups, const PodGroupKey& leaf) {
+  std::vector<PodGroupKey> visited;
+  for (PodGroupKey key = leaf;;) {
+    const bool is_cycle = std::ranges::find(visited, key) != visited.end();
+    visited.push_back(key);
+    if (is_cycle) {
+      std::string text = "cycle detected in the hierarchy: [";
+      for (const PodGroupKey& each : visited) text += each.EntityText() + " ";
+      text.back() = ']';
+      return {leaf, text};
+    }
+    const std::string* const parent = framework::ParentNameOf(groups, key);
+    if (parent == nullptr) {
+      return {leaf,
+              "pod group \"" + leaf.name + "\" or one of its composite pod group ancestors has not been created yet"};
+    }
+    if (parent->empty()) return {key, ""};
+    key = {leaf.namespace_name, *parent, true};
+  }
+}
+
 class GangScheduling final : public PreEnqueuePlugin,
                              public PermitPlugin,
                              public framework::PlacementFeasiblePlugin,
@@ -106,14 +128,23 @@ class GangScheduling final : public PreEnqueuePlugin,
     const PodGroups* const groups = handle_.pod_groups();
     if (groups == nullptr || pod.pod_group_name.empty()) return {};
     const PodGroupKey group = framework::GroupOf(pod);
+    const framework::Release& release = handle_.release();
     Root root{group, ""};
-    if (handle_.release().has_composite_pod_groups) {
+    if (release.names_failed_groups && (release.has_composite_pod_groups || groups->FindPodGroup(group) == nullptr)) {
+      root = FindRootOfAnyDepth(*groups, group);
+    } else if (release.has_composite_pod_groups) {
       root = FindRoot(*groups, group);
     } else if (groups->FindPodGroup(group) == nullptr) {
       root.why_not = "waiting for pods's pod group \"" + group.name + "\" to appear in scheduling queue";
     }
     if (!root.why_not.empty()) return Status::UnschedulableAndUnresolvable(root.why_not);
     if (IsTreeReady(*groups, root.key, AllOf)) return {};
+    if (release.names_failed_groups) {
+      const bool is_gang = framework::IsGang(*groups, root.key);
+      return Status::UnschedulableAndUnresolvable(
+          "waiting for " + root.key.EntityText() +
+          (is_gang ? " to meet its quorum" : " tree to have at least one ready child group"));
+    }
     return Status::UnschedulableAndUnresolvable(
         root.key.is_composite ? TreeText(root.key)
                               : "waiting for minCount pods from a gang to appear in scheduling queue");
@@ -123,7 +154,7 @@ class GangScheduling final : public PreEnqueuePlugin,
   // are then active at once.
   PermitResult Permit(const Cycle&, const PodInfo& pod, std::string_view) override {
     PodGroups* const groups = handle_.pod_groups();
-    if (groups == nullptr || pod.pod_group_name.empty()) return {};
+    if (groups == nullptr || pod.pod_group_name.empty() || !handle_.release().holds_gangs_at_permit) return {};
     const PodGroupKey group = framework::GroupOf(pod);
     Root root{group, ""};
     if (handle_.release().has_composite_pod_groups) {
@@ -184,12 +215,21 @@ class GangScheduling final : public PreEnqueuePlugin,
                      AreOneHierarchy(pod, {composite->metadata.namespace_name, composite->metadata.name, true}));
     };
     // A gang that wants fewer pods than before may have enough.
-    const auto group_updated = [this](const PodInfo& pod, const EventObjects& event) {
+    const auto is_less = [](std::optional<std::int32_t> before, std::optional<std::int32_t> after) {
+      return before && after && *after < *before;
+    };
+    const auto group_updated = [=, this](const PodInfo& pod, const EventObjects& event) {
       const auto* before = event.Old<api::PodGroup>();
       const auto* after = event.New<api::PodGroup>();
-      const bool is_less = before != nullptr && after != nullptr && before->min_count && after->min_count &&
-                           *after->min_count < *before->min_count;
-      return QueueIf(is_less && AreOneHierarchy(pod, {after->metadata.namespace_name, after->metadata.name, false}));
+      return QueueIf(before != nullptr && after != nullptr && is_less(before->min_count, after->min_count) &&
+                     AreOneHierarchy(pod, {after->metadata.namespace_name, after->metadata.name, false}));
+    };
+    const auto composite_updated = [=, this](const PodInfo& pod, const EventObjects& event) {
+      const auto* before = event.Old<api::CompositePodGroup>();
+      const auto* after = event.New<api::CompositePodGroup>();
+      return QueueIf(before != nullptr && after != nullptr &&
+                     is_less(before->min_group_count, after->min_group_count) &&
+                     AreOneHierarchy(pod, {after->metadata.namespace_name, after->metadata.name, true}));
     };
     std::vector<ClusterEventWithHint> events;
     events.push_back(on(EventResource::kUnschedulablePod, kAdd, pod_added));
@@ -198,6 +238,8 @@ class GangScheduling final : public PreEnqueuePlugin,
     events.push_back(on(EventResource::kPodGroup, kUpdate, group_updated));
     if (handle_.release().has_composite_pod_groups)
       events.push_back(on(EventResource::kCompositePodGroup, kAdd, group_added));
+    if (handle_.release().has_composite_pod_groups && handle_.release().names_failed_groups)
+      events.push_back(on(EventResource::kCompositePodGroup, kUpdate, composite_updated));
     return events;
   }
 

@@ -156,6 +156,73 @@ TEST_F(GangSchedulingTest, ACompositeGroupCountsItsGroups) {
   EXPECT_TRUE(feasible.PlacementFeasible(top, {.remaining = 0, .scheduled = 2}).IsSuccess());
 }
 
+// Since 1.38.
+class NewestGangSchedulingTest : public GangSchedulingTest {
+ protected:
+  NewestGangSchedulingTest() {
+    framework::Release release = framework::ReleaseOf(38);
+    release.has_pod_groups = release.places_pod_groups_by_topology = release.has_composite_pod_groups = true;
+    handle_.SetRelease(release);
+  }
+};
+
+TEST_F(NewestGangSchedulingTest, NothingWaitsAtPermit) {
+  AddComposite("top", "", 2);
+  AddGroup("a", "top");
+  AddGroup("b", "top");
+  const PodInfoPtr first = Pod("a-0", "a");
+  states_.SetScheduled(first);
+  EXPECT_TRUE(Permit(first).IsSuccess());
+}
+
+TEST_F(NewestGangSchedulingTest, GatesNameTheRoot) {
+  const PodInfoPtr pod = Pod("p", "leaf");
+  const std::string missing = "pod group \"leaf\" or one of its composite pod group ancestors has not been created yet";
+  EXPECT_EQ(Gate(pod), missing);
+  AddGroup("leaf", "c1", 2);
+  EXPECT_EQ(Gate(pod), missing);
+  AddComposite("c1", "c0");
+  AddComposite("c0", "");
+  EXPECT_EQ(Gate(pod), "waiting for compositepodgroup/default/c0 to meet its quorum");
+  auto basic = std::make_shared<api::CompositePodGroup>();
+  Add({{"default", "c0", true}, "", {}}, std::move(basic));
+  EXPECT_EQ(Gate(pod), "waiting for compositepodgroup/default/c0 tree to have at least one ready child group");
+  Pod("q", "leaf");
+  EXPECT_EQ(Gate(pod), "");
+  AddGroup("alone", "", 2);
+  EXPECT_EQ(Gate(Pod("r", "alone")), "waiting for podgroup/default/alone to meet its quorum");
+  AddGroup("x", "self");
+  AddComposite("self", "self");
+  EXPECT_EQ(Gate(Pod("s", "x")),
+            "cycle detected in the hierarchy: [podgroup/default/x compositepodgroup/default/self "
+            "compositepodgroup/default/self]");
+}
+
+TEST_F(NewestGangSchedulingTest, ACompositeGroupThatWantsFewerWakesItsPods) {
+  AddComposite("top", "", 3);
+  AddGroup("a", "top");
+  const PodInfoPtr pod = Pod("a-0", "a");
+  auto before = std::make_shared<api::CompositePodGroup>(), after = std::make_shared<api::CompositePodGroup>();
+  for (auto& group : {before, after}) {
+    group->metadata.namespace_name = "default";
+    group->metadata.name = "top";
+  }
+  before->min_group_count = 3;
+  const auto hint = [&](std::optional<std::int32_t> wants) {
+    after->min_group_count = wants;
+    const framework::AnyObject old_object = std::shared_ptr<const api::CompositePodGroup>(before);
+    const framework::AnyObject new_object = std::shared_ptr<const api::CompositePodGroup>(after);
+    framework::EventObjects event;
+    event.old_object = &old_object;
+    event.new_object = &new_object;
+    const auto events = plugin_.As<EnqueueExtensions>().EventsToRegister();
+    return events.back().hint(*pod, event);
+  };
+  EXPECT_EQ(hint(1), framework::QueueingHint::kQueue);
+  EXPECT_EQ(hint(3), framework::QueueingHint::kSkip);
+  EXPECT_EQ(hint(std::nullopt), framework::QueueingHint::kSkip);
+}
+
 TEST_F(GangSchedulingTest, NewerMessagesCountWhatFailed) {
   AddComposite("top", "", 2);
   const PodGroupKey top{"default", "top", true};

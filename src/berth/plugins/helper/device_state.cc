@@ -55,7 +55,8 @@ DeviceState::DeviceState(const framework::Objects& objects, const framework::Rel
       claims(objects.Of<api::ResourceClaim>(), release.devices),
       slices(objects.Of<api::ResourceSlice>(), release.devices,
              release.reads_device_taint_rules ? &objects.Of<api::DeviceTaintRule>() : nullptr),
-      selectors({.shared_devices = !release.devices.HasSmallAllocator()}),
+      selectors({.shared_devices = !release.devices.HasSmallAllocator(),
+                 .names_container = release.devices.names_container_in_selector_errors}),
       class_store_(objects.Of<api::DeviceClass>()) {
   for (const auto& [key, device_class] : class_store_) classes.Changed(nullptr, device_class);
 }

@@ -59,7 +59,7 @@ Status FindRoom(PodGroupDryRun& dry_run, std::int32_t priority, const std::set<s
       const NodeIndex row = dry_run.nodes().Find(name);
       if (row != kNoNode) Remove(dry_run, LeavingPods(dry_run.nodes().Info(row), priority));
     }
-    if (Status status = dry_run.TryGroup(); status.IsSuccess()) return status;
+    if (Status status = dry_run.TryGroup(nullptr); status.IsSuccess()) return status;
   }
   std::vector<std::vector<PodInfoPtr>> leaving;
   for (const NodeIndex row : dry_run.nodes().rows()) {
@@ -73,7 +73,7 @@ Status FindRoom(PodGroupDryRun& dry_run, std::int32_t priority, const std::set<s
     const std::size_t end = (leaving.size() + divisor - 1) / divisor;
     if (removed == end) continue;
     for (; removed < end; ++removed) Remove(dry_run, leaving[removed]);
-    status = dry_run.TryGroup();
+    status = dry_run.TryGroup(nullptr);
     if (status.IsSuccess()) break;
   }
   return status;

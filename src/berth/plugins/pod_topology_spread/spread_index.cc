@@ -81,6 +81,8 @@ std::shared_ptr<SelectorCounts> SpreadIndex::SelectorFor(const std::string& name
                                                          bool counts_by_empty) {
   std::string text;
   AppendText(text, namespace_name);
+  // No selector is another one than an empty one.
+  text += selector ? '+' : '-';
   if (selector) AppendText(text, selector->requirements);
   if (selectors_.size() >= kSelectorsMax || selector_bytes_ > kSelectorBytesMax) BoundSelectors();
   Selector& kept = selectors_[text];

@@ -90,6 +90,13 @@ TEST_F(SpreadIndexTest, ClassesShareWhatTheyHaveInCommon) {
   EXPECT_EQ(index_.selector_count(), 1u);
 }
 
+TEST_F(SpreadIndexTest, NoSelectorIsAnotherOneThanAnEmptyOne) {
+  const auto none = index_.SelectorFor("default", std::nullopt, true);
+  const auto empty = index_.SelectorFor("default", api::LabelSelector(), true);
+  EXPECT_NE(none, empty);
+  EXPECT_EQ(index_.selector_count(), 2u);
+}
+
 TEST_F(SpreadIndexTest, SurvivesThatClassesWithoutPodsAreForgotten) {
   const PodInfoPtr web = Web(MakePod("p"));
   auto counts = Counts(web);

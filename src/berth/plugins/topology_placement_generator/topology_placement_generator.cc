@@ -35,9 +35,10 @@ std::optional<PodGroupKey> TooDeep(const framework::PodGroups& groups, const Pod
   return std::nullopt;
 }
 
-// Finds the domain of the group's pods that have a node; `domain` stays nullopt when none has.
+// Finds the domain of the group's pods that have a node; `domain` stays nullopt when none has. `ignores_empty`:
+// Release::ignores_empty_domains.
 Status DomainOfScheduled(const framework::PodGroups& groups, const PodGroupKey& group, const PlacementNodes& nodes,
-                         std::string_view key, std::optional<std::string>& domain) {
+                         std::string_view key, bool ignores_empty, std::optional<std::string>& domain) {
   const auto wrong = [](const std::string& why) {
     return Status::Error("cannot determine domain for already scheduled pods: " + why);
   };
@@ -50,8 +51,12 @@ Status DomainOfScheduled(const framework::PodGroups& groups, const PodGroupKey& 
       }
       const std::string* const value = node->metadata.labels.Find(key);
       if (value == nullptr) return wrong("no topology domain found for pod " + pod->Key());
-      if (domain && *domain != *value)
-        return wrong("more than 1 domain found for pod group: " + *domain + ", " + *value);
+      if (ignores_empty && value->empty()) return wrong("empty topology domain found for pod " + pod->Key());
+      if (domain && *domain != *value) {
+        const std::string quote = ignores_empty ? "\"" : "";
+        return wrong("more than 1 domain found for pod group: " + quote + *domain + quote + ", " + quote + *value +
+                     quote);
+      }
       domain = *value;
     }
   }
@@ -75,12 +80,14 @@ class TopologyPlacementGenerator final : public framework::PlacementGeneratePlug
     if (const auto too_deep = TooDeep(groups, group))
       return Status::Error("exceeded maximum hierarchy depth at " + too_deep->EntityText());
     std::optional<std::string> required;
-    if (Status status = DomainOfScheduled(groups, group, nodes, key, required); !status.IsSuccess()) return status;
+    const bool ignores_empty = handle_.release().ignores_empty_domains;
+    if (Status status = DomainOfScheduled(groups, group, nodes, key, ignores_empty, required); !status.IsSuccess())
+      return status;
     std::map<std::string, PodGroupPlacement> by_domain;
     for (const NodeIndex row : nodes.usable.rows()) {
       const NodeInfo& node = nodes.usable.Info(row);
       const std::string* const domain = node.node().metadata.labels.Find(key);
-      if (domain == nullptr || (required && *required != *domain)) continue;
+      if (domain == nullptr || (ignores_empty && domain->empty()) || (required && *required != *domain)) continue;
       PodGroupPlacement& placement = by_domain[*domain];
       placement.name = *domain;
       placement.node_names.push_back(node.name());

@@ -168,6 +168,7 @@ void Ledger::TakeEvent(std::string_view type, const json::object& object) {
   const std::string kind = Text(object, {"kind"});
   if (kind == "Node") return TakeNode(type, object);
   if (kind == "Pod") return TakePod(type, object);
+  if (kind == "ProvisioningRequest") return TakeRequest(type, object);
   if (kind == "Lease") return TakeLease(type, object);
   if (kind != "Event") return;
   std::string message = Text(object, {"message"});
@@ -178,6 +179,27 @@ void Ledger::TakeEvent(std::string_view type, const json::object& object) {
 
 // Keeps the terms of leaders without relying on the elector (client/leader_elector.h): the server knows when each
 // renewal was sent and stored.
+void Ledger::TakeRequest(std::string_view type, const json::object& object) {
+  LedgerRequest request;
+  request.namespace_name = Text(object, {"metadata", "namespace"});
+  request.name = Text(object, {"metadata", "name"});
+  request.key = request.namespace_name + "/" + request.name;
+  if (type == "DELETED") {
+    requests_.erase(request.key);
+    return;
+  }
+  if (const json::array* conditions = Array(object, {"status", "conditions"})) {
+    for (const json::value& each : *conditions) {
+      if (!each.is_object() || Text(each.get_object(), {"status"}) != "True") continue;
+      const std::string condition = Text(each.get_object(), {"type"});
+      if (condition == "Provisioned") request.is_provisioned = true;
+      if (condition == "Failed" || condition == "BookingExpired" || condition == "CapacityRevoked")
+        request.is_over = true;
+    }
+  }
+  requests_[request.key] = std::move(request);
+}
+
 void Ledger::TakeLease(std::string_view type, const json::object& object) {
   if (type == "DELETED" || author_.life == kOutsider) return;
   const std::string holder = Text(object, {"spec", "holderIdentity"});

@@ -71,6 +71,15 @@ struct LedgerPod {
   std::map<std::string, std::string> scheduled_events;  // names of the events, by reporter
 };
 
+// A ProvisioningRequest.
+struct LedgerRequest {
+  std::string key;  // namespace/name
+  std::string namespace_name;
+  std::string name;
+  bool is_provisioned = false;
+  bool is_over = false;  // failed, expired or revoked
+};
+
 // Whose write is being handled.
 struct Author {
   Life life = kOutsider;
@@ -112,6 +121,7 @@ class Ledger {
   const std::map<std::string, LedgerPod>& pods() const { return pods_; }    // by key; those that are there
   const std::map<std::string, LedgerPod>& bound() const { return bound_; }  // by uid; all that ever were
   const std::map<std::string, LedgerNode>& nodes() const { return nodes_; }
+  const std::map<std::string, LedgerRequest>& requests() const { return requests_; }  // by key; those that are there
   std::int64_t evicted() const { return evicted_; }
 
   // Whether the pod fits on the node. With `may_preempt` only pods of at least its priority take room, since others can
@@ -130,6 +140,7 @@ class Ledger {
   void TakeNode(std::string_view type, const codec::json::object& object);
   void TakePod(std::string_view type, const codec::json::object& object);
   void TakeScheduledEvent(std::string_view type, const codec::json::object& object);
+  void TakeRequest(std::string_view type, const codec::json::object& object);
   void TakeLease(std::string_view type, const codec::json::object& object);
   void CheckBinding(const LedgerPod& pod);
   void CheckBlame(const std::string& who, std::string_view message);
@@ -141,6 +152,7 @@ class Ledger {
   bool expects_reasons_ = false;
   std::map<std::string, LedgerNode> nodes_;
   std::map<std::string, LedgerPod> pods_;
+  std::map<std::string, LedgerRequest> requests_;
   std::map<std::string, LedgerPod> bound_;
   std::set<std::string> uids_;  // of pods that ever were
   std::map<Life, std::string> names_;

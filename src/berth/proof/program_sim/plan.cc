@@ -233,6 +233,18 @@ Plan MakePlanOfItems(std::uint64_t seed) {
   }
 }
 
+// Adds requests for room, with a generator of its own, so that plans without them stay as they are.
+void AddPromises(Plan& plan) {
+  Random random(plan.seed * 0x9fb21c651e98df25ULL + 4);
+  if (random.Below(4) != 0) return;
+  plan.has_promises = true;
+  for (std::uint64_t i = 2 + random.Below(6); i > 0; --i) {
+    const Duration at = Within(random, milliseconds(200), plan.storm_end);
+    plan.items.push_back({ItemKind::kAskForRoom, at, Duration{0}, random.Next()});
+  }
+  std::stable_sort(plan.items.begin(), plan.items.end(), [](const Item& a, const Item& b) { return a.at < b.at; });
+}
+
 }  // namespace
 
 std::string_view Name(ItemKind kind) {
@@ -255,6 +267,7 @@ std::string_view Name(ItemKind kind) {
     case ItemKind::kClockStep: return "clock steps";
     case ItemKind::kRestart: return "restart";
     case ItemKind::kCompact: return "compact history";
+    case ItemKind::kAskForRoom: return "ask for room";
     case ItemKind::kRefused: return "connections refused";
     case ItemKind::kRequestLost: return "requests lost";
     case ItemKind::kAnswerLost: return "answers lost";
@@ -304,6 +317,7 @@ Plan MakePlan(std::uint64_t seed) {
   Plan plan = MakePlanOfItems(seed);
   if (!plan.is_tenant_storm && !plan.is_server_slow)
     plan.has_gatekeeper = Random(seed * 0xda942042e4dd58b5ULL + 3).Below(2) == 0;
+  if (!plan.is_tenant_storm && !plan.is_server_slow && plan.roomy_cpu == 0) AddPromises(plan);
   return plan;
 }
 

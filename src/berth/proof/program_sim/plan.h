@@ -32,6 +32,7 @@ enum class ItemKind : std::uint8_t {
   kClockStep,    // of the wall clock of the scheduler's machine
   kRestart,      // the process dies and another one starts
   kCompact,      // the API server forgets its history
+  kAskForRoom,   // a ProvisioningRequest, whose pods come once it is provisioned; in plans with promises alone
   // What fails, for a time.
   kRefused,       // connections are refused
   kRequestLost,   // does not arrive, and nobody says so
@@ -93,13 +94,14 @@ struct Plan {
   bool has_short_lease = false;     // of 6 s, instead of 15
   bool lists_when_leading = false;  // delayCacheUntilActive
   bool has_gatekeeper = false;      // a plugin of the scheduler makes pods wait, and refuses some, until storm_end
+  bool has_promises = false;        // the scheduler answers ProvisioningRequests
   Duration storm_end{0};            // from then on nothing fails
   std::vector<Item> items;          // by time
 };
 
 // One plan in 16 has a server that is slow for all, another one in 16 slow webhooks of one namespace. Three in 16, less
 // those in which only webhooks fail, have an election. Every other one that is not about slowness or webhooks alone has
-// a gatekeeper.
+// a gatekeeper; one in four of these has promises.
 Plan MakePlan(std::uint64_t seed);
 
 }  // namespace berth::program_sim

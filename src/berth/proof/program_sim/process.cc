@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/proof/program_sim/process.h"
 
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "berth/base/check.h"
 #include "berth/core/config/default.h"
+#include "berth/core/scheduler/bookings.h"
 #include "berth/core/scheduler/profile_set.h"
 #include "berth/plugins/registry.h"
 #include "berth/proof/program_sim/gatekeeper.h"
+#include "berth/proof/program_sim/outsiders.h"
+#include "berth/provisioning/provisioning_feed.h"
 #include "berth/shell/recording/recorder.h"
 #include "berth/shell/runner/orderly_end.h"
 
@@ -51,6 +55,7 @@ ProcessOptions OptionsOf(const Plan& plan, Life life, const char* scheduler_name
   options.life = life;
   options.seed = plan.seed * 1000 + static_cast<std::uint64_t>(life);
   options.takes_protobuf = plan.takes_protobuf;
+  options.keeps_promises = plan.has_promises && std::string_view(scheduler_name) == kOurName;
   options.scheduler_name = scheduler_name;
   if (plan.has_gatekeeper) options.strict_until = Agenda::kStart + plan.storm_end;
   options.recordings = recordings;
@@ -88,14 +93,22 @@ Process::Process(Agenda& agenda, Network& network, const Duration& wall_ahead, P
     shell.is_leading = [fence = election_->fence()] { return fence->IsOpen(); };
     shell.lists_when_leading = options_.lists_when_leading;
   }
+  if (options_.keeps_promises) {
+    shell.make_booking_feed = provisioning::FeedMaker({.controller = {.instance = kOurName, .namespaces = {}},
+                                                       .seed = options_.seed,
+                                                       .scheduler_name = options_.scheduler_name,
+                                                       .hostname = shell.hostname});
+  }
   if (!options_.recordings.empty()) {
     shell.make_recorder = [this, configuration](scheduler::ProfilesInMaking profiles) {
       recording::RecordingHeader header = recording::MakeHeader(configuration, {}, {});
       header.started_at = loop_.WallNow() + Duration(options_.life);  // two lives may begin at once
       header.origin = loop_.Now();
       header.seed = options_.seed;
+      std::vector<std::string> of_pods = scheduler::AnnotationsRead(profiles);
+      of_pods.emplace_back(scheduler::kConsumeAnnotation);
       return recording::Recorder::Start({.directory = options_.recordings}, header,
-                                        {{}, recording::AnnotationFilter(scheduler::AnnotationsRead(profiles))});
+                                        {{}, recording::AnnotationFilter(std::move(of_pods))});
     };
   }
   auto made = runner::SchedulerShell::Make(configuration, *rest_, *events_rest_, loop_, std::move(shell));

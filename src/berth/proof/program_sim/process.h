@@ -26,6 +26,7 @@ struct ProcessOptions {
   Life life = 1;
   std::uint64_t seed = 0;
   bool takes_protobuf = false;
+  bool keeps_promises = false;  // it answers ProvisioningRequests
   std::string scheduler_name;
   std::optional<Time> strict_until = std::nullopt;  // with a gatekeeper (gatekeeper.h)
   std::string recordings{};                         // the directory that this life is recorded into; empty: it is not

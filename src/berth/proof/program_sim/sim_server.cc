@@ -14,6 +14,14 @@ namespace {
 
 constexpr Duration kTick = std::chrono::seconds(1);
 
+// As far as the simulation needs it.
+constexpr const char* kRequestsDefinition = R"({"metadata":{"name":"provisioningrequests.autoscaling.x-k8s.io"},
+  "spec":{"group":"autoscaling.x-k8s.io","scope":"Namespaced",
+          "names":{"plural":"provisioningrequests","singular":"provisioningrequest","kind":"ProvisioningRequest",
+                   "listKind":"ProvisioningRequestList"},
+          "versions":[{"name":"v1","served":true,"storage":true,"subresources":{"status":{}},
+                       "schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}})";
+
 // Gives the lines of a watch to the ledger.
 class LedgerWriter final : public net::ResponseWriter {
  public:
@@ -57,6 +65,12 @@ SimServer::SimServer(Agenda& agenda, Ledger& ledger, SimServerOptions options) :
     replica_handler_ = replica_->handler();
   }
   std::vector<std::string> paths = {"/api/v1/nodes", "/api/v1/pods", "/api/v1/events"};
+  if (options.has_requests) {
+    const net::Response made =
+        Do("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", kRequestsDefinition);
+    BERTH_CHECK(made.status == 201, made.body);
+    paths.emplace_back("/apis/autoscaling.x-k8s.io/v1/provisioningrequests");
+  }
   if (options.has_leases) paths.emplace_back("/apis/coordination.k8s.io/v1/leases");
   for (const std::string& path : paths) {
     net::Request request;

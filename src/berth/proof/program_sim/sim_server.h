@@ -27,7 +27,8 @@ namespace berth::program_sim {
 struct SimServerOptions {
   std::uint64_t seed = 0;
   bool has_replica = false;
-  bool has_leases = false;  // Leases, too, are shown to the ledger
+  bool has_leases = false;    // Leases, too, are shown to the ledger
+  bool has_requests = false;  // it serves ProvisioningRequests, and shows them to the ledger
 };
 
 class SimServer final {

@@ -19,6 +19,7 @@
 #include "berth/proof/program_sim/network.h"
 #include "berth/proof/program_sim/outsiders.h"
 #include "berth/proof/program_sim/process.h"
+#include "berth/proof/program_sim/promises.h"
 #include "berth/proof/program_sim/replicas.h"
 #include "berth/proof/program_sim/sim_server.h"
 
@@ -38,7 +39,7 @@ constexpr Duration kForgetMax = seconds(45);
 constexpr Duration kOrdinaryBindMax = seconds(2);
 constexpr Duration kOrdinaryReportMax = seconds(5);
 // Timers and posted work of a process that has nothing to do: its watches' and its own.
-constexpr std::size_t kPendingMax = 64;
+constexpr std::size_t kPendingMax = 96;
 
 // What the core still has of pods; empty: nothing.
 std::string LeftIn(const scheduler::Scheduler& core) {
@@ -54,6 +55,10 @@ std::string LeftIn(const scheduler::Scheduler& core) {
   return {};
 }
 
+bool Has(const Plan& plan, ItemKind kind) {
+  return std::any_of(plan.items.begin(), plan.items.end(), [kind](const Item& item) { return item.kind == kind; });
+}
+
 class Simulation {
  public:
   Simulation(const Plan& plan, bool prints_trace, const std::string& recordings)
@@ -61,11 +66,13 @@ class Simulation {
         prints_trace_(prints_trace),
         recordings_(recordings),
         ledger_(agenda_, [this](std::string_view check, const std::string& what) { Violate(check, what); }),
-        server_(agenda_, ledger_, {plan.seed, Has(plan, ItemKind::kStaleReplica), plan.has_election}),
+        server_(agenda_, ledger_,
+                {plan.seed, Has(plan, ItemKind::kStaleReplica), plan.has_election, plan.has_promises}),
         network_(
             agenda_, server_, ledger_, plan.seed * 3 + 1, [this](const std::string& what) { Trace(what); },
             [this](std::string_view check, const std::string& what) { Violate(check, what); }),
         outsiders_(agenda_, server_, ledger_, plan.roomy_cpu),
+        promises_(agenda_, server_, ledger_),
         replicas_(agenda_, network_, ledger_, plan, recordings_,
                   {[this](const std::string& what) { Trace(what); }, [this] { return IsFine(); }, [this] { Spin(); }}) {
     if (plan.is_server_slow) ledger_.ForbidBlame();
@@ -84,14 +91,18 @@ class Simulation {
       StartMain();
     });
     RunFor(plan_.storm_end);
-    const Time healed = agenda_.Now();
+    Time healed = agenda_.Now();
     Trace("calm");
     if (plan_.has_election) replicas_.Calm();
     // New nodes make room, so that fewer pods are excused because all nodes are full.
     Random random(plan_.seed);
     for (int i = 0; i < 3; ++i) outsiders_.AddNode(random);
+    if (plan_.has_promises) {
+      KeepPromises(healed);
+      healed = agenda_.Now();
+    }
     // Everything has to be done at the same time, and still a while later.
-    std::string left = Settle(healed);
+    std::string left = IsFine() ? Settle(healed) : "";
     if (IsFine() && left.empty()) {
       RunFor(seconds(3));
       left = Settle(healed);
@@ -126,8 +137,21 @@ class Simulation {
     return left;
   }
 
-  static bool Has(const Plan& plan, ItemKind kind) {
-    return std::any_of(plan.items.begin(), plan.items.end(), [kind](const Item& item) { return item.kind == kind; });
+  // The pods of all promises that hold come now, and have to be bound. Then all requests are deleted, so that no room
+  // is kept from other pods any more.
+  void KeepPromises(Time healed) {
+    promises_.BringAll();
+    // A scheduler of the same name that is not told of promises in time may give the room away. A stale list may not
+    // have them.
+    const bool is_strict = !Has(plan_, ItemKind::kSecondInstance) && !Has(plan_, ItemKind::kStaleReplica);
+    std::string broken = promises_.Broken();
+    while (IsFine() && is_strict && !broken.empty() && agenda_.Now() - healed < kSettleMax) {
+      RunFor(seconds(1));
+      broken = promises_.Broken();
+    }
+    if (IsFine() && is_strict && !broken.empty()) Violate("promises", broken);
+    report_.promises = promises_.count();
+    promises_.DeleteAll();
   }
 
   bool IsFine() const { return report_.check.empty(); }
@@ -180,6 +204,7 @@ class Simulation {
         case ItemKind::kRestart: Restart(item); break;
         case ItemKind::kCompact: server_.Compact(); break;
         case ItemKind::kClockStep: StepClock(item); break;
+        case ItemKind::kAskForRoom: promises_.Ask(item); break;
         default: outsiders_.Do(item);
       }
       if (plan_.is_tenant_storm) ExpectOrdinary();
@@ -330,6 +355,7 @@ class Simulation {
   SimServer server_;
   Network network_;
   Outsiders outsiders_;
+  Promises promises_;
   Life lives_ = kOutsider;
   std::optional<Process> main_;
   std::optional<Process> second_;

@@ -22,8 +22,9 @@ struct Report {
   std::int64_t requests = 0;
   std::int64_t faults = 0;
   std::int64_t lives = 0;
-  std::int64_t leaders = 0;  // how often a process began to lead
-  std::int64_t waiting = 0;  // pods with a condition that says why, at the end
+  std::int64_t leaders = 0;   // how often a process began to lead
+  std::int64_t promises = 0;  // pods that came for promised room
+  std::int64_t waiting = 0;   // pods with a condition that says why, at the end
 };
 
 // The same plan gives the same run. Thread-safe. With `prints_trace` all that happens goes to standard output. With

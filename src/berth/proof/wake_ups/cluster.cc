@@ -92,6 +92,15 @@ void Cluster::Copy(const Item& item, const Cluster& other) {
   cluster_->SetObject(other.cluster_->objects().Of<api::PodGroup>().Get(framework::KeyOf(ObjectOf(item))));
 }
 
+void Cluster::CopyWaiting(const Item& pod, const std::string& name, const Cluster& other) {
+  const auto waiting = other.cluster_->FindPod(PodOf(pod).metadata.uid);
+  BERTH_CHECK(waiting != nullptr, ManifestOf(pod, family_));
+  api::Pod copy(*waiting);
+  copy.metadata.name = name;
+  copy.status.nominated_node_name = other.NominatedNodeOf(pod);
+  cluster_->SetPod(std::move(copy));
+}
+
 void Cluster::CopyResourceClaims(const Cluster& other) {
   for (const auto& [key, claim] : other.cluster_->objects().Of<api::ResourceClaim>()) cluster_->SetObject(claim);
 }

@@ -26,6 +26,8 @@ class Cluster {
   // Adds the item's object as it is in the other cluster, whose scheduler may have written to it.
   void Copy(const Item& item, const Cluster& other);
   void CopyResourceClaims(const Cluster& other);
+  // Adds a pod that waits in the other cluster under that name, with the room that is kept for it.
+  void CopyWaiting(const Item& pod, const std::string& name, const Cluster& other);
 
   // Schedules for a minute of simulated time. Returns the number of scheduling attempts since the cluster was made.
   std::uint64_t Run();

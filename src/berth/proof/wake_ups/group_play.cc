@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <numeric>
 #include <set>
 #include <string>
 #include <utility>
@@ -13,9 +14,10 @@
 namespace berth::wake_ups {
 namespace {
 
-// The random choice between equal nodes decides whether the next member fits. A group that fits with each of these
-// seeds is placed soon with any other.
-constexpr std::uint64_t kFreshSeeds = 3;
+// The random choice between equal nodes decides whether the next member fits, and so does the order of members: those
+// with more attempts behind them are tried first, and members that joined later have fewer. A group that fits with each
+// of these seeds, which have orders of their own, is placed soon with any other.
+constexpr std::uint64_t kFreshSeeds = 12;
 constexpr int kRetriesMax = 60;
 
 class GroupPlay {
@@ -113,7 +115,13 @@ class GroupPlay {
     for (const Item& member : Members()) {
       if (!cluster_.NodeOf(member).empty()) fresh.Copy(member, cluster_);
     }
-    for (const Item& member : waiting) fresh.Copy(member, cluster_);
+    // Members with equally many attempts are tried in the order of their names.
+    std::vector<std::size_t> names(waiting.size());
+    std::iota(names.begin(), names.end(), 0);
+    Random order(seed);
+    for (std::size_t left = names.size(); left > 1; --left) std::swap(names[left - 1], names[order.Below(left)]);
+    for (std::size_t i = 0; i < waiting.size(); ++i)
+      fresh.CopyWaiting(waiting[i], (names[i] < 10 ? "m0" : "m") + std::to_string(names[i]), cluster_);
     fresh.Run();
     std::vector<Item> placed = waiting;
     std::erase_if(placed, [&](const Item& member) { return fresh.NodeOf(member).empty(); });

@@ -185,6 +185,21 @@ void SetLeader(MetricRegistry& registry, const std::string& lease_name, bool is_
       .Set(is_leader ? 1 : 0);
 }
 
+void SetReleases(MetricRegistry& registry, int followed_minor, int server_minor) {
+  registry
+      .AddGauge({"berth_followed_kubernetes_minor",
+                 "Minor version of Kubernetes as whose kube-scheduler this process decides.",
+                 {}})
+      .With({})
+      .Set(followed_minor);
+  registry
+      .AddGauge({"berth_api_server_kubernetes_minor",
+                 "Minor version of the oldest API server that has answered lately, as far as it is followed.",
+                 {}})
+      .With({})
+      .Set(server_minor);
+}
+
 void AddSlowRenewals(MetricRegistry& registry, const std::string& lease_name, std::function<std::uint64_t()> count) {
   CounterCell& cell =
       registry

@@ -33,6 +33,10 @@ void SetLeader(MetricRegistry& registry, const std::string& lease_name, bool is_
 // It must work until the registry's last reading.
 void AddSlowRenewals(MetricRegistry& registry, const std::string& lease_name, std::function<std::uint64_t()> count);
 
+// berth_followed_kubernetes_minor and berth_api_server_kubernetes_minor: the release that decides, and the oldest of
+// the API servers that answer, as its minor version. Any thread.
+void SetReleases(MetricRegistry& registry, int followed_minor, int server_minor);
+
 // berth_log_lines_dropped_total: lines of the log that nobody read in time (base/log_writer.h).
 void AddLogMetrics(MetricRegistry& registry);
 

@@ -43,6 +43,15 @@ TEST(ProcessMetricsTest, ReportsWhoLeads) {
   EXPECT_NE(WriteText(registry).find("leader_election_master_status{name=\"kube-scheduler\"} 0\n"), std::string::npos);
 }
 
+TEST(ProcessMetricsTest, ReportsReleases) {
+  MetricRegistry registry;
+  SetReleases(registry, 36, 36);
+  SetReleases(registry, 36, 37);
+  const std::string text = WriteText(registry);
+  EXPECT_NE(text.find("\nberth_followed_kubernetes_minor 36\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\nberth_api_server_kubernetes_minor 37\n"), std::string::npos) << text;
+}
+
 TEST(ProcessMetricsTest, ReportsRenewalsThatTookTwoRequests) {
   MetricRegistry registry;
   std::uint64_t count = 0;

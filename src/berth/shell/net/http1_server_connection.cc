@@ -259,7 +259,8 @@ void Http1ServerConnection::ReadSome() {
   });
 }
 
-// The peer has ended its side. It may still wait for an answer to its request, but not for a stream.
+// The peer has ended its side. It may still wait for an answer to its request, but not for a stream. A handler that
+// wants to know when the peer goes is told so now, as Go's server does it: most peers that end their side have gone.
 void Http1ServerConnection::OnPeerEnded() {
   has_peer_ended_ = true;
   if (phase_ == Phase::kReading) {
@@ -271,11 +272,13 @@ void Http1ServerConnection::OnPeerEnded() {
     return;
   }
   bool is_streaming = false;
+  bool is_asked = false;
   {
     const std::lock_guard lock(reply_->mutex);
     is_streaming = reply_->state == ServerReply::State::kStreaming;
+    is_asked = reply_->on_closed != nullptr;
   }
-  if (is_streaming) Close();
+  if (is_streaming || is_asked) Close();
 }
 
 // Parses and handles what is in the buffer, one request after the other.

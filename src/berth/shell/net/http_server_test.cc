@@ -527,6 +527,23 @@ TEST(HttpServerTest, OnClosedWhenThePeerGoes) {
   }
 }
 
+TEST(HttpServerTest, OnClosedWhenThePeerGoesBeforeTheAnswer) {
+  for (const bool resets : {false, true}) {
+    IoContext io;
+    Writers writers;
+    Watched<int> closed;
+    const auto server = MakeServer(io, KeepIn(writers));
+    RawSocket peer = RawSocket::Connect(server->port());
+    peer.Write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    const auto writer = Wait(writers, 0);
+    writer->OnClosed([&] { closed.Update([](int& n) { ++n; }); });
+    resets ? peer.Reset() : peer.Close();
+    EXPECT_TRUE(closed.WaitFor([](int n) { return n == 1; }));
+    writer->Send({200});
+    EXPECT_EQ(closed.Get(), 1);
+  }
+}
+
 TEST(HttpServerTest, OnClosedWhenTheStreamEnds) {
   IoContext io;
   Writers writers;

@@ -6,6 +6,7 @@
 #include <future>
 #include <thread>
 #include <utility>
+#include <variant>
 
 #include <malloc.h>
 
@@ -50,6 +51,8 @@ SchedulerShell::SchedulerShell(client::RestClient& rest, const Clock& clock, She
       runner_(rest.loop(), clock,
               {.perform =
                    [this](scheduler::Output&& output) {
+                     if (auto* const report = std::get_if<scheduler::BookingReport>(&output))
+                       return booking_feed_->Take(std::move(*report));
                      if (!reservations_.Perform(output)) performer_->Perform(std::move(output));
                    },
                .may_decide = options_.is_leading,
@@ -102,9 +105,10 @@ Expected<void> SchedulerShell::MakeParts(const config::KubeSchedulerConfiguratio
                                                [this] {
                                                  // The lists of a standby may be older than its lease: see Lead().
                                                  if (!options_.is_leading || options_.lists_when_leading) {
-                                                   runner_.EndListing();
+                                                   EndListing(false);
                                                  }
                                                }});
+  if (options_.make_booking_feed) booking_feed_ = options_.make_booking_feed(rest_, events_rest, push);
   SchedulerCore::Options turns;
   turns.bindings_max = [this] { return std::min(options_.bindings_max, 2 * performer_->bindings_limit()); };
   turns.on_decision = options_.on_decision;
@@ -120,14 +124,25 @@ SchedulerShell::~SchedulerShell() { Stop(Duration{0}); }
 void SchedulerShell::Start() {
   if (options_.is_leading) runner_.StandBy();
   runner_.Start(*core_);
-  if (!options_.is_leading || !options_.lists_when_leading) feeds_->Start();
+  if (!options_.is_leading || !options_.lists_when_leading) StartFeeds();
+}
+
+void SchedulerShell::StartFeeds() {
+  feeds_->Start();
+  if (booking_feed_) booking_feed_->Start();
+}
+
+// Every object is with the core. Promises go after them.
+void SchedulerShell::EndListing(bool was_standby) {
+  if (!booking_feed_) return runner_.EndListing();
+  booking_feed_->Lead(was_standby, [this] { runner_.EndListing(); });
 }
 
 void SchedulerShell::Lead() {
   runner_.Lead();
   // With lists_when_leading the first lists are new enough, and their end calls EndListing().
-  if (options_.lists_when_leading) return feeds_->Start();
-  feeds_->Refresh([this] { runner_.EndListing(); });
+  if (options_.lists_when_leading) return StartFeeds();
+  feeds_->Refresh([this] { EndListing(true); });
 }
 
 bool SchedulerShell::HasSynced() const { return feeds_->HasSynced(); }
@@ -201,6 +216,7 @@ bool SchedulerShell::Stop(Duration grace) {
   runner_.Stop();
   if (extenders_) extenders_->Stop();
   if (feeds_) feeds_->Stop();
+  if (booking_feed_) booking_feed_->Stop();
   runner_.Join();
   // This is asked last, since bindings that waited for time to pass may have begun to write meanwhile.
   return runner_.IsSettled();

@@ -25,6 +25,7 @@
 #include "berth/shell/outside/outside_poller.h"
 #include "berth/shell/plugin_files/plugin_files.h"
 #include "berth/shell/runner/await.h"
+#include "berth/shell/runner/booking_feed.h"
 #include "berth/shell/runner/reservations.h"
 #include "berth/shell/runner/turn_runner.h"
 
@@ -81,6 +82,8 @@ struct ShellOptions {
   using MakeRecorder = std::function<Expected<std::unique_ptr<recording::Recorder>>(
       std::span<const std::unique_ptr<runtime::ProfilePlugins>> profiles)>;
   MakeRecorder make_recorder = {};
+  // Makes what asks the core to promise room. Empty: nobody does.
+  MakeBookingFeed make_booking_feed = {};
   // With leader election: whether this process leads. It is asked before each turn, by the thread that takes it.
   // Nothing is decided before Lead(), or while this returns false. Empty: there is no election. The fence
   // (net/write_fence.h) of `rest`, `events_rest` and the clients of make_client keeps a standby from writing.
@@ -154,6 +157,8 @@ class SchedulerShell final {
 
   Expected<void> MakeParts(const config::KubeSchedulerConfiguration& configuration, client::RestClient& events_rest);
   std::size_t FlushEvents(Duration limit);
+  void StartFeeds();
+  void EndListing(bool was_standby);
 
   client::RestClient& rest_;
   const Clock& clock_;
@@ -167,6 +172,7 @@ class SchedulerShell final {
   std::unique_ptr<recording::Recorder> recorder_;  // records the calls of core_; null: none
   std::unique_ptr<SchedulerCore> core_;
   std::unique_ptr<Feeds> feeds_;
+  std::unique_ptr<BookingFeed> booking_feed_;  // null: no room is promised
   // Destroyed first, since work on its threads pushes inputs.
   WorkerPool workers_{kWorkersMax};  // plugins' blocking work, and large answers of other servers
 };

@@ -96,7 +96,7 @@ void StatusWriter::Settle(const std::string& uid, std::function<void()> then) {
     return;
   }
   if (!it->second.sending) {
-    entries_.erase(it);
+    Erase(it);
     then();
     return;
   }
@@ -136,7 +136,7 @@ void StatusWriter::Sent(const std::string& uid, const Expected<void>& result) {
   const framework::PodStatusWrite sent = *std::exchange(entry.sending, std::nullopt);
   if (entry.settled) {
     const std::function<void()> settled = std::move(entry.settled);
-    entries_.erase(it);
+    Erase(it);
     settled();
     return;
   }
@@ -167,8 +167,13 @@ void StatusWriter::Sent(const std::string& uid, const Expected<void>& result) {
   if (entry.next && !is_gone) {
     Enqueue(uid, entry);
   } else {
-    entries_.erase(it);
+    Erase(it);
   }
+}
+
+void StatusWriter::Erase(Entries::iterator entry) {
+  entries_.erase(entry);
+  if (entries_.empty() && entries_.capacity() > kSlotsKeptMax) entries_ = Entries();
 }
 
 }  // namespace berth::runner

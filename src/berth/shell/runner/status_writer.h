@@ -49,13 +49,19 @@ class StatusWriter {
     bool is_queued = false;  // in its lane
   };
 
+  using Entries = StringHashMap<Entry>;
+
+  // A map that is empty after a flood of patches gives its slots back.
+  static constexpr std::size_t kSlotsKeptMax = 1'024;
+
+  void Erase(Entries::iterator entry);
   void Enqueue(const std::string& uid, Entry& entry);
   bool Send(const std::string& uid, client::RequestLanes::Ended ended);
   void Sent(const std::string& uid, const Expected<void>& result);
 
   client::ApiWriter& writer_;
   client::EventLoop& loop_;
-  StringHashMap<Entry> entries_;                       // by uid
+  Entries entries_;                                    // by uid
   const std::shared_ptr<client::RequestLanes> lanes_;  // by namespace
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

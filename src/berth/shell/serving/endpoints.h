@@ -3,6 +3,7 @@
 // functions that the composition root hands in; nothing here knows the scheduler. On its loop's thread only.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
@@ -16,6 +17,7 @@
 #include "berth/shell/net/transport.h"
 #include "berth/shell/net/url.h"
 #include "berth/shell/serving/health.h"
+#include "berth/shell/serving/user.h"
 
 namespace berth::serving {
 
@@ -40,7 +42,12 @@ struct ServedState {
                      const std::shared_ptr<net::ResponseWriter>&)>
       page;
   std::function<bool(std::string_view path)> is_page_file;
-  std::function<bool()> is_leader;  // if it is false, /metrics/resources is empty; no function: always true
+  // /ask and what is below it, for users who may: answers through the writer, at once or later, on any thread.
+  std::function<void(const User&, net::Request, const net::Target&, const std::string& path,
+                     const std::shared_ptr<net::ResponseWriter>&)>
+      ask;
+  std::size_t ask_body_bytes_max = 0;  // of its requests
+  std::function<bool()> is_leader;     // if it is false, /metrics/resources is empty; no function: always true
 
   std::function<std::string()> config_json;                   // the KubeSchedulerConfiguration in effect
   std::function<std::map<std::string, std::string>()> flags;  // value by name, as on the command line
@@ -57,6 +64,9 @@ struct ServedState {
 
 // "/ui" or below it.
 inline bool IsPagePath(std::string_view path) { return path == "/ui" || path.starts_with("/ui/"); }
+
+// "/ask" or below it.
+inline bool IsAskPath(std::string_view path) { return path == "/ask" || path.starts_with("/ask/"); }
 
 class Endpoints {
  public:
@@ -75,6 +85,13 @@ class Endpoints {
                   const std::shared_ptr<net::ResponseWriter>& writer) const {
     state_.page(std::move(request), target, path, writer);
   }
+  // The same of questions, and AnswerQuestion().
+  bool IsOfQuestions(const std::string& path) const { return state_.ask && IsAskPath(path); }
+  void AnswerQuestion(const User& user, net::Request request, const net::Target& target, const std::string& path,
+                      const std::shared_ptr<net::ResponseWriter>& writer) const {
+    state_.ask(user, std::move(request), target, path, writer);
+  }
+  std::size_t AskBodyBytesMax() const { return state_.ask ? state_.ask_body_bytes_max : 0; }
   bool HasPage() const { return static_cast<bool>(state_.page); }
 
   // Answers an authorized request; `path` is decoded. `done` is called once, before this returns or later, on this

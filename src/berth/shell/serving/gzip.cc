@@ -31,14 +31,17 @@ void AppendLittleEndian(std::string& out, std::uint32_t number) {
 
 }  // namespace
 
-bool AcceptsGzip(const net::Request& request) {
+bool Accepts(const net::Request& request, std::string_view coding) {
+  bool is_any_accepted = false;
   for (const std::string& clause : GoSplit(request.Get("Accept-Encoding"), ",")) {
-    const std::string_view coding = Trim(std::string_view(clause).substr(0, clause.find(';')));
-    if (coding != "gzip" && coding != "*") continue;
+    const std::string_view named = Trim(std::string_view(clause).substr(0, clause.find(';')));
+    if (named != coding && named != "*") continue;
     const std::size_t weight = clause.find("q=");
-    if (weight == std::string::npos || std::strtod(clause.c_str() + weight + 2, nullptr) > 0) return true;
+    const bool is_accepted = weight == std::string::npos || std::strtod(clause.c_str() + weight + 2, nullptr) > 0;
+    if (named == coding) return is_accepted;
+    is_any_accepted = is_accepted;
   }
-  return false;
+  return is_any_accepted;
 }
 
 std::string Gzip(std::string_view text) {

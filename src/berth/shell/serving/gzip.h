@@ -9,8 +9,10 @@
 
 namespace berth::serving {
 
-// Whether the request's Accept-Encoding has gzip, or *, with a weight above 0.
-bool AcceptsGzip(const net::Request& request);
+// Whether the request's Accept-Encoding has that coding, or *, with a weight above 0. A coding's own weight counts more
+// than that of *.
+bool Accepts(const net::Request& request, std::string_view coding);
+inline bool AcceptsGzip(const net::Request& request) { return Accepts(request, "gzip"); }
 
 // The text as a gzip file (RFC 1952).
 std::string Gzip(std::string_view text);

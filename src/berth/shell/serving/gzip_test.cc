@@ -73,6 +73,7 @@ TEST(Gzip, ForWhoAcceptsIt) {
       {"deflate, br", false},
       {" gzip ; q=0.5", true},
       {"*;q=0", false},
+      {"*, gzip;q=0", false},
   };
   for (const auto& c : cases) {
     net::Request request;

@@ -109,6 +109,10 @@ Expected<void> SecureServer::Begin() {
                     : net::JoinHostPort(serving.bind_address, static_cast<std::uint16_t>(serving.port));
   http.request_body_bytes_max = endpoints_.HasPage() ? kPageBodyBytesMax : kRequestBodyBytesMax;
   http.requests_bytes_max = endpoints_.HasPage() ? kPageRequestsBytesMax : std::size_t{8} << 20;
+  if (const std::size_t of_question = endpoints_.AskBodyBytesMax(); of_question > 0) {
+    http.request_body_bytes_max = std::max(http.request_body_bytes_max, of_question);
+    http.requests_bytes_max = std::max(http.requests_bytes_max, 2 * of_question);
+  }
   http.answers_bytes_max = kAnswersBytesMax;
   http.connections_max = kConnectionsMax;
   http.ends_silent_connections = true;
@@ -317,23 +321,25 @@ void SecureServer::Authorize(const std::shared_ptr<const Incoming>& incoming, co
     return answer(PlainError(400, decoded.ok() ? "the path is empty" : decoded.error().message));
   }
   const std::string verb = LowerCase(incoming->request.method);
-  authorizer_->Authorize(user, verb, incoming->path,
-                         [this, incoming, user, answer, verb](const Expected<AuthorizationVerdict>& verdict) {
-                           const net::Request& request = incoming->request;
-                           if (!verdict.ok() && verdict.error().code == ErrorCode::kTooManyRequests) {
-                             answer(TooManyRequests(request));
-                           } else if (!verdict.ok()) {
-                             log::Info({4, "authorization"}, "serving", "Unable to authorize the request",
-                                       {{"path", incoming->path}, {"error", verdict.error().message}});
-                             answer(InternalFailure(request, verdict.error().message));
-                           } else if (!verdict->is_allowed) {
-                             answer(Forbidden(request, user, verb, incoming->path, verdict->reason));
-                           } else if (endpoints_.IsOfPage(incoming->path)) {
-                             endpoints_.AnswerPage(request, incoming->target, incoming->path, incoming->writer);
-                           } else {
-                             endpoints_.Answer(request, incoming->target, incoming->path, answer);
-                           }
-                         });
+  authorizer_->Authorize(
+      user, verb, incoming->path, [this, incoming, user, answer, verb](const Expected<AuthorizationVerdict>& verdict) {
+        const net::Request& request = incoming->request;
+        if (!verdict.ok() && verdict.error().code == ErrorCode::kTooManyRequests) {
+          answer(TooManyRequests(request));
+        } else if (!verdict.ok()) {
+          log::Info({4, "authorization"}, "serving", "Unable to authorize the request",
+                    {{"path", incoming->path}, {"error", verdict.error().message}});
+          answer(InternalFailure(request, verdict.error().message));
+        } else if (!verdict->is_allowed) {
+          answer(Forbidden(request, user, verb, incoming->path, verdict->reason));
+        } else if (endpoints_.IsOfPage(incoming->path)) {
+          endpoints_.AnswerPage(request, incoming->target, incoming->path, incoming->writer);
+        } else if (endpoints_.IsOfQuestions(incoming->path)) {
+          endpoints_.AnswerQuestion(user, request, incoming->target, incoming->path, incoming->writer);
+        } else {
+          endpoints_.Answer(request, incoming->target, incoming->path, answer);
+        }
+      });
 }
 
 }  // namespace berth::serving

@@ -1,0 +1,3 @@
+module github.com/berth-scheduler/berth/clients/go
+
+go 1.24

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// AskedCluster: the cluster that a question is about, as whoever answers it sees it: its state, and cores on it. One
+// thread's. Two kinds: OnceCluster, for one question, and WarmCluster (warm_cluster.h), for many.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "berth/api/pod.h"
+#include "berth/base/expected.h"
+#include "berth/whatif/cluster_state.h"
+#include "berth/whatif/offline_cluster.h"
+
+namespace berth::ask {
+
+using Pods = std::vector<std::shared_ptr<const api::Pod>>;
+
+// Where nobody has said what decides, that is for pods whose schedulerName is not default-scheduler: nothing, they have
+// no profile; or kube-scheduler's defaults too.
+enum class OtherSchedulers : std::uint8_t { kHaveNoProfile, kByDefaults };
+
+struct CoreToMake {
+  whatif::OfflineOptions options;  // its time is set by who makes the core
+  std::vector<std::string> notes;  // what a reader of the answer should know of it, one line each
+};
+// By what pods are decided; `added` are pods that the cluster does not have.
+using CoreFor =
+    std::function<Expected<CoreToMake>(const whatif::ClusterState& state, const Pods& added, OtherSchedulers others)>;
+
+class AskedCluster {
+ public:
+  virtual ~AskedCluster() = default;
+  virtual const whatif::ClusterState& state() const = 0;
+  // A core that has been loaded with the state. It must be left as it was. Valid until the next call of either.
+  virtual Expected<whatif::OfflineCluster*> Core(OtherSchedulers others) = 0;
+  // Calls `trial` with such a core for these and `added` pods, which it may change as it likes.
+  virtual Expected<void> Try(const Pods& added,
+                             const std::function<Expected<void>(whatif::OfflineCluster&)>& trial) = 0;
+  // What a reader should know of the cores that were asked since the last call.
+  virtual std::vector<std::string> TakeNotes() = 0;
+};
+
+// Of a state that is asked about once, or a few times.
+class OnceCluster final : public AskedCluster {
+ public:
+  // `state` must outlive it. `is_interrupted` ends trials, see whatif::OfflineOptions.
+  OnceCluster(const whatif::ClusterState& state, CoreFor core_for, std::function<bool()> is_interrupted = {});
+  ~OnceCluster() override;
+
+  const whatif::ClusterState& state() const override { return state_; }
+  Expected<whatif::OfflineCluster*> Core(OtherSchedulers others) override;
+  Expected<void> Try(const Pods& added, const std::function<Expected<void>(whatif::OfflineCluster&)>& trial) override;
+  std::vector<std::string> TakeNotes() override;
+
+ private:
+  Expected<void> MakeCore(const Pods& added, OtherSchedulers others);
+
+  const whatif::ClusterState& state_;
+  const CoreFor core_for_;
+  const std::function<bool()> is_interrupted_;
+  std::unique_ptr<whatif::OfflineCluster> core_;              // null: none, or a trial has changed it
+  OtherSchedulers others_ = OtherSchedulers::kHaveNoProfile;  // that it is for
+  std::vector<std::string> notes_;
+};
+
+}  // namespace berth::ask

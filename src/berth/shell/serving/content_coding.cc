@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/shell/serving/content_coding.h"
+
+#include <cstddef>
+#include <utility>
+
+#include <zstd.h>
+
+#include "berth/base/check.h"
+#include "berth/shell/serving/gzip.h"
+
+namespace berth::serving {
+namespace {
+
+// Of a fleet's frame higher levels save a twelfth, for three times the time.
+constexpr int kZstdLevel = 3;
+// A body that one packet holds comes no sooner when it is smaller.
+constexpr std::size_t kWorthBytes = 1'400;
+
+std::string Zstd(std::string_view text) {
+  std::string out(ZSTD_compressBound(text.size()), '\0');
+  const std::size_t size = ZSTD_compress(out.data(), out.size(), text.data(), text.size(), kZstdLevel);
+  BERTH_CHECK(ZSTD_isError(size) == 0, ZSTD_getErrorName(size));
+  out.resize(size);
+  return out;
+}
+
+}  // namespace
+
+ContentCoding CodingFor(const net::Request& request) {
+  if (Accepts(request, "zstd")) return ContentCoding::kZstd;
+  return Accepts(request, "gzip") ? ContentCoding::kGzip : ContentCoding::kIdentity;
+}
+
+std::string_view NameOf(ContentCoding coding) {
+  switch (coding) {
+    case ContentCoding::kGzip: return "gzip";
+    case ContentCoding::kZstd: return "zstd";
+    case ContentCoding::kIdentity: break;
+  }
+  return "";
+}
+
+std::string Encoded(ContentCoding coding, std::string_view text) {
+  switch (coding) {
+    case ContentCoding::kGzip: return Gzip(text);
+    case ContentCoding::kZstd: return Zstd(text);
+    case ContentCoding::kIdentity: break;
+  }
+  return std::string(text);
+}
+
+void SetEncodedBody(ContentCoding coding, std::string body, net::Response& response) {
+  response.body = std::move(body);
+  // What lies between may keep the answer, but not for who accepts something else.
+  response.headers.push_back({"Vary", "Accept-Encoding"});
+  if (coding != ContentCoding::kIdentity) response.headers.push_back({"Content-Encoding", std::string(NameOf(coding))});
+}
+
+net::Response EncodedFor(const net::Request& request, net::Response response) {
+  const ContentCoding coding = CodingFor(request);
+  const bool is_encoded = !response.Get("Content-Encoding").empty();
+  if (coding == ContentCoding::kIdentity || is_encoded || response.body.size() < kWorthBytes) return response;
+  SetEncodedBody(coding, Encoded(coding, response.body), response);
+  return response;
+}
+
+}  // namespace berth::serving

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""berth serve: each answer is the command's, on a cluster that changes and on snapshots; who may ask; bounds; and the API's
+document (docs/reference/ask-api.yaml) says what the server does."""
+
+import base64
+import json
+import re
+import socket
+import ssl
+import subprocess
+import unittest
+import urllib.error
+import urllib.request
+
+from support import ROOT, Api, BerthTest, Process, berth_binary, clean_environment, free_port, pod, wait_until
+from test_capacity import node, pod as placed
+
+DOCUMENT = ROOT / "docs/reference/ask-api.yaml"
+TIME_LIMIT_S = 60.0
+WEB = """apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: c, image: x, resources: {requests: {cpu: CPU}}}]}
+"""
+ALLOW = ("--authorization-always-allow-paths", "/ask/*", "--authorization-always-allow-paths", "/metrics")
+POLICY = ROOT / "examples/rebalance/policy.yaml"
+
+
+class Server:
+    """A `berth serve` that everybody may ask."""
+
+    def __init__(self, test: BerthTest, *arguments: str):
+        self.port = free_port()
+        self.url = f"https://127.0.0.1:{self.port}"
+        self.process = Process(test, "serve", "--bind-address", "127.0.0.1", "--secure-port", str(self.port), *arguments)
+        wait_until("the cluster has been read", lambda: self.ask("GET", "")[0] == 200 and self.ask("GET", "")[1]["ready"])
+
+    def send(self, method: str, path: str, body: bytes | None = None, headers: dict | None = None):
+        request = urllib.request.Request(self.url + path, data=body, method=method, headers=headers or {})
+        try:
+            with urllib.request.urlopen(request, context=ssl._create_unverified_context(), timeout=TIME_LIMIT_S) as answer:
+                return answer.status, answer.headers, answer.read()
+        except urllib.error.HTTPError as error:
+            return error.code, error.headers, error.read()
+        except (urllib.error.URLError, ConnectionError):
+            return 0, {}, b""
+
+    def ask(self, method: str, question: str, body=None):
+        data = None if body is None else json.dumps(body).encode()
+        status, _, answer = self.send(method, f"/ask/v1{'/' + question if question else ''}", data)
+        return status, json.loads(answer) if answer else {}
+
+    def metric(self, pattern: str) -> float:
+        text = self.send("GET", "/metrics")[2].decode()
+        return sum(float(value) for value in re.findall(rf"^{pattern} (\S+)$", text, re.M))
+
+
+class ServeTest(BerthTest):
+    """A cluster to ask about."""
+
+    def berth(self, *arguments, statuses=(0, 3)) -> subprocess.CompletedProcess:
+        done = subprocess.run([berth_binary(), *map(str, arguments)], capture_output=True, text=True, timeout=TIME_LIMIT_S,
+                              env={**clean_environment(), "HOME": "/nonexistent"})
+        self.assertIn(done.returncode, statuses, (arguments, done.stdout, done.stderr))
+        return done
+
+    def cluster(self) -> Api:
+        _, api = self.api_server(0, "--no-controllers")
+        for name, cpu in (("a", "4"), ("b", "3"), ("c", "2")):
+            api.create("/api/v1/nodes", node(name, cpu))
+        owner = ("apps/v1", "ReplicaSet", "db-5c7")
+        for index, on in enumerate("aabc"):
+            each = placed(f"db-{index}", on, "db", "500m", owner)
+            api.create("/api/v1/namespaces/default/pods", each)
+            api.call("PATCH", f"/api/v1/namespaces/default/pods/db-{index}/status", {"status": {"phase": "Running"}},
+                     Api.MERGE_PATCH)
+        api.create("/api/v1/namespaces/default/pods", pod("big", "64"))
+        return api
+
+
+class Serve(ServeTest):
+    def assert_same(self, server: Server, where: list, command: list, is_timed: bool = True) -> None:
+        """The command says the same of the cluster as of the server, in JSON and as a table, and ends alike."""
+        for form in ([], ["-o", "wide"], ["-o", "json"]):
+            local = self.berth(*command, *where, *form)
+            asked = self.berth(*command, "--server", server.url, "--server-insecure-skip-tls-verify", *form,
+                               *(where if where[0] == "--snapshot" else []))
+            out = [re.sub(r'"readAt":"[^"]*"', "", text.stdout) if is_timed else text.stdout for text in (local, asked)]
+            self.assertEqual(out[0], out[1], (command, form))
+            self.assertEqual(local.returncode, asked.returncode, (command, form))
+
+    def commands(self) -> list:
+        small, large = self.file("small.yaml", WEB.replace("CPU", "300m")), self.file("large.yaml", WEB.replace("CPU", "9"))
+        return [["explain", "pod", "big"], ["explain", "pod", "db-1", "--nodes"], ["explain", "--pending"],
+                ["simulate", "-f", small], ["simulate", "-f", large], ["simulate", "--remove-node", "a"],
+                ["simulate", "-f", small, "--add-nodes", "2", "--node-like", "a"],
+                ["capacity", "--cpu", "1"], ["capacity", "-f", small, "--require", "1000"], ["capacity", "--like", "db-1"],
+                ["can-drain", "a"], ["can-drain", "a", "b", "c", "--force"], ["headroom"], ["headroom", "--require", "3"],
+                ["rebalance", "plan", "--policy", POLICY]]
+
+    def test_answers_are_the_commands_answers(self):
+        api = self.cluster()
+        where = ["--master", api.url]
+        server = Server(self, *where, *ALLOW)
+        for command in self.commands():
+            self.assert_same(server, where, command)
+        # The cluster changes, and is followed.
+        api.create("/api/v1/nodes", node("d", "7"))
+        api.call("DELETE", "/api/v1/namespaces/default/pods/db-3")
+        wait_until("the server has heard of it",
+                   lambda: server.ask("POST", "capacity", {"cpu": "1"})[1]["nodes"] == 4
+                   and server.ask("POST", "capacity", {"cpu": "1"})[1]["pods"] == 3)
+        for command in self.commands():
+            self.assert_same(server, where, command)
+        self.assertGreater(server.metric(r'berth_ask_questions_total\{outcome="yes",question="simulate"\}'), 0)
+
+    def test_snapshots(self):
+        api = self.cluster()
+        snapshot = self.folder() / "shop.snapshot"
+        self.berth("snapshot", "--master", api.url, snapshot)
+        server = Server(self, "--snapshot", str(snapshot))
+        for command in self.commands():
+            if command[0] != "simulate" or "--remove-node" not in command:
+                self.assert_same(server, ["--snapshot", str(snapshot)], command, is_timed=False)
+        # One of its own, in place of the server's.
+        other = self.folder() / "other.snapshot"
+        api.create("/api/v1/nodes", node("e", "9"))
+        self.berth("snapshot", "--master", api.url, other)
+        text = base64.b64encode(other.read_bytes()).decode()
+        self.assertEqual(server.ask("POST", "capacity", {"cpu": "1"})[1]["nodes"], 3)
+        self.assertEqual(server.ask("POST", "capacity", {"cpu": "1", "snapshot": text})[1]["nodes"], 4)
+
+    def test_bad_input(self):
+        api = self.cluster()
+        server = Server(self, "--master", api.url, *ALLOW)
+        for question, body, status, message in (
+                ("simulate", {"manifests": WEB.replace("CPU", "1m").replace("replicas: 3", "replicas: 1000000")}, 413, "more than 20000 pods"),
+                ("simulate", {"manifests": "kind: ["}, 422, "manifests"),
+                ("simulate", {"manifest": "x"}, 422, '"manifest" is no field of this question'),
+                ("capacity", {"cpu": "1", "max": 2000000}, 422, "at most 1000000"),
+                ("explain", {"name": "nobody"}, 404, "nobody"),
+                ("nothing", {}, 404, "no such question")):
+            code, answer = server.ask("POST", question, body)
+            self.assertEqual(code, status, (question, answer))
+            self.assertIn(message, answer["message"], question)
+        self.assertEqual(server.send("POST", "/ask/v1/simulate", b"{")[0], 422)
+        # A hundred megabytes are not even read.
+        self.assertIn(server.send("POST", "/ask/v1/simulate", b" " * (100 << 20))[0], (0, 413))
+        self.assertEqual(server.ask("POST", "headroom", {})[0], 200)
+
+    def test_a_client_that_hangs_up(self):
+        api = self.cluster()
+        server = Server(self, "--master", api.url, *ALLOW, "--workers", "1")
+        body = json.dumps({"cpu": "1m", "max": 1000000, "memory": "1"}).encode()
+        # Two that come behind one another, and nobody waits for either.
+        for _ in range(2):
+            with socket.create_connection(("127.0.0.1", server.port), timeout=TIME_LIMIT_S) as plain:
+                with ssl._create_unverified_context().wrap_socket(plain) as secure:
+                    secure.sendall(b"POST /ask/v1/capacity HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+        self.assertEqual(server.ask("POST", "headroom", {})[0], 200)
+
+    def test_who_may_ask(self):
+        api = self.cluster()
+        server = Server.__new__(Server)
+        server.port = free_port()
+        server.url = f"https://127.0.0.1:{server.port}"
+        server.process = Process(self, "serve", "--master", api.url, "--bind-address", "127.0.0.1", "--secure-port", str(server.port))
+        wait_until("it is ready", lambda: server.send("GET", "/readyz")[0] == 200)
+        self.assertEqual(server.send("POST", "/ask/v1/headroom", b"{}")[0], 403)
+        snapshot = self.folder() / "shop.snapshot"
+        self.berth("snapshot", "--master", api.url, snapshot)
+        refused = self.berth("serve", "--snapshot", snapshot, "--bind-address", "::", "--secure-port", free_port(), statuses=(2,))
+        self.assertIn("a snapshot is served on loopback", refused.stderr)
+
+    def test_the_document_says_what_the_server_does(self):
+        text = DOCUMENT.read_text()
+        paths = re.findall(r"^  /ask/v1/([a-z-]+):$", text, re.M)
+        api = self.cluster()
+        server = Server(self, "--master", api.url, *ALLOW)
+        self.assertEqual(server.ask("GET", "")[1]["questions"], paths)
+        for path in paths:
+            # The server names its fields when it is given one that it does not have.
+            code, answer = server.ask("POST", path, {"nothing": 1})
+            self.assertEqual(code, 422)
+            fields = answer["message"].split("; it has ")[1].split(", ")
+            schema = re.search(rf"^  /ask/v1/{path}:.*?schemas/(\w+)", text, re.M | re.S).group(1)
+            block = re.search(rf"^    {schema}:\n(.*?)(?=^    \w|\Z)", text, re.M | re.S).group(1)
+            documented = re.findall(r"^        (\w+): ", block, re.M)
+            self.assertEqual(sorted(set(documented) - {"snapshot", "snapshotName"}), sorted(fields), schema)
+
+
+if __name__ == "__main__":
+    unittest.main()
