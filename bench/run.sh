@@ -18,6 +18,7 @@ usage() {
                                      (--gangs, --nodes, --rate, --seed; docs/pod-groups.md)
 ./dev bench simulate [...]              how long `berth simulate` takes on 5,000 nodes and 50,000 pods, with its targets
 ./dev bench rebalance [...]          plans for the whole cluster beside CBC's optimum (coinor-cbc), and their time, with targets
+./dev bench buy [...]                prices of berth buy beside the optimum, which CBC finds (--count N)
 ./dev bench descheduler [...]        berth run --rebalance beside descheduler 0.36 on the real control plane (needs Go 1.26;
                                      bench/descheduler)
 ./dev bench explain [...]            what questions to a running scheduler cost the pods it schedules, with a target
@@ -103,6 +104,11 @@ case $what in
   simulate)
     build release berth >&2
     exec python3 bench/simulate.py build/release/bin/berth "$@"
+    ;;
+  buy)
+    setup bench
+    build release berth >&2
+    exec python3 bench/buy/against_cbc.py build/release/bin/berth "$@"
     ;;
   rebalance)
     setup bench

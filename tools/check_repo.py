@@ -62,10 +62,12 @@ MAY_INCLUDE = {
     "shadow": CORE + ["config", "cache", "plugins", "runtime", "scheduler", "whatif"],
     # Which pods should move, and where to, proved on the core that whatif has.
     "rebalance": CORE + ["config", "plugins", "runtime", "scheduler", "net", "whatif"],
+    # Which nodes to buy, proved on the core that whatif has.
+    "buy": CORE + ["config", "plugins", "runtime", "scheduler", "kubelet", "whatif"],
     # Room that is promised to ProvisioningRequests.
     "provisioning": CORE + ["plugins", "scheduler", "net", "client", "runner", "whatif"],
     # What they answer, as text, JSON and HTML.
-    "answers": ["base", "codec", "api", "framework", "plugins", "prices", "whatif", "shadow", "rebalance", "cli"],
+    "answers": ["base", "codec", "api", "framework", "plugins", "prices", "whatif", "shadow", "rebalance", "buy", "cli"],
     # Questions that are asked again and again, over HTTP.
     "ask": CORE + ["config", "plugins", "scheduler", "net", "client", "serving", "whatif", "rebalance", "answers", "cli"],
     # berth's page: what it reads, who may, and its files.

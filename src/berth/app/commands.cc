@@ -14,6 +14,7 @@
 #include "berth/app/help/completion_command.h"
 #include "berth/app/help/version_command.h"
 #include "berth/app/page/ui_command.h"
+#include "berth/app/questions/buy_command.h"
 #include "berth/app/questions/can_drain_command.h"
 #include "berth/app/questions/capacity_command.h"
 #include "berth/app/questions/explain_command.h"
@@ -43,6 +44,7 @@ Commands::Commands(const std::string& program) : program_(program, "berth: a dro
   AddExplainCommand(*this);
   AddPriceCommand(*this);
   AddCapacityCommand(*this);
+  AddBuyCommand(*this);
   AddCanDrainCommand(*this);
   AddHeadroomCommand(*this);
   AddRebalanceCommand(*this);

@@ -116,17 +116,21 @@ Expected<std::vector<std::string>> ReadZones(const json::object& entry, const Pl
   return zones;
 }
 
-Expected<void> CheckKeys(const json::object& entry, const Place& place) {
+Expected<void> CheckKeys(const json::object& entry, const Place& place,
+                         std::span<const std::string_view> further_keys) {
+  std::vector<std::string_view> known(kKeys.begin(), kKeys.end());
+  known.insert(known.end(), further_keys.begin(), further_keys.end());
   for (const auto& [key, value] : entry) {
-    if (std::find(kKeys.begin(), kKeys.end(), std::string_view(key)) != kKeys.end()) continue;
+    if (std::ranges::find(known, std::string_view(key)) != known.end()) continue;
     return place.Wrong("\"" + std::string(key) + "\" is nothing that a node has here; the nearest is " +
-                       std::string(NearestName(std::string_view(key), kKeys)));
+                       std::string(NearestName(std::string_view(key), known)));
   }
   return {};
 }
 
-Expected<NodeShape> ReadShape(const json::object& entry, const Place& place) {
-  BERTH_RETURN_IF_ERROR(CheckKeys(entry, place));
+Expected<NodeShape> ReadShape(const json::object& entry, const Place& place,
+                              std::span<const std::string_view> further_keys) {
+  BERTH_RETURN_IF_ERROR(CheckKeys(entry, place, further_keys));
   NodeShape shape;
   BERTH_RETURN_IF_ERROR(ReadAmount(entry, "cpu", place, false, shape.cpu));
   BERTH_RETURN_IF_ERROR(ReadAmount(entry, "memory", place, false, shape.memory));
@@ -166,6 +170,15 @@ Expected<int> ReadCount(const json::object& entry, const Place& place) {
 
 }  // namespace
 
+Expected<NodeEntry> ReadNodeEntry(const json::object& entry, const std::string& path,
+                                  std::span<const std::string_view> further_keys) {
+  const Place place{path};
+  NodeEntry read;
+  BERTH_ASSIGN_OR_RETURN(read.shape, ReadShape(entry, place, further_keys));
+  BERTH_ASSIGN_OR_RETURN(read.zones, ReadZones(entry, place));
+  return read;
+}
+
 Expected<std::vector<NodeShape>> ParseNodesFile(std::string_view text) {
   BERTH_ASSIGN_OR_RETURN(const json::value document, codec::ParseYaml(text, {.bytes_max = kBytesMax}));
   const json::value* list = document.is_object() ? document.get_object().if_contains("nodes") : nullptr;
@@ -178,7 +191,7 @@ Expected<std::vector<NodeShape>> ParseNodesFile(std::string_view text) {
     const Place place{"nodes[" + std::to_string(i) + ']'};
     const json::object* entry = list->get_array()[i].if_object();
     if (entry == nullptr) return place.Wrong("it should be a map");
-    BERTH_ASSIGN_OR_RETURN(NodeShape shape, ReadShape(*entry, place));
+    BERTH_ASSIGN_OR_RETURN(NodeShape shape, ReadShape(*entry, place, {}));
     BERTH_ASSIGN_OR_RETURN(const std::vector<std::string> zones, ReadZones(*entry, place));
     BERTH_ASSIGN_OR_RETURN(const int count, ReadCount(*entry, place));
     if (shapes.size() + static_cast<std::size_t>(std::max(count, 1)) > static_cast<std::size_t>(kNodesMax))

@@ -2,10 +2,13 @@
 // The file of --nodes-file: which simulated nodes there are, and what each has. Pure.
 #pragma once
 
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "berth/base/expected.h"
+#include "berth/codec/json.h"
 #include "berth/devcluster/kubelet/kubelet_simulator.h"
 
 namespace berth::kubelet {
@@ -24,5 +27,14 @@ namespace berth::kubelet {
 //
 // An error is one line: where, what is there, and what would be right.
 Expected<std::vector<NodeShape>> ParseNodesFile(std::string_view text);
+
+// One entry of such a list, for other files that describe nodes. The shape has no name and no zone.
+struct NodeEntry {
+  NodeShape shape;
+  std::vector<std::string> zones;
+};
+// `path` is where it stands: "nodes[2]". `further_keys` are those that the caller reads beside those above.
+Expected<NodeEntry> ReadNodeEntry(const codec::json::object& entry, const std::string& path,
+                                  std::span<const std::string_view> further_keys);
 
 }  // namespace berth::kubelet

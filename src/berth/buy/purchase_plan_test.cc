@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/buy/purchase_plan.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "berth/testing/builders.h"
+#include "berth/whatif/manifests.h"
+#include "berth/whatif/whatif_testing.h"
+
+namespace berth::buy {
+namespace {
+
+using testing::MakeNode;
+using testing::MakePod;
+
+constexpr std::string_view kTwoShapes = R"(
+shapes:
+- {name: small, cpu: 2, memory: 8Gi, pods: 20, price: 0.10, zones: [a, b]}
+- {name: large, cpu: 8, memory: 32Gi, pods: 60, price: 0.36, zones: [a, b]}
+)";
+
+std::string Deployment(const std::string& name, int replicas, const std::string& cpu, const std::string& more = "") {
+  return "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: " + name +
+         "}\nspec:\n  replicas: " + std::to_string(replicas) + "\n  selector: {matchLabels: {app: " + name +
+         "}}\n  template:\n    metadata: {labels: {app: " + name + "}}\n    spec:\n" + more +
+         "      containers:\n      - {name: c, image: i, resources: {requests: {cpu: " + cpu + ", memory: 100Mi}}}\n";
+}
+
+Expected<PurchasePlan> Plan(const whatif::ClusterState& state, const std::string& manifests, std::string_view catalogue,
+                            const PurchaseOptions& options = {}, bool takes_pending = false) {
+  auto cluster = whatif::OfflineCluster::Make(whatif::OptionsOf());
+  BERTH_CHECK(cluster.ok());
+  (*cluster)->Load(state);
+  std::vector<whatif::ManifestFile> files;
+  if (!manifests.empty()) files.push_back({"m.yaml", manifests});
+  const auto read = whatif::ReadManifests(files, "default");
+  BERTH_CHECK(read.ok(), read.error().message);
+  const auto shapes = ReadCatalogue(catalogue);
+  BERTH_CHECK(shapes.ok(), shapes.error().message);
+  return PlanPurchase(**cluster, {state, *read, *shapes, takes_pending}, options);
+}
+
+PurchasePlan PlanOf(const whatif::ClusterState& state, const std::string& manifests, std::string_view catalogue,
+                    const PurchaseOptions& options = {}, bool takes_pending = false) {
+  auto plan = Plan(state, manifests, catalogue, options, takes_pending);
+  BERTH_CHECK(plan.ok(), plan.error().message);
+  return std::move(*plan);
+}
+
+std::set<std::string> ZonesOf(const PurchasePlan& plan) {
+  std::set<std::string> zones;
+  for (const NewNode& node : plan.nodes) zones.insert(node.zone);
+  return zones;
+}
+
+TEST(PlanPurchase, BuysTheCheapestNodesThatTakeAllPods) {
+  const PurchasePlan plan = PlanOf({}, Deployment("web", 8, "1"), kTwoShapes);
+  // One large node for 0.36 or four small ones for 0.40.
+  EXPECT_EQ(plan.price_micro, 360'000);
+  ASSERT_EQ(plan.nodes.size(), 1U);
+  EXPECT_EQ(plan.nodes.front().name, "large-new-1");
+  EXPECT_EQ(plan.pods_on_new, 8U);
+  EXPECT_EQ(plan.LeftCount(), 0U);
+  EXPECT_EQ(plan.bound_micro, 360'000);
+  ASSERT_TRUE(plan.second.has_value());
+  EXPECT_EQ(plan.second->price_micro, 400'000);
+  EXPECT_EQ(plan.second->shapes, "4 small");
+  ASSERT_EQ(plan.nodes.front().pods.size(), 1U);
+  EXPECT_EQ(plan.nodes.front().pods.front().first.name, "web");
+}
+
+TEST(PlanPurchase, FreeRoomCountsFirst) {
+  const whatif::ClusterState state = whatif::StateOf({MakeNode("old").Allocatable("cpu", "4")}, {});
+  const PurchasePlan plan = PlanOf(state, Deployment("web", 6, "1"), kTwoShapes);
+  EXPECT_EQ(plan.price_micro, 100'000);
+  EXPECT_EQ(plan.pods_on_existing + plan.pods_on_new, 6U);
+  EXPECT_LE(*plan.bound_micro, plan.price_micro);
+  EXPECT_TRUE(PlanOf(state, Deployment("web", 4, "1"), kTwoShapes).nodes.empty());
+}
+
+TEST(PlanPurchase, PendingPodsOfTheClusterAreAskedAboutOnRequest) {
+  const whatif::ClusterState state =
+      whatif::StateOf({}, {MakePod("waits").Request("cpu", "2").Controller("apps/v1", "ReplicaSet", "r")});
+  EXPECT_EQ(PlanOf(state, "", kTwoShapes, {}, true).price_micro, 100'000);
+  const PurchasePlan without = PlanOf(state, Deployment("web", 1, "1"), kTwoShapes);
+  EXPECT_EQ(without.ignored_pending, 1U);
+  EXPECT_EQ(without.pods.size(), 1U);
+}
+
+TEST(PlanPurchase, PodsThatNoShapeTakesAreNamedFirstAndTheRestIsPlanned) {
+  const PurchasePlan plan = PlanOf({}, Deployment("web", 2, "1") + Deployment("huge", 3, "64"), kTwoShapes);
+  EXPECT_EQ(plan.price_micro, 100'000);
+  ASSERT_EQ(plan.left.size(), 1U);
+  EXPECT_EQ(plan.left.front().workload.name, "huge");
+  EXPECT_EQ(plan.left.front().count, 3U);
+  EXPECT_TRUE(plan.left.front().fits_no_shape);
+  EXPECT_EQ(plan.left.front().why, "no shape takes it: 2 shapes: Insufficient cpu");
+  EXPECT_EQ(plan.bound_micro, 100'000);
+}
+
+TEST(PlanPurchase, TaintsAndLabelsOfShapesCount) {
+  constexpr std::string_view kTainted = R"(
+shapes:
+- {name: cheap, cpu: 4, memory: 8Gi, price: 0.01, taints: [{key: gpu, effect: NoSchedule}]}
+- {name: plain, cpu: 4, memory: 8Gi, price: 0.20}
+- {name: ssd, cpu: 4, memory: 8Gi, price: 0.50, labels: {disk: ssd}}
+)";
+  EXPECT_EQ(PlanOf({}, Deployment("web", 1, "1"), kTainted).price_micro, 200'000);
+  EXPECT_EQ(PlanOf({}, Deployment("web", 1, "1", "      nodeSelector: {disk: ssd}\n"), kTainted).price_micro, 500'000);
+  EXPECT_EQ(PlanOf({}, Deployment("web", 1, "1", "      tolerations: [{key: gpu, operator: Exists}]\n"), kTainted)
+                .price_micro,
+            10'000);
+}
+
+TEST(PlanPurchase, DaemonSetsTakeTheirRoomOnEachNewNode) {
+  // Each node has 500m for the agent, so that a small one takes one pod and a large one seven.
+  const std::string agent = R"(---
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: agent}
+spec:
+  selector: {matchLabels: {app: agent}}
+  template:
+    metadata: {labels: {app: agent}}
+    spec: {containers: [{name: c, image: i, resources: {requests: {cpu: 500m}}}]}
+)";
+  const PurchasePlan plan = PlanOf({}, Deployment("web", 3, "1") + agent, kTwoShapes);
+  EXPECT_EQ(plan.price_micro, 300'000);
+  for (const NewNode& node : plan.nodes) EXPECT_EQ(node.daemon_pods, 1U);
+}
+
+TEST(PlanPurchase, HardSpreadingOverZonesIsKept) {
+  const std::string spread = R"(      topologySpreadConstraints:
+      - maxSkew: 1
+        topologyKey: topology.kubernetes.io/zone
+        whenUnsatisfiable: DoNotSchedule
+        labelSelector: {matchLabels: {app: web}}
+)";
+  const PurchasePlan plan = PlanOf({}, Deployment("web", 8, "1", spread), kTwoShapes);
+  EXPECT_EQ(plan.LeftCount(), 0U);
+  EXPECT_EQ(ZonesOf(plan), (std::set<std::string>{"a", "b"}));
+  EXPECT_EQ(plan.price_micro, 400'000);  // two small ones in each zone
+}
+
+TEST(PlanPurchase, PodsThatExcludeEachOtherGetANodeEach) {
+  const std::string apart = R"(      affinity:
+        podAntiAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+          - topologyKey: kubernetes.io/hostname
+            labelSelector: {matchLabels: {app: web}}
+)";
+  const PurchasePlan plan = PlanOf({}, Deployment("web", 3, "1", apart), kTwoShapes);
+  EXPECT_EQ(plan.nodes.size(), 3U);
+  EXPECT_EQ(plan.price_micro, 300'000);
+  EXPECT_EQ(plan.LeftCount(), 0U);
+}
+
+TEST(PlanPurchase, PodsThatWantToBeTogetherAreInOneZone) {
+  const std::string together = R"(      affinity:
+        podAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+          - topologyKey: topology.kubernetes.io/zone
+            labelSelector: {matchLabels: {app: web}}
+)";
+  const PurchasePlan plan = PlanOf({}, Deployment("web", 12, "1", together), kTwoShapes);
+  EXPECT_EQ(plan.LeftCount(), 0U);
+  EXPECT_EQ(ZonesOf(plan).size(), 1U);
+  EXPECT_EQ(plan.price_micro, 560'000);
+}
+
+TEST(PlanPurchase, ZonesAreThoseThatAreAskedFor) {
+  PurchaseOptions options;
+  options.zones = {"b"};
+  EXPECT_EQ(ZonesOf(PlanOf({}, Deployment("web", 8, "1"), kTwoShapes, options)), (std::set<std::string>{"b"}));
+  options.zones = {"c"};
+  EXPECT_EQ(Plan({}, Deployment("web", 8, "1"), kTwoShapes, options).error().message,
+            "the catalogue has no shape in zone \"c\"; the nearest is a");
+}
+
+TEST(PlanPurchase, NodesOfOnePriceAreSpreadOverZones) {
+  constexpr std::string_view kSmall = "shapes: [{name: small, cpu: 2, memory: 8Gi, price: 0.1, zones: [a, b]}]";
+  const PurchasePlan plan = PlanOf({}, Deployment("web", 8, "1"), kSmall);
+  std::map<std::string, int> zones;
+  for (const NewNode& node : plan.nodes) ++zones[node.zone];
+  EXPECT_EQ(zones, (std::map<std::string, int>{{"a", 2}, {"b", 2}}));
+}
+
+TEST(PlanPurchase, NoMoreNodesThanAreAllowed) {
+  PurchaseOptions options;
+  options.nodes_max = 1;
+  const PurchasePlan plan = PlanOf({}, Deployment("web", 12, "1"), kTwoShapes, options);
+  EXPECT_EQ(plan.nodes.size(), 1U);
+  EXPECT_EQ(plan.LeftCount(), 4U);
+  EXPECT_FALSE(plan.left.front().fits_no_shape);
+  EXPECT_FALSE(plan.bound_micro.has_value());
+}
+
+TEST(PlanPurchase, ShapesOfWhichThereAreFewAreNotBoughtTwice) {
+  constexpr std::string_view kFew = R"(
+shapes:
+- {name: bargain, cpu: 4, memory: 8Gi, price: 0.01, max: 1, zones: [a, b]}
+- {name: usual, cpu: 4, memory: 8Gi, price: 0.20}
+)";
+  const PurchasePlan plan = PlanOf({}, Deployment("web", 8, "1"), kFew);
+  EXPECT_EQ(plan.price_micro, 210'000);
+}
+
+TEST(PlanPurchase, SpotNodesHaveTheirShareOfTheCpu) {
+  constexpr std::string_view kSpotAndNot = R"(
+shapes:
+- {name: m, cpu: 4, memory: 16Gi, price: 0.20, capacityType: on-demand}
+- {name: m, cpu: 4, memory: 16Gi, price: 0.06, capacityType: spot}
+)";
+  PurchaseOptions options;
+  EXPECT_EQ(PlanOf({}, Deployment("web", 16, "1"), kSpotAndNot, options).price_micro, 240'000);
+  options.spot_share = 0.5;
+  EXPECT_EQ(PlanOf({}, Deployment("web", 16, "1"), kSpotAndNot, options).price_micro, 520'000);
+  options.spot_share = 0;
+  EXPECT_EQ(PlanOf({}, Deployment("web", 16, "1"), kSpotAndNot, options).price_micro, 800'000);
+}
+
+TEST(PlanPurchase, OneNodeHasNoMoreOfAWorkloadThanMayBeInterrupted) {
+  PurchaseOptions options;
+  options.disruption_share = 0.25;
+  const PurchasePlan plan = PlanOf({}, Deployment("web", 8, "1"), kTwoShapes, options);
+  EXPECT_EQ(plan.LeftCount(), 0U);
+  for (const NewNode& node : plan.nodes) EXPECT_LE(node.pods.front().second, 2U);
+  EXPECT_EQ(plan.price_micro, 400'000);
+}
+
+TEST(PlanPurchase, PodsThatAreToldTheirNodesFillThemMoreClosely) {
+  // Three large pods come after six small ones. The scheduler spreads the small ones over all nodes.
+  constexpr std::string_view kOne = "shapes: [{name: four, cpu: 4, memory: 64Gi, price: 1}]";
+  const std::string pods = Deployment("small", 6, "1") + Deployment("wide", 3, "3");
+  PurchaseOptions options;
+  options.placement = Placement::kNominated;
+  const PurchasePlan nominated = PlanOf({}, pods, kOne, options);
+  EXPECT_EQ(nominated.price_micro, 4'000'000);
+  EXPECT_EQ(nominated.LeftCount(), 0U);
+  EXPECT_EQ(nominated.bound_micro, 4'000'000);
+  const PurchasePlan plan = PlanOf({}, pods, kOne);
+  EXPECT_EQ(plan.LeftCount(), 0U);
+  EXPECT_GT(plan.price_micro, nominated.price_micro);
+  ASSERT_TRUE(plan.nominated.has_value());
+  EXPECT_EQ(plan.nominated->price_micro, 4'000'000);
+}
+
+TEST(PlanPurchase, NodesWhosePodsFitElsewhereMayGo) {
+  const auto node = [](const std::string& name) {
+    return MakeNode(name).Allocatable("cpu", "4").Annotation("berth.dev/price", "0.50");
+  };
+  const whatif::ClusterState state = whatif::StateOf({node("n1"), node("n2"), node("n3")},
+                                                     {whatif::RunningPod("web", "web-1", "n1").Request("cpu", "1"),
+                                                      whatif::RunningPod("web", "web-2", "n2").Request("cpu", "1"),
+                                                      whatif::RunningPod("web", "web-3", "n3").Request("cpu", "1")});
+  PurchaseOptions options;
+  options.replaces = true;
+  const PurchasePlan plan = PlanOf(state, "", kTwoShapes, options, true);
+  // Two pods on one small node for 0.10 and one on another: all three go.
+  EXPECT_EQ(plan.replaced.size(), 3U);
+  EXPECT_EQ(plan.replaced_price_micro, 1'500'000);
+  EXPECT_EQ(plan.price_micro, 200'000);
+  for (const ReplacedNode& replaced : plan.replaced) {
+    for (const auto& [pod, to] : replaced.moves)
+      EXPECT_TRUE(std::ranges::any_of(plan.nodes, [&](const NewNode& each) { return each.name == to; })) << pod << to;
+  }
+}
+
+TEST(PlanPurchase, ABareOrProtectedPodKeepsItsNode) {
+  whatif::ClusterState state = whatif::StateOf(
+      {MakeNode("n1").Annotation("berth.dev/price", "5"), MakeNode("n2").Annotation("berth.dev/price", "5")},
+      {MakePod("bare").Node("n1").Request("cpu", "100m"),
+       whatif::RunningPod("db", "db-1", "n2").Request("cpu", "100m")},
+      {whatif::Budget("db", "db", 0)});
+  PurchaseOptions options;
+  options.replaces = true;
+  const PurchasePlan plan = PlanOf(state, "", kTwoShapes, options, true);
+  EXPECT_TRUE(plan.replaced.empty());
+  EXPECT_TRUE(std::ranges::find(plan.notes, "a node stays: pod default/bare has no controller") != plan.notes.end());
+  EXPECT_TRUE(std::ranges::find(plan.notes, "a node stays: a PodDisruptionBudget keeps pod default/db-1") !=
+              plan.notes.end());
+}
+
+TEST(PlanPurchase, AMillionReplicasAreRefusedInOneLine) {
+  const auto plan = Plan({}, Deployment("web", 1'000'000, "1"), kTwoShapes);
+  ASSERT_FALSE(plan.ok());
+  EXPECT_EQ(plan.error().message.find('\n'), std::string::npos);
+}
+
+TEST(PlanPurchase, AnInterruptedSearchSaysSo) {
+  PurchaseOptions options;
+  options.is_interrupted = [] { return true; };
+  const PurchasePlan plan = PlanOf({}, Deployment("web", 30, "1"), kTwoShapes, options);
+  EXPECT_TRUE(plan.is_interrupted);
+}
+
+TEST(PlanPurchase, ShapesThatAreLikeANodeHaveItsDevices) {
+  const auto plan =
+      Plan({}, Deployment("web", 1, "1"), "shapes: [{name: a, cpu: 4, memory: 1Gi, price: 1, like: nobody}]");
+  ASSERT_FALSE(plan.ok());
+  EXPECT_EQ(plan.error().message, "shapes[0].like: there is no node \"nobody\"");
+}
+
+}  // namespace
+}  // namespace berth::buy

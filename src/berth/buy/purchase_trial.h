@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// PurchaseTrial: whether pods fit when some nodes are bought, and where each goes: the core places them one by one on
+// the overlay, nodes and all. What it did is on the overlay until the next trial. One thread's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "berth/buy/node_offers.h"
+#include "berth/buy/purchase_demand.h"
+#include "berth/core/scheduler/overlay.h"
+#include "berth/framework/node_table.h"
+#include "berth/whatif/placement.h"
+
+namespace berth::buy {
+
+// A pod that goes where the scheduler likes it best.
+inline constexpr std::uint32_t kAnywhere = std::numeric_limits<std::uint32_t>::max();
+
+// New nodes, by the number of their offer, and for Placement::kNominated who goes where.
+struct Purchase {
+  std::vector<std::size_t> nodes;
+  std::vector<std::uint32_t> targets;  // by asked pod: an index of `nodes`, or kAnywhere; empty: all go anywhere
+};
+
+struct TrialResult {
+  std::vector<framework::NodeIndex> rows;  // by asked pod; kNoNode: it fits nowhere
+  std::vector<std::size_t> pending;        // asked pods that fit nowhere
+  // Asked pods of which a new node has more than PurchaseOptions::disruption_share allows.
+  std::vector<std::size_t> crowded;
+  std::vector<framework::NodeIndex> node_rows;  // by new node
+  std::vector<std::string> node_names;
+
+  std::size_t NotPlaced() const { return pending.size() + crowded.size(); }
+};
+
+class PurchaseTrial {
+ public:
+  // All arguments must outlive it. `homes`: see SetHomes().
+  PurchaseTrial(scheduler::Overlay& overlay, const NodeCatalogue& catalogue, const std::vector<Offer>& offers,
+                const std::vector<framework::AnyObject>& of_cluster, const PurchaseDemand& demand);
+
+  // Where pods without a target are tried first, by asked pod: the name of a node of the cluster; empty: anywhere.
+  void SetHomes(std::vector<std::string> homes) { homes_ = std::move(homes); }
+  // Ties between nodes are broken by chance, in another way for each `ties`.
+  TrialResult Run(const Purchase& purchase, std::uint64_t ties = 0);
+  // Why a pod of the last run that is pending has no node, with the nodes as they were at the end.
+  whatif::PlacementRefusal Explain(std::size_t pod);
+
+  scheduler::Overlay& overlay() { return overlay_; }
+  std::uint64_t placement_count() const { return placement_count_; }
+  // Adds a node to what the last run left.
+  framework::NodeIndex AddNode(std::size_t offer, const std::string& name);
+  // The name of the next new node of the shape, `number` being how many there are.
+  std::string NameOf(std::size_t offer, std::size_t number) const;
+
+ private:
+  void FindCrowded(TrialResult& result) const;
+
+  scheduler::Overlay& overlay_;
+  const NodeCatalogue& catalogue_;
+  const std::vector<Offer>& offers_;
+  const std::vector<framework::AnyObject>& of_cluster_;
+  const PurchaseDemand& demand_;
+  const scheduler::Overlay::Mark begin_;
+  std::vector<std::string> homes_;
+  std::uint64_t placement_count_ = 0;
+};
+
+}  // namespace berth::buy
