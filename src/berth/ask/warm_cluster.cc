@@ -42,8 +42,8 @@ void WarmCluster::CatchUp() {
     }
     const std::size_t nodes_before = state_.state().nodes.size();
     state_.Apply(change);
-    // A core gives nodes their rows in the order in which they come, and draws among equals by it: where another node is
-    // there, only a new one is as if it had been loaded just now.
+    // A core gives nodes their rows in the order in which they come, and draws among equals by it: where another node
+    // is there, only a new one is as if it had been loaded just now.
     if (state_.state().nodes.size() != nodes_before) {
       plain_.core.reset();
       with_others_.core.reset();
@@ -131,6 +131,12 @@ Expected<whatif::OfflineCluster*> WarmCluster::Core(OtherSchedulers others) {
 
 Expected<void> WarmCluster::Try(const Pods& added,
                                 const std::function<Expected<void>(whatif::OfflineCluster&)>& trial) {
+  // A core that has tried the pods that wait may choose another one of equally good nodes than one that has not.
+  if (std::ranges::any_of(state_.state().pods, [](const auto& pod) { return pod->spec.node_name.empty(); })) {
+    BERTH_ASSIGN_OR_RETURN(const Kept once, Load(added, OtherSchedulers::kByDefaults));
+    notes_ = once.notes;
+    return trial(*once.core);
+  }
   BERTH_ASSIGN_OR_RETURN(Kept* const kept, Find(OtherSchedulers::kByDefaults));
   const std::vector<std::string> known = kept->core->ProfileNames();
   const bool has_all = std::ranges::all_of(

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // WarmCluster: a copy of a cluster with a core on it that is kept between questions: what has changed in the cluster is
 // changed in the copy, and what a question tries is taken back. Asking costs what the question touches, and no loading.
-// The core is loaded anew only where a trial has done what cannot be taken back, and where a node has come or gone.
+// The core is loaded anew where a trial has done what cannot be taken back, where a node has come or gone, and for each
+// trial while pods wait for a node.
 // Answers are those of a core that was loaded just now, but that pods which are equally good victims may be others. One
 // thread's.
 #pragma once
