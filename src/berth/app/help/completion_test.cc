@@ -67,7 +67,7 @@ TEST_F(CompletionTest, OffersWhatFitsThePlace) {
       {"values of its flags", {"run", "--logging-format", ""}, {"text", "json"}},
       {"values of a switch", {"run", "--leader-elect="}, {"--leader-elect=true", "--leader-elect=false"}},
       {"a switch takes no other word", {"run", "--leader-elect", "--secure-p"}, {"--secure-port"}},
-      {"commands to get help for", {"help", "s"}, {"simulate", "shadow", "snapshot"}},
+      {"commands to get help for", {"help", "s"}, {"simulate", "shadow", "snapshot", "serve"}},
       {"commands of a command to get help for", {"help", "explain", ""}, {"pod", "podgroup"}},
       {"no flags in help", {"help", "-"}, {}},
       {"nothing after an unknown command", {"nonsense", "e"}, {}},
