@@ -264,7 +264,9 @@ std::uint64_t BindingCycles::NewOperation(BindingCycle& cycle, bool is_wait) {
 void BindingCycles::PodAssigned(const PodInfoPtr& pod) {
   BindingCycle* const cycle = table_.Find(pod->uid);
   if (cycle == nullptr) return;
-  if (cycle->assumed->node_name != pod->node_name) {
+  // Before our own binding is sent, somebody else has bound the pod, perhaps to the same node.
+  const bool is_sent = cycle->phase != BindingPhase::kPermit && cycle->phase != BindingPhase::kPreBind;
+  if (!is_sent || cycle->assumed->node_name != pod->node_name) {
     Drop(*cycle);
   } else if (cycle->phase == BindingPhase::kRead) {
     Finish(*cycle);
@@ -332,7 +334,8 @@ PodInfoPtr BindingCycles::PodWasRead(PodReadDone&& input) {
     ReadPodLater(*cycle);
     return nullptr;
   }
-  if (!input.pod || input.pod->metadata.uid != cycle->assumed->uid) {
+  if (!input.pod || input.pod->metadata.uid != cycle->assumed->uid ||
+      input.pod->status.phase == api::PodPhase::kSucceeded || input.pod->status.phase == api::PodPhase::kFailed) {
     Drop(*cycle);
     return nullptr;
   }

@@ -4,6 +4,7 @@
 #include "berth/core/scheduler/binding_cycles.h"
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -93,6 +94,38 @@ TEST_F(BindingCyclesTest, WaitsForAllPermits) {
   bindings().PermitDecided({"uid-default-p", "Y", true, ""});
   EXPECT_EQ(Take(), Lines{"bind p to a"});
   EXPECT_EQ(bindings().NextWake(), state().now + state().options.binding_late_after);
+}
+
+// It would go back to the queue when the plugin refuses it, though it has its node.
+TEST_F(BindingCyclesTest, APodThatSomebodyElseBindsWhileItWaitsIsDone) {
+  Start({Wait("X", 10s)});
+  Take();
+  ASSERT_TRUE(IsAssumed());
+  const PodInfoPtr seen = Info(MakePod("p").Node("a"));
+  state().cache.SetPod(seen);
+  bindings().PodAssigned(seen);
+  EXPECT_TRUE(bindings().empty());
+  EXPECT_FALSE(IsAssumed());
+  Pass(20s);
+  EXPECT_TRUE(Take().empty()) << "nothing is written of a wait that is over";
+  EXPECT_FALSE(PlaceOf("p").has_value());
+  EXPECT_FALSE(state().queue.IsInFlight("uid-default-p"));
+  EXPECT_NE(state().cache.FindPod("uid-default-p"), nullptr) << "it keeps its place";
+}
+
+// The watch has left it out already, and would not tell that it goes.
+TEST_F(BindingCyclesTest, APodThatIsReadAndHasEndedIsNotTakenIn) {
+  Start();
+  Take();
+  EndWrite(Error{ErrorCode::kUnavailable, "lost", true});
+  Pass(0s);
+  EXPECT_EQ(Take(), Lines{"read p"});
+  api::Pod ended = *Object(MakePod("p").Node("b"));
+  ended.status.phase = api::PodPhase::kSucceeded;
+  EXPECT_EQ(bindings().PodWasRead({operation_, std::make_shared<const api::Pod>(std::move(ended)), std::nullopt}),
+            nullptr);
+  EXPECT_TRUE(bindings().empty());
+  EXPECT_FALSE(IsAssumed());
 }
 
 // Every unanswered binding waits until its time-out, but the pods of other namespaces go on.

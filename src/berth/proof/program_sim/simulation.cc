@@ -45,7 +45,13 @@ constexpr std::size_t kPendingMax = 96;
 std::string LeftIn(const scheduler::Scheduler& core) {
   if (core.binding_count() != 0) return "a binding is left";
   if (core.cache().assumed_count() != 0) return "an assumed pod is left";
-  if (core.cache().pod_count() != 0) return "a pod is left in the cache";
+  if (core.cache().pod_count() != 0) {
+    std::string which;
+    for (const framework::NodeIndex row : core.cache().nodes().rows()) {
+      for (const framework::PodInfoPtr& pod : core.cache().nodes().Info(row).pods()) which += " " + pod->Key();
+    }
+    return "a pod is left in the cache:" + (which.empty() ? " on no node" : which);
+  }
   if (!core.queue().Dump().empty()) return "a pod is left in the queue";
   if (!core.queue().nominator().empty()) return "a nomination is left";
   const cache::ColumnNodeTable& nodes = core.cache().nodes();
