@@ -112,10 +112,10 @@ class Serve(ServeTest):
             self.assert_same(server, where, command)
         # The cluster changes, and is followed.
         api.create("/api/v1/nodes", node("d", "7"))
-        api.call("DELETE", "/api/v1/namespaces/default/pods/db-3")
+        api.call("DELETE", "/api/v1/namespaces/default/pods/db-3?gracePeriodSeconds=0")
         wait_until("the server has heard of it",
                    lambda: server.ask("POST", "capacity", {"cpu": "1"})[1]["nodes"] == 4
-                   and server.ask("POST", "capacity", {"cpu": "1"})[1]["pods"] == 3)
+                   and server.ask("POST", "explain", {"name": "db-3"})[0] == 404)
         for command in self.commands():
             self.assert_same(server, where, command)
         self.assertGreater(server.metric(r'berth_ask_questions_total\{outcome="yes",question="simulate"\}'), 0)
@@ -123,7 +123,7 @@ class Serve(ServeTest):
     def test_snapshots(self):
         api = self.cluster()
         snapshot = self.folder() / "shop.snapshot"
-        self.berth("snapshot", "--master", api.url, snapshot)
+        self.berth("snapshot", "--master", api.url, "-o", snapshot)
         server = Server(self, "--snapshot", str(snapshot))
         for command in self.commands():
             if command[0] != "simulate" or "--remove-node" not in command:
@@ -131,7 +131,7 @@ class Serve(ServeTest):
         # One of its own, in place of the server's.
         other = self.folder() / "other.snapshot"
         api.create("/api/v1/nodes", node("e", "9"))
-        self.berth("snapshot", "--master", api.url, other)
+        self.berth("snapshot", "--master", api.url, "-o", other)
         text = base64.b64encode(other.read_bytes()).decode()
         self.assertEqual(server.ask("POST", "capacity", {"cpu": "1"})[1]["nodes"], 3)
         self.assertEqual(server.ask("POST", "capacity", {"cpu": "1", "snapshot": text})[1]["nodes"], 4)
@@ -189,7 +189,7 @@ class Serve(ServeTest):
         self.assertEqual(server.send("POST", "/ask/v1/headroom", b"{}")[0], 403, "nobody in particular")
         self.assertEqual(server.send("POST", "/ask/v1/headroom", b"{}", {"Authorization": "Bearer john"})[0], 401)
         snapshot = self.folder() / "shop.snapshot"
-        self.berth("snapshot", "--master", api.url, snapshot)
+        self.berth("snapshot", "--master", api.url, "-o", snapshot)
         refused = self.berth("serve", "--snapshot", snapshot, "--bind-address", "::", "--secure-port", free_port(), statuses=(2,))
         self.assertIn("a snapshot is served on loopback", refused.stderr)
 
