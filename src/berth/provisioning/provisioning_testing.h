@@ -48,7 +48,8 @@ inline RequestPtr Patched(const ProvisioningRequest& request, const std::string&
   patched->resource_version = std::to_string(std::stoi(request.resource_version) + 1);
   const auto status = codec::FindMember(*parsed, "status");
   patched->conditions.clear();
-  for (const simdjson::dom::element each : *codec::FindArray(*status, "conditions")) {
+  const auto conditions = codec::FindArray(*status, "conditions");
+  for (const simdjson::dom::element each : *conditions) {
     const auto text = [&](const char* key) { return std::string(codec::StringOrEmpty(each, key)); };
     patched->conditions.push_back({text("type"), text("status"), text("reason"), text("message"),
                                    codec::FindInt(each, "observedGeneration").value_or(0),
