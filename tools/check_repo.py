@@ -71,7 +71,7 @@ MAY_INCLUDE = {
     # Questions that are asked again and again, over HTTP.
     "ask": CORE + ["config", "plugins", "scheduler", "net", "client", "serving", "whatif", "rebalance", "answers", "cli"],
     # berth's page: what it reads, who may, and its files.
-    "page": CORE + ["plugins", "queue", "runtime", "scheduler", "net", "client", "serving", "whatif", "rebalance", "answers"],
+    "page": CORE + ["plugins", "queue", "runtime", "scheduler", "net", "client", "serving", "whatif", "rebalance", "answers", "ask"],
     # Objections, compared with what the real descheduler evicts.
     "deschedule_check": ["base", "codec", "api", "rebalance", "whatif"],
     # A recorded run, repeated; and the same history under another configuration.

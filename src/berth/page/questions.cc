@@ -10,6 +10,7 @@
 #include "berth/answers/headroom_answer.h"
 #include "berth/answers/plan_answer.h"
 #include "berth/answers/simulation_answer.h"
+#include "berth/ask/question_fields.h"
 #include "berth/codec/yaml_lines.h"
 #include "berth/rebalance/plan.h"
 #include "berth/rebalance/policy_reader.h"
@@ -25,6 +26,7 @@
 
 namespace berth::page {
 
+using ask::FlagIn, ask::NumberIn, ask::ObjectOf, ask::TextIn, ask::TextsIn, ask::WrongField;
 using codec::json::array, codec::json::object, codec::json::value;
 
 namespace {
@@ -32,51 +34,6 @@ namespace {
 // What the page calls the manifests in messages.
 constexpr std::string_view kPasted = "manifests";
 constexpr std::string_view kPolicy = "policy";
-
-Error WrongField(std::string_view field, std::string_view want) {
-  return InvalidError(std::string(field) + " should be " + std::string(want));
-}
-
-Expected<std::string> TextIn(const object& of, std::string_view field) {
-  const value* const found = of.if_contains(field);
-  if (found == nullptr) return std::string();
-  if (!found->is_string()) return WrongField(field, "a string");
-  return std::string(found->as_string());
-}
-
-Expected<std::size_t> NumberIn(const object& of, std::string_view field, std::size_t otherwise, std::size_t max) {
-  const value* const found = of.if_contains(field);
-  if (found == nullptr) return otherwise;
-  const std::string want = "a number from 0 to " + std::to_string(max);
-  if (!found->is_int64() || found->as_int64() < 0) return WrongField(field, want);
-  const auto number = static_cast<std::size_t>(found->as_int64());
-  if (number > max) return WrongField(field, want);
-  return number;
-}
-
-Expected<std::vector<std::string>> TextsIn(const object& of, std::string_view field) {
-  std::vector<std::string> texts;
-  const value* const found = of.if_contains(field);
-  if (found == nullptr) return texts;
-  if (!found->is_array()) return WrongField(field, "an array of strings");
-  for (const value& one : found->as_array()) {
-    if (!one.is_string()) return WrongField(field, "an array of strings");
-    texts.emplace_back(one.as_string());
-  }
-  return texts;
-}
-
-Expected<bool> FlagIn(const object& of, std::string_view field) {
-  const value* const found = of.if_contains(field);
-  if (found == nullptr) return false;
-  if (!found->is_bool()) return WrongField(field, "true or false");
-  return found->as_bool();
-}
-
-Expected<const object*> ObjectOf(const value& body) {
-  if (!body.is_object()) return InvalidError("the body should be a JSON object");
-  return &body.as_object();
-}
 
 // A node that the question names and that is not there is a fault of the question, not of the path.
 Error OfQuestion(Error error) {
