@@ -22,6 +22,11 @@ Error WrongField(std::string_view field, std::string_view want) {
   return InvalidError(std::string(field) + " should be " + std::string(want));
 }
 
+Error OfQuestion(Error error) {
+  if (error.code == ErrorCode::kNotFound) error.code = ErrorCode::kInvalid;
+  return error;
+}
+
 Expected<const object*> ObjectOf(const value& body) {
   if (!body.is_object()) return InvalidError("the body should be a JSON object");
   return &body.as_object();

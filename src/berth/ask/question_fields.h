@@ -19,6 +19,8 @@ namespace berth::ask {
 inline constexpr std::size_t kFilesMax = 1'000;
 
 Error WrongField(std::string_view field, std::string_view want);
+// A node that the question names and that is not there is a fault of the question, not of the path.
+Error OfQuestion(Error error);
 // The body itself.
 Expected<const codec::json::object*> ObjectOf(const codec::json::value& body);
 // Fields that a question does not have are a mistake of who asks.

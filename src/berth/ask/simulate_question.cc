@@ -19,6 +19,25 @@ using codec::json::array, codec::json::object, codec::json::value;
 
 namespace {
 
+std::string TextOf(const whatif::Workload& workload) {
+  return workload.kind + " " + workload.namespace_name + "/" + workload.name;
+}
+
+Reply ReplyOf(whatif::Simulation found, std::vector<std::string> left_out) {
+  Reply reply;
+  reply.document = answers::SimulationJson(found, left_out);
+  reply.verdict = found.PendingCount() == 0 ? Verdict::kYes : Verdict::kNo;
+  const auto simulation = std::make_shared<const whatif::Simulation>(std::move(found));
+  reply.text = [simulation](const TextStyle& style) {
+    const std::size_t without_terminal = style.is_wide ? 0 : answers::kAnswerColumns;
+    return answers::SimulationText(
+        *simulation, {style.is_wide, style.has_color, style.columns > 0 ? style.columns : without_terminal});
+  };
+  return reply;
+}
+
+}  // namespace
+
 Expected<std::vector<MoreReplicas>> ReplicasIn(const object& of) {
   std::vector<MoreReplicas> all;
   const value* const found = of.if_contains("replicas");
@@ -36,10 +55,6 @@ Expected<std::vector<MoreReplicas>> ReplicasIn(const object& of) {
   return all;
 }
 
-std::string TextOf(const whatif::Workload& workload) {
-  return workload.kind + " " + workload.namespace_name + "/" + workload.name;
-}
-
 Expected<void> AddReplicas(const whatif::ClusterState& state, const MoreReplicas& more, whatif::Additions& additions) {
   const auto sample =
       std::ranges::find_if(state.pods, [&](const auto& pod) { return whatif::WorkloadOf(*pod) == more.workload; });
@@ -53,27 +68,6 @@ Expected<void> AddReplicas(const whatif::ClusterState& state, const MoreReplicas
   }
   return {};
 }
-
-// A node that the question names and that is not there is a fault of the question, not of the path.
-Error OfQuestion(Error error) {
-  if (error.code == ErrorCode::kNotFound) error.code = ErrorCode::kInvalid;
-  return error;
-}
-
-Reply ReplyOf(whatif::Simulation found, std::vector<std::string> left_out) {
-  Reply reply;
-  reply.document = answers::SimulationJson(found, left_out);
-  reply.verdict = found.PendingCount() == 0 ? Verdict::kYes : Verdict::kNo;
-  const auto simulation = std::make_shared<const whatif::Simulation>(std::move(found));
-  reply.text = [simulation](const TextStyle& style) {
-    const std::size_t without_terminal = style.is_wide ? 0 : answers::kAnswerColumns;
-    return answers::SimulationText(
-        *simulation, {style.is_wide, style.has_color, style.columns > 0 ? style.columns : without_terminal});
-  };
-  return reply;
-}
-
-}  // namespace
 
 Expected<SimulateQuestion> SimulateQuestion::Parse(const object& body) {
   BERTH_RETURN_IF_ERROR(

@@ -23,6 +23,11 @@ struct MoreReplicas {
   std::size_t add = 0;
 };
 
+// The field "replicas"; without it none.
+Expected<std::vector<MoreReplicas>> ReplicasIn(const codec::json::object& of);
+// kInvalid: the cluster has no pod of the workload.
+Expected<void> AddReplicas(const whatif::ClusterState& state, const MoreReplicas& more, whatif::Additions& additions);
+
 struct SimulateQuestion {
   std::vector<whatif::ManifestFile> files;
   std::string namespace_name = "default";  // of manifests that name none

@@ -11,6 +11,7 @@
 #include "berth/answers/plan_answer.h"
 #include "berth/answers/simulation_answer.h"
 #include "berth/ask/question_fields.h"
+#include "berth/ask/simulate_question.h"
 #include "berth/codec/yaml_lines.h"
 #include "berth/rebalance/plan.h"
 #include "berth/rebalance/policy_reader.h"
@@ -26,7 +27,8 @@
 
 namespace berth::page {
 
-using ask::FlagIn, ask::NumberIn, ask::ObjectOf, ask::TextIn, ask::TextsIn, ask::WrongField;
+using ask::AddReplicas, ask::MoreReplicas, ask::OfQuestion, ask::ReplicasIn;
+using ask::FlagIn, ask::NumberIn, ask::ObjectOf, ask::TextIn, ask::TextsIn;
 using codec::json::array, codec::json::object, codec::json::value;
 
 namespace {
@@ -34,53 +36,6 @@ namespace {
 // What the page calls the manifests in messages.
 constexpr std::string_view kPasted = "manifests";
 constexpr std::string_view kPolicy = "policy";
-
-// A node that the question names and that is not there is a fault of the question, not of the path.
-Error OfQuestion(Error error) {
-  if (error.code == ErrorCode::kNotFound) error.code = ErrorCode::kInvalid;
-  return error;
-}
-
-// So many more pods of a workload, each like one that the cluster has.
-struct MoreReplicas {
-  whatif::Workload workload;
-  std::size_t add = 0;
-};
-
-Expected<std::vector<MoreReplicas>> ReplicasIn(const object& of) {
-  std::vector<MoreReplicas> all;
-  const value* const found = of.if_contains("replicas");
-  if (found == nullptr) return all;
-  if (!found->is_array()) return WrongField("replicas", "an array of objects");
-  for (const value& one : found->as_array()) {
-    if (!one.is_object()) return WrongField("replicas", "an array of objects");
-    MoreReplicas more;
-    BERTH_ASSIGN_OR_RETURN(more.workload.kind, TextIn(one.as_object(), "kind"));
-    BERTH_ASSIGN_OR_RETURN(more.workload.namespace_name, TextIn(one.as_object(), "namespace"));
-    BERTH_ASSIGN_OR_RETURN(more.workload.name, TextIn(one.as_object(), "name"));
-    BERTH_ASSIGN_OR_RETURN(more.add, NumberIn(one.as_object(), "add", 0, Questions::kReplicasMax));
-    all.push_back(std::move(more));
-  }
-  return all;
-}
-
-std::string TextOf(const whatif::Workload& workload) {
-  return workload.kind + " " + workload.namespace_name + "/" + workload.name;
-}
-
-Expected<void> AddReplicas(const whatif::ClusterState& state, const MoreReplicas& more, whatif::Additions& additions) {
-  const auto sample =
-      std::ranges::find_if(state.pods, [&](const auto& pod) { return whatif::WorkloadOf(*pod) == more.workload; });
-  if (sample == state.pods.end())
-    return InvalidError("replicas: the cluster has no pod of " + TextOf(more.workload) + " that others could be like");
-  for (std::size_t i = 1; i <= more.add; ++i) {
-    const std::string name = more.workload.name + "-more-" + std::to_string(i);
-    api::Pod pod = whatif::AsNew(**sample, "page-" + TextOf(more.workload) + "-" + std::to_string(i));
-    pod.metadata.name = name;
-    additions.pods.push_back(std::make_shared<const api::Pod>(std::move(pod)));
-  }
-  return {};
-}
 
 // As `berth explain -o json` and the others say of which cluster the answer is.
 object ClusterJson(const whatif::ClusterState& state) {

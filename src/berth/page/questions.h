@@ -51,7 +51,6 @@ class Questions {
  public:
   // Bytes of manifests in one question.
   static constexpr std::size_t kManifestBytesMax = std::size_t{5} << 20;
-  static constexpr std::size_t kReplicasMax = 10'000;
   static constexpr std::size_t kPolicyBytesMax = std::size_t{1} << 20;
   static constexpr std::size_t kLossesMax = 10;
   // What is neither node nor pod is read again when it is older: for somebody's question, and for the page's own.
