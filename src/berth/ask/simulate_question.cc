@@ -9,6 +9,7 @@
 #include "berth/answers/page.h"
 #include "berth/answers/simulation_answer.h"
 #include "berth/ask/question_fields.h"
+#include "berth/whatif/placement.h"
 #include "berth/whatif/pod_group_warnings.h"
 #include "berth/whatif/replacement.h"
 #include "berth/whatif/simulation.h"
