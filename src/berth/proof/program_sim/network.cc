@@ -89,6 +89,7 @@ struct Network::Call {
   std::function<void()> cancel_deadline;
   bool is_answer_lost = false;
   bool is_refused = false;        // an answer says for certain that nothing was done
+  bool has_taken_effect = false;  // of a write
   Time last_arrival{};            // of the request or its duplicate
   std::string promised_uid = {};  // the pod's, if the call is a binding
   Duration held{0};               // by a webhook
@@ -513,6 +514,8 @@ void Network::Arrive(const std::shared_ptr<Call>& call) {
   if (call->is_refused) return;
   call->held = Duration{0};
   net::Response response = Refusal(call->request, call->subject, call->namespace_name, call.get());
+  // Nor does it pass on that nothing was done where the first of the two has taken effect.
+  if (response.status != 0 && call->has_taken_effect) return;
   call->is_refused = response.status != 0 && call->subject != Subject::kRead;
   if (call->is_refused) EndPromise(*call);
   if (response.status != 0 && call->subject == Subject::kEvent && response.status != 401 && response.status != 429)
@@ -522,6 +525,7 @@ void Network::Arrive(const std::shared_ptr<Call>& call) {
       response = server_.CallReplica(call->request);
     } else {
       response = server_.Call(call->request, AuthorOf(*call->connection, call->sent_at));
+      call->has_taken_effect |= call->subject != Subject::kRead && response.status / 100 == 2;
     }
     if (call->subject == Subject::kRead && response.status == 200)
       call->connection->listed.insert(call->request.target.substr(0, call->request.target.find('?')));
