@@ -18,6 +18,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
 )
 
 // Programs that people run beside their scheduler (docs/works-with.md).
@@ -192,12 +193,16 @@ spec:
     spec: {containers: [{name: main, image: nginx, resources: {requests: {cpu: 10m, memory: 1Mi}}}]}
 `, "create", "-f", "-")
 	scales := c.Admin.AppsV1().Deployments("default")
-	scale, err := scales.GetScale(ctx, "web", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	scale.Spec.Replicas = 500
-	if _, err := scales.UpdateScale(ctx, "web", scale, metav1.UpdateOptions{}); err != nil {
+	// The controllers write the Deployment at the same time.
+	if err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		scale, err := scales.GetScale(ctx, "web", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		scale.Spec.Replicas = 500
+		_, err = scales.UpdateScale(ctx, "web", scale, metav1.UpdateOptions{})
+		return err
+	}); err != nil {
 		t.Fatal(err)
 	}
 	harness.Eventually(t, 120*time.Second, "500 pods have nodes", func() (bool, string) {
