@@ -24,7 +24,7 @@ copy() {
     printf 'module %s\n\ngo 1.26.0\n' "k8s.io/$to" >"$to/go.mod"
     return
   fi
-  [[ -d $from ]] || (cd / && go mod download "${from#"$cache/"}" >"$to/download.log" 2>&1) || true
+  [[ -d $from ]] || (cd / && go mod download "${from#"$cache/"}" >"$folder/$to/download.log" 2>&1) || true
   if [[ ! -d $from ]]; then
     echo "sources-1.38.sh: ${from#"$cache/"} cannot be had: $(tail -n 1 "$to/download.log")" >&2
     exit 1
