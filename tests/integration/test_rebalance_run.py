@@ -10,6 +10,7 @@ import json
 import os
 import re
 import threading
+import time
 import unittest
 import urllib.request
 
@@ -75,6 +76,9 @@ class Gate:
                 if gate.missing and self.path.startswith(gate.missing):
                     self.send_error(404)
                     return
+                if self.command == "GET" and "watch=true" in self.path:
+                    self.pass_watch_on()
+                    return
                 if self.command == "PATCH" and gate.on_node and (node := NODE.match(self.path)):
                     gate.on_node(node.group(1))
                 match = EVICTION.match(self.path)
@@ -90,6 +94,18 @@ class Gate:
                 self.send_header("Content-Length", str(len(data)))
                 self.end_headers()
                 self.wfile.write(data)
+
+            def pass_watch_on(self) -> None:
+                connection = http.client.HTTPConnection(upstream, timeout=60)
+                connection.request("GET", self.path, headers={"Accept": self.headers.get("Accept", "*/*")})
+                answer = connection.getresponse()
+                self.send_response(answer.status)
+                self.send_header("Content-Type", answer.getheader("Content-Type", ""))
+                self.end_headers()
+                self.close_connection = True  # what comes until then is the body
+                while data := answer.read1(1 << 16):
+                    self.wfile.write(data)
+                connection.close()
 
             do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = pass_on
 
@@ -349,6 +365,33 @@ profiles:
         self.wait_for_rounds(process, 2, "quiet")
         self.assertEqual(self.metric(address, r'berth_rebalance_outcomes_total{outcome="as_proved"}'), 1)
         self.assertEqual(process.end(), 0)
+
+
+    def test_an_eviction_without_an_answer_does_not_hold_up_the_end(self):
+        """A Deployment of berth gives its pods 20 seconds to end."""
+        scheduler = Process(self, "run", "--master", self.api.url, "--leader-elect=false")
+        self.deployment("web", 3)
+        scheduler.end()
+        self.taint("node-1")
+        gate = Gate(self, self.api)
+        policy = str(self.taints_policy())
+        for command in (["rebalance", "run", "--policy", policy, "--execute", *QUICK],
+                        ["run", "--rebalance", policy, "--rebalance-execute", "--rebalance-interval", "1s"]):
+            with self.subTest(command=command):
+                has_begun, may_end = threading.Event(), threading.Event()
+                self.addCleanup(may_end.set)
+
+                def hang(_name, _forward, has_begun=has_begun, may_end=may_end):
+                    has_begun.set()
+                    may_end.wait(60)
+
+                gate.on_eviction = hang
+                process = Process(self, *command, "--master", gate.url, "--leader-elect=false")
+                self.assertTrue(has_begun.wait(60), process.lines("err"))
+                began = time.monotonic()
+                self.assertEqual(process.end(timeout=60), 0, process.lines("err"))
+                self.assertLess(time.monotonic() - began, 10)
+                may_end.set()
 
 
 class Page(ShopTest):

@@ -3,6 +3,7 @@
 // the whole group with other pods on the nodes. Within turns only.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -68,8 +69,10 @@ class PodGroupDryRun {
 
 // The cost of a preemption for a group.
 struct PodGroupToll {
-  std::size_t victims = 0;      // pods
-  std::size_t disruptions = 0;  // groups that are evicted as a whole, and pods of other groups
+  std::size_t victims = 0;  // pods
+  // What is evicted at once: pods, PodGroups and CompositePodGroups. In older releases than 1.38 a pod of a group
+  // counts among the PodGroups even if it goes alone.
+  std::array<std::size_t, 3> units{};
   std::int64_t pdb_violations = 0;
 };
 

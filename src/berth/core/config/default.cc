@@ -125,12 +125,20 @@ void ApplyDefaults(Profile& profile, const FeatureGates& gates) {
   }
 }
 
+void ApplyDefaults(KubeSchedulerConfiguration& configuration, const FeatureGates& gates) {
+  const bool limits_placements =
+      gates.release_minor() >= kPlacementLimitMinor && gates.Enabled("TopologyAwareWorkloadScheduling");
+  std::optional<std::int32_t>& percentage = configuration.percentage_of_placements_to_score;
+  if (limits_placements && !percentage) percentage = 0;
+  for (Profile& profile : configuration.profiles) ApplyDefaults(profile, gates);
+}
+
 KubeSchedulerConfiguration DefaultConfiguration(const FeatureGates& gates) {
   KubeSchedulerConfiguration configuration;
   configuration.release = gates.FollowedRelease();
   Profile& profile = configuration.profiles.emplace_back();
   profile.scheduler_name = api::kDefaultSchedulerName;
-  ApplyDefaults(profile, gates);
+  ApplyDefaults(configuration, gates);
   return configuration;
 }
 

@@ -27,6 +27,9 @@ PluginArgs DefaultArgs(std::string_view plugin, const FeatureGates& gates = {});
 // name.
 void ApplyDefaults(Profile& profile, const FeatureGates& gates = {});
 
+// The defaults of all profiles and of fields that depend on feature gates.
+void ApplyDefaults(KubeSchedulerConfiguration& configuration, const FeatureGates& gates);
+
 // The configuration without a file: one profile, "default-scheduler", with the default plugins.
 KubeSchedulerConfiguration DefaultConfiguration(const FeatureGates& gates = {});
 

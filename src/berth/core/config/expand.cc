@@ -17,21 +17,14 @@ constexpr std::int64_t kNodeScoreMax = 100;
 
 // The order in which upstream builds its lists. It determines which of several errors is reported.
 constexpr std::array<ExtensionPoint, kExtensionPointCount> kConstructionOrder = {
-    ExtensionPoint::kPreFilter,
-    ExtensionPoint::kFilter,
-    ExtensionPoint::kPostFilter,
-    ExtensionPoint::kReserve,
-    ExtensionPoint::kPreScore,
-    ExtensionPoint::kScore,
-    ExtensionPoint::kPreBind,
-    ExtensionPoint::kBind,
-    ExtensionPoint::kPostBind,
-    ExtensionPoint::kPermit,
-    ExtensionPoint::kPreEnqueue,
-    ExtensionPoint::kQueueSort,
-    ExtensionPoint::kPlacementGenerate,
-    ExtensionPoint::kPlacementScore,
-    ExtensionPoint::kPodGroupPostFilter,
+    ExtensionPoint::kPreFilter,         ExtensionPoint::kFilter,
+    ExtensionPoint::kPostFilter,        ExtensionPoint::kReserve,
+    ExtensionPoint::kPreScore,          ExtensionPoint::kScore,
+    ExtensionPoint::kPreBind,           ExtensionPoint::kBind,
+    ExtensionPoint::kPostBind,          ExtensionPoint::kPermit,
+    ExtensionPoint::kPreEnqueue,        ExtensionPoint::kQueueSort,
+    ExtensionPoint::kPlacementGenerate, ExtensionPoint::kPlacementScore,
+    ExtensionPoint::kPlacementFeasible, ExtensionPoint::kPodGroupPostFilter,
 };
 // An array that omits a point would contain the first enumerator twice.
 static_assert(std::count(kConstructionOrder.begin(), kConstructionOrder.end(), ExtensionPoint{}) == 1,
@@ -156,6 +149,7 @@ Expected<ExpandedProfile> ExpandProfile(const Profile& profile, const PluginLook
   ExpandedProfile expanded;
   expanded.scheduler_name = profile.scheduler_name;
   expanded.percentage_of_nodes_to_score = profile.percentage_of_nodes_to_score;
+  expanded.percentage_of_placements_to_score = profile.percentage_of_placements_to_score;
   expanded.plugin_names.assign(expansion.names().begin(), expansion.names().end());
 
   for (const ExtensionPoint point : kConstructionOrder) BERTH_RETURN_IF_ERROR(expansion.CheckListed(point));

@@ -25,6 +25,7 @@ using PluginLookup = std::function<std::optional<ExtensionPointSet>(std::string_
 struct ExpandedProfile {
   std::string scheduler_name;
   std::optional<std::int32_t> percentage_of_nodes_to_score;
+  std::optional<std::int32_t> percentage_of_placements_to_score;
   // The plugins of each point in order. At kScore and kPlacementScore each has its weight, never 0; elsewhere weights
   // are 0.
   PerPoint<std::vector<PluginRef>> plugins;

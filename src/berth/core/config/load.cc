@@ -193,12 +193,18 @@ void ReadGatedPluginSet(ObjectReader& plugins, std::string_view key) {
                              "must be empty: the feature gate TopologyAwareWorkloadScheduling is off");
 }
 
+// Without the gate the field is refused by the validation; older releases do not know it.
+void ReadPlacementLimit(ObjectReader& reader, const FeatureGates& gates, std::optional<std::int32_t>& out) {
+  if (gates.release_minor() >= kPlacementLimitMinor) reader.Read("percentageOfPlacementsToScore", out);
+}
+
 // Returns whether the profile has a schedulerName, even an empty one.
 bool ReadProfile(const json::value& item, const std::string& path, const FeatureGates& gates, FieldErrors& errors,
                  Profile& out) {
   ObjectReader reader(item, path, errors);
   reader.Read("schedulerName", out.scheduler_name);
   reader.Read("percentageOfNodesToScore", out.percentage_of_nodes_to_score);
+  ReadPlacementLimit(reader, gates, out.percentage_of_placements_to_score);
   reader.Object("plugins", [&](ObjectReader& plugins) {
     const bool has_placements =
         gates.release_minor() >= kPodGroupsMinor && gates.Enabled("TopologyAwareWorkloadScheduling");
@@ -208,7 +214,7 @@ bool ReadProfile(const json::value& item, const std::string& path, const Feature
           point == ExtensionPoint::kPlacementGenerate || point == ExtensionPoint::kPlacementScore;
       if (is_of_placements && !has_placements) {
         ReadGatedPluginSet(plugins, FieldName(point));
-      } else if (point != ExtensionPoint::kPodGroupPostFilter || gates.release_minor() >= kPodGroupsMinor) {
+      } else if (IsInFiles(point, gates.release_minor())) {
         ReadPluginSet(plugins, FieldName(point), out.plugins.points[point]);
       }
     }
@@ -260,6 +266,7 @@ void ReadConfiguration(const json::value& document, const FeatureGates& gates, F
   out.enable_contention_profiling = out.enable_profiling;
   reader.Read("enableContentionProfiling", out.enable_contention_profiling);
   reader.Read("percentageOfNodesToScore", out.percentage_of_nodes_to_score);
+  ReadPlacementLimit(reader, gates, out.percentage_of_placements_to_score);
   reader.Read("podInitialBackoffSeconds", out.pod_initial_backoff_seconds);
   reader.Read("podMaxBackoffSeconds", out.pod_max_backoff_seconds);
   reader.Read("delayCacheUntilActive", out.delay_cache_until_active);
@@ -290,7 +297,7 @@ Expected<KubeSchedulerConfiguration> LoadConfiguration(std::string_view text, co
   FieldErrors errors;
   ReadConfiguration(document, gates, errors, configuration);
   BERTH_RETURN_IF_ERROR(errors.Result());
-  for (Profile& profile : configuration.profiles) ApplyDefaults(profile, gates);
+  ApplyDefaults(configuration, gates);
   return configuration;
 }
 

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "berth/core/config/default.h"
@@ -242,6 +243,59 @@ profiles:
   const auto again = LoadConfiguration(written, *gates);
   ASSERT_TRUE(again.ok()) << again.error().message << written;
   EXPECT_EQ(again->profiles[0].plugins, configuration->profiles[0].plugins);
+}
+
+// Since 1.38, with their gate.
+TEST(LoadTest, PlacementLimits) {
+  const std::string text = std::string(kHeader) + R"(
+percentageOfPlacementsToScore: 40
+profiles:
+- schedulerName: a
+  percentageOfPlacementsToScore: 0
+  plugins: {placementFeasible: {disabled: [{name: GangScheduling}]}}
+- schedulerName: b
+)";
+  const auto parse = [](int minor, bool has_placements) {
+    FeatureGateSettings settings{.release_minor = minor, .gates = {"GenericWorkload=true"}};
+    if (has_placements) settings.gates.emplace_back("TopologyAwareWorkloadScheduling=true");
+    return FeatureGates::Parse(settings).value();
+  };
+  const FeatureGates gates = parse(38, true);
+  const auto configuration = LoadConfiguration(text, gates);
+  ASSERT_TRUE(configuration.ok()) << configuration.error().message;
+  EXPECT_TRUE(ValidateConfiguration(*configuration).ok());
+  EXPECT_EQ(configuration->percentage_of_placements_to_score, 40);
+  EXPECT_EQ(configuration->profiles[0].percentage_of_placements_to_score, 0);
+  EXPECT_EQ(configuration->profiles[1].percentage_of_placements_to_score, std::nullopt);
+  EXPECT_EQ(configuration->profiles[0].plugins.points[ExtensionPoint::kPlacementFeasible].disabled,
+            (std::vector<std::string>{"GangScheduling"}));
+  const std::string written = WriteConfiguration(*configuration, gates);
+  const auto again = LoadConfiguration(written, gates);
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_EQ(again->profiles[0].plugins, configuration->profiles[0].plugins);
+  EXPECT_EQ(WriteConfiguration(*again, gates), written);
+
+  EXPECT_EQ(DefaultConfiguration(gates).percentage_of_placements_to_score, 0);
+  EXPECT_EQ(DefaultConfiguration(parse(38, false)).percentage_of_placements_to_score, std::nullopt);
+  EXPECT_EQ(DefaultConfiguration(parse(37, true)).percentage_of_placements_to_score, std::nullopt);
+  const auto refusal = [](const std::string& fields, const FeatureGates& by) -> std::string {
+    const auto loaded = LoadConfiguration(std::string(kHeader) + fields, by);
+    if (!loaded.ok()) return loaded.error().message;
+    const auto valid = ValidateConfiguration(*loaded);
+    return valid.ok() ? "" : valid.error().message;
+  };
+  const std::string needs =
+      "Forbidden: percentageOfPlacementsToScore requires TopologyAwareWorkloadScheduling feature "
+      "gate to be enabled";
+  EXPECT_EQ(refusal("percentageOfPlacementsToScore: 1\n", parse(38, false)), "percentageOfPlacementsToScore: " + needs);
+  EXPECT_EQ(refusal("profiles: [{percentageOfPlacementsToScore: 0}]\n", parse(38, false)),
+            "profiles[0].percentageOfPlacementsToScore: " + needs);
+  EXPECT_EQ(refusal("percentageOfPlacementsToScore: 101\n", gates),
+            "percentageOfPlacementsToScore: Invalid value: 101: not in valid range [0-100]");
+  EXPECT_THAT(refusal("percentageOfPlacementsToScore: 1\n", parse(37, true)),
+              ::testing::HasSubstr("percentageOfPlacementsToScore: unknown field"));
+  EXPECT_THAT(refusal("profiles: [{plugins: {placementFeasible: {}}}]\n", parse(37, true)),
+              ::testing::HasSubstr("placementFeasible: unknown field"));
 }
 
 TEST(MergePluginSetTest, Rules) {

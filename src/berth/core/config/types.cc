@@ -25,6 +25,7 @@ constexpr std::array<Names, kExtensionPointCount> kNames = {{
     {"PodGroupPostFilter", "podGroupPostFilter"},
     {"PlacementGenerate", "placementGenerate"},
     {"PlacementScore", "placementScore"},
+    {"PlacementFeasible", "placementFeasible"},
 }};
 static_assert(!kNames.back().type.empty(), "each extension point needs its names");
 
@@ -33,6 +34,11 @@ static_assert(!kNames.back().type.empty(), "each extension point needs its names
 std::string_view ToString(ExtensionPoint point) { return kNames[static_cast<std::size_t>(point)].type; }
 
 std::string_view FieldName(ExtensionPoint point) { return kNames[static_cast<std::size_t>(point)].field; }
+
+bool IsInFiles(ExtensionPoint point, int release_minor) {
+  if (point == ExtensionPoint::kPodGroupPostFilter) return release_minor >= kPodGroupsMinor;
+  return point != ExtensionPoint::kPlacementFeasible || release_minor >= kPlacementLimitMinor;
+}
 
 const PluginArgs* Profile::FindArgs(std::string_view plugin) const {
   for (const PluginConfig& config : plugin_config) {

@@ -39,15 +39,21 @@ enum class ExtensionPoint : std::uint8_t {
   kPodGroupPostFilter,
   kPlacementGenerate,
   kPlacementScore,
+  kPlacementFeasible,
 };
-inline constexpr std::size_t kExtensionPointCount = 15;
+inline constexpr std::size_t kExtensionPointCount = 16;
 // The first release with PodGroupPostFilter, and with effective placement points.
 inline constexpr int kPodGroupsMinor = 37;
+// The first release in which a file names the plugins of PlacementFeasible, and limits how many placements are tried.
+inline constexpr int kPlacementLimitMinor = 38;
 
 // The name of upstream's interface without "Plugin": "PreFilter".
 std::string_view ToString(ExtensionPoint point);
 // The key of the point's set in a configuration file: "preFilter".
 std::string_view FieldName(ExtensionPoint point);
+
+// Whether the configuration files of a release have a set for the point.
+bool IsInFiles(ExtensionPoint point, int release_minor);
 
 // One value per extension point.
 template <typename T>
@@ -85,8 +91,9 @@ struct PluginConfig {
 
 struct Profile {
   std::string scheduler_name;
-  std::optional<std::int32_t> percentage_of_nodes_to_score;  // overrides the global value, even if it is 0
-  Plugins plugins;                                           // merged with the defaults, not yet expanded
+  std::optional<std::int32_t> percentage_of_nodes_to_score;       // overrides the global value, even if it is 0
+  std::optional<std::int32_t> percentage_of_placements_to_score;  // likewise
+  Plugins plugins;                                                // merged with the defaults, not yet expanded
   std::vector<PluginConfig> plugin_config;
 
   // The plugin's arguments; null when there are none.
@@ -120,6 +127,9 @@ struct KubeSchedulerConfiguration {
   bool enable_contention_profiling = true;
   // Used if extenders get whole nodes; 0: depends on the number of nodes.
   std::int32_t percentage_of_nodes_to_score = 0;
+  // How many of its placements a pod group must fit on before the best of these is chosen; 0: depends on the number of
+  // nodes. nullopt: all placements are tried.
+  std::optional<std::int32_t> percentage_of_placements_to_score;
   std::int64_t pod_initial_backoff_seconds = 1;
   std::int64_t pod_max_backoff_seconds = 10;
   bool delay_cache_until_active = false;

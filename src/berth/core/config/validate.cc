@@ -181,6 +181,14 @@ void CheckArgs(FieldErrors& errors, const std::string& path, const DynamicResour
   }
 }
 
+void CheckPlacementLimit(FieldErrors& errors, std::string_view path, const std::optional<std::int32_t>& percentage,
+                         const framework::Release& release) {
+  if (!percentage) return;
+  if (release.places_pod_groups_by_topology) return CheckPercentage(errors, path, *percentage);
+  errors.Forbidden(path,
+                   "percentageOfPlacementsToScore requires TopologyAwareWorkloadScheduling feature gate to be enabled");
+}
+
 // Plugins that upstream has removed.
 bool IsRemoved(std::string_view name) {
   return name == "AzureDiskLimits" || name == "CinderLimits" || name == "EBSLimits" || name == "GCEPDLimits";
@@ -199,6 +207,8 @@ void CheckProfile(FieldErrors& errors, const std::string& path, const Profile& p
   if (profile.percentage_of_nodes_to_score) {
     CheckPercentage(errors, At(path, "percentageOfNodesToScore"), *profile.percentage_of_nodes_to_score);
   }
+  CheckPlacementLimit(errors, At(path, "percentageOfPlacementsToScore"), profile.percentage_of_placements_to_score,
+                      release);
   // Upstream checks the sets of the points only; a removed plugin in multiPoint is reported by the registry.
   for (std::size_t i = 0; i < kExtensionPointCount; ++i) {
     const auto& enabled = profile.plugins.points.values[i].enabled;
@@ -288,6 +298,8 @@ Expected<void> ValidateConfiguration(const KubeSchedulerConfiguration& configura
     CheckCommonQueueSort(errors, configuration.profiles);
   }
   CheckPercentage(errors, "percentageOfNodesToScore", configuration.percentage_of_nodes_to_score);
+  CheckPlacementLimit(errors, "percentageOfPlacementsToScore", configuration.percentage_of_placements_to_score,
+                      configuration.release);
   if (configuration.pod_initial_backoff_seconds <= 0) {
     errors.Invalid("podInitialBackoffSeconds", configuration.pod_initial_backoff_seconds, "must be greater than 0");
   }

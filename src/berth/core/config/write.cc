@@ -206,15 +206,15 @@ std::set<std::string_view> EnabledNames(const Plugins& plugins) {
 json::object ProfileFields(const Profile& profile, const FeatureGates& gates) {
   json::object out{{"schedulerName", profile.scheduler_name}};
   if (profile.percentage_of_nodes_to_score) out["percentageOfNodesToScore"] = *profile.percentage_of_nodes_to_score;
+  if (profile.percentage_of_placements_to_score)
+    out["percentageOfPlacementsToScore"] = *profile.percentage_of_placements_to_score;
   json::object plugins{{"multiPoint", Set(profile.plugins.multi_point)},
                        // These come first in files. With the gate off they have no plugins.
                        {"placementGenerate", json::object()},
                        {"placementScore", json::object()}};
-  if (gates.release_minor() >= kPodGroupsMinor) plugins["podGroupPostFilter"] = json::object();
   for (std::size_t i = 0; i < kExtensionPointCount; ++i) {
     const auto point = static_cast<ExtensionPoint>(i);
-    if (point == ExtensionPoint::kPodGroupPostFilter && gates.release_minor() < kPodGroupsMinor) continue;
-    plugins[FieldName(point)] = Set(profile.plugins.points[point]);
+    if (IsInFiles(point, gates.release_minor())) plugins[FieldName(point)] = Set(profile.plugins.points[point]);
   }
   out["plugins"] = std::move(plugins);
 
@@ -328,6 +328,8 @@ json::object Fields(KubeSchedulerConfiguration configuration, const FeatureGates
       {"podInitialBackoffSeconds", configuration.pod_initial_backoff_seconds},
       {"podMaxBackoffSeconds", configuration.pod_max_backoff_seconds},
   };
+  if (configuration.percentage_of_placements_to_score)
+    out["percentageOfPlacementsToScore"] = *configuration.percentage_of_placements_to_score;
   Optional(out, "delayCacheUntilActive", configuration.delay_cache_until_active);
   json::array profiles;
   for (const Profile& profile : configuration.profiles) profiles.push_back(ProfileFields(profile, gates));

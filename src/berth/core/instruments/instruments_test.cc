@@ -135,6 +135,23 @@ TEST(SchedulerMetricsTest, WhatWaitsIsPodsAndGroups) {
   EXPECT_EQ(entities.With({"backoff", "podgroup"}).value(), 3);
 }
 
+TEST(SchedulerMetricsTest, CompositeGroupsHaveTheirOwnLabelSince138) {
+  for (const int minor : {37, 38}) {
+    SCOPED_TRACE(minor);
+    MetricRegistry registry;
+    framework::Release release = framework::ReleaseOf(minor);
+    release.has_pod_groups = release.has_composite_pod_groups = true;
+    SchedulerMetrics metrics(registry, release);
+    metrics.sizes.SetQueued(
+        {.entities = {5, 0, 0, 0}, .composite_groups = {1, 0, 0, 0}, .groups = {2, 0, 0, 0}, .members = {11, 0, 0, 0}});
+    GaugeFamily& entities = registry.AddGauge(DescriptionOf("scheduler_queued_entities", release));
+    EXPECT_EQ(entities.With({"active", "podgroup"}).value(), 2);
+    EXPECT_EQ(entities.With({"active", "compositepodgroup"}).value(), minor >= 38 ? 1 : 0);
+    EXPECT_EQ(DescriptionOf("scheduler_podgroup_schedule_attempts_total", release).labels.size(),
+              minor >= 38 ? 3U : 2U);
+  }
+}
+
 TEST(SchedulerMetricsTest, EventsAreNamedAsTheReleaseNamesThem) {
   for (const auto& [minor, label] :
        {std::pair{36, "UnschedulablePodAdd"}, std::pair{37, "UnscheduledPodAdd"}, std::pair{38, "UnscheduledPodAdd"}}) {

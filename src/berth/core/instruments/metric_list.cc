@@ -23,9 +23,12 @@ constexpr InReleases kOnly37{.first = 37, .last = 37};
 constexpr InReleases kSince36{.first = 36};
 constexpr InReleases kSince37{.first = 37};
 constexpr InReleases kSince38{.first = 38};
-constexpr InReleases kPodGroups{.first = 36, .feature = Feature::kPodGroups};
+constexpr InReleases kPodGroups36And37{.first = 36, .last = 37, .feature = Feature::kPodGroups};
 constexpr InReleases kPodGroups37{.first = 37, .feature = Feature::kPodGroups};
-constexpr InReleases kPlacements37{.first = 37, .feature = Feature::kPlacements};
+constexpr InReleases kPodGroupsOnly37{.first = 37, .last = 37, .feature = Feature::kPodGroups};
+constexpr InReleases kPodGroups38{.first = 38, .feature = Feature::kPodGroups};
+constexpr InReleases kPlacementsOnly37{.first = 37, .last = 37, .feature = Feature::kPlacements};
+constexpr InReleases kPlacements38{.first = 38, .feature = Feature::kPlacements};
 
 // The names and help texts, which a scrape shows, are upstream's.
 constexpr auto kList = std::to_array<ListedMetric>({
@@ -165,7 +168,16 @@ constexpr auto kList = std::to_array<ListedMetric>({
      "Number of candidate placements generated when scheduling pod groups.",
      "profile",
      {},
-     kPlacements37},
+     kPlacementsOnly37},
+    {"scheduler_generated_placements_total",
+     kCounter,
+     "ALPHA",
+     "Number of candidate placements generated when scheduling pod groups, by scheduler profile and entity type. For "
+     "pod groups nested in a composite pod group, placements are generated and counted once per evaluated parent "
+     "placement.",
+     "profile entity",
+     {},
+     kPlacements38},
     {"scheduler_get_node_hint_duration_seconds",
      kHistogram,
      "ALPHA",
@@ -240,7 +252,17 @@ constexpr auto kList = std::to_array<ListedMetric>({
      "means the pod group fit into the placement, while 'infeasible' means it did not.",
      "result profile",
      {0.001, 2, 15},
-     kPlacements37},
+     kPlacementsOnly37},
+    {"scheduler_placement_evaluation_duration_seconds",
+     kHistogram,
+     "ALPHA",
+     "Latency in seconds of evaluating a single candidate placement when scheduling pod groups, by result, scheduler "
+     "profile, and entity type. For composite pod groups, this covers scheduling the whole subtree on the placement, "
+     "including nested placement evaluations of child groups, which are also recorded separately under their own "
+     "entity type. 'feasible' means the pod group fit into the placement, while 'infeasible' means it did not.",
+     "result profile entity",
+     {0.001, 2, 15},
+     kPlacements38},
     {"scheduler_placement_evaluations_total",
      kCounter,
      "ALPHA",
@@ -248,7 +270,16 @@ constexpr auto kList = std::to_array<ListedMetric>({
      "fit into the placement, while 'infeasible' means it did not.",
      "result profile",
      {},
-     kPlacements37},
+     kPlacementsOnly37},
+    {"scheduler_placement_evaluations_total",
+     kCounter,
+     "ALPHA",
+     "Number of candidate placements evaluated when scheduling pod groups, by result, scheduler profile, and entity "
+     "type. 'feasible' means the pod group fit into the placement, while 'infeasible' means it did not. For composite "
+     "pod groups, nested evaluations of child groups are also counted separately under their own entity type.",
+     "result profile entity",
+     {},
+     kPlacements38},
     {"scheduler_plugin_evaluation_total",
      kCounter,
      "ALPHA",
@@ -323,14 +354,31 @@ constexpr auto kList = std::to_array<ListedMetric>({
      "scheduled, while 'error' means an internal scheduler problem.",
      "result profile",
      {},
-     kPodGroups},
+     kPodGroups36And37},
+    {"scheduler_podgroup_schedule_attempts_total",
+     kCounter,
+     "ALPHA",
+     "Number of attempts to schedule pod group, by the result, scheduler profile and entity type ('podgroup' or "
+     "'compositepodgroup'). 'unschedulable' means a pod group could not be scheduled, while 'error' means an internal "
+     "scheduler problem.",
+     "result profile entity",
+     {},
+     kPodGroups38},
     {"scheduler_podgroup_scheduling_algorithm_duration_seconds",
      kHistogram,
      "ALPHA",
      "Pod group scheduling algorithm latency in seconds",
      "",
      {0.001, 2, 15},
-     kPodGroups},
+     kPodGroups36And37},
+    {"scheduler_podgroup_scheduling_algorithm_duration_seconds",
+     kHistogram,
+     "ALPHA",
+     "Pod group scheduling algorithm latency in seconds, by scheduler profile and entity type ('podgroup' or "
+     "'compositepodgroup').",
+     "profile entity",
+     {0.001, 2, 15},
+     kPodGroups38},
     {"scheduler_podgroup_scheduling_attempt_duration_seconds",
      kHistogram,
      "ALPHA",
@@ -344,7 +392,15 @@ constexpr auto kList = std::to_array<ListedMetric>({
      "Pod group scheduling attempt latency in seconds",
      "result profile",
      {0.001, 2, 15},
-     kPodGroups37},
+     kPodGroupsOnly37},
+    {"scheduler_podgroup_scheduling_attempt_duration_seconds",
+     kHistogram,
+     "ALPHA",
+     "Pod group scheduling attempt latency in seconds, by result, scheduler profile and entity type ('podgroup' or "
+     "'compositepodgroup').",
+     "result profile entity",
+     {0.001, 2, 15},
+     kPodGroups38},
     {"scheduler_pre_queueing_hint_evaluations_total",
      kCounter,
      "ALPHA",
@@ -420,7 +476,17 @@ constexpr auto kList = std::to_array<ListedMetric>({
      "case of DisruptionMode=all), or a single pod (in case of DisruptionMode=single).",
      "preemptor",
      {1, 2, 11},
-     kPodGroups37},
+     kPodGroupsOnly37},
+    {"scheduler_preemption_workload_disruptions",
+     kHistogram,
+     "ALPHA",
+     "Number of preemption units evicted by a single workload preemption (either pod groups or composite pod groups), "
+     "by victim type. A unit is either all pods of a pod group or composite pod group hierarchy with "
+     "DisruptionMode=all (victim is the type of its topmost group with DisruptionMode=all), or a single pod evicted "
+     "on its own (victim=pod), which covers pods outside of any group and pods of groups with DisruptionMode=single.",
+     "preemptor victim",
+     {1, 2, 11},
+     kPodGroups38},
     {"scheduler_queue_incoming_entities_total",
      kCounter,
      "ALPHA",
@@ -583,14 +649,29 @@ constexpr auto kList = std::to_array<ListedMetric>({
      "Total preemption attempts initiated by workload (including pod groups) in the cluster till now.",
      "result",
      {},
-     kPodGroups37},
+     kPodGroupsOnly37},
+    {"scheduler_workload_preemption_attempts_total",
+     kCounter,
+     "ALPHA",
+     "Total preemption attempts initiated by workload (either pod groups or composite pod groups) in the cluster till "
+     "now.",
+     "preemptor result",
+     {},
+     kPodGroups38},
     {"scheduler_workload_preemption_victims",
      kHistogram,
      "ALPHA",
      "Number of pod preemption victims caused by workload preemption.",
      "",
      {1, 2, 11},
-     kPodGroups37},
+     kPodGroupsOnly37},
+    {"scheduler_workload_preemption_victims",
+     kHistogram,
+     "ALPHA",
+     "Number of pod preemption victims caused by workload preemption (either pod groups or composite pod groups).",
+     "preemptor",
+     {1, 2, 11},
+     kPodGroups38},
 });
 
 }  // namespace

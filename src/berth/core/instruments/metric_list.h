@@ -41,6 +41,9 @@ struct InReleases {
   }
 };
 
+// Whether metrics say of which kind a group is, PodGroup or CompositePodGroup: since 1.38.
+inline bool TellsGroupKinds(const framework::Release& release) { return release.minor >= 38; }
+
 struct ListedMetric {
   std::string_view name;
   MetricType type = MetricType::kCounter;

@@ -58,7 +58,8 @@ std::string_view ToString(Point point) {
                                                                        "PlacementGenerate",
                                                                        "PlacementFeasible",
                                                                        "PlacementScore",
-                                                                       "PodGroupPostFilter"};
+                                                                       "PodGroupPostFilter",
+                                                                       "RankNodes"};
   static_assert(!kNames.back().empty(), "each point has its name");
   return kNames[static_cast<std::size_t>(point)];
 }
@@ -101,7 +102,11 @@ SizeCells::SizeCells(MetricRegistry& registry, const framework::Release& release
   static constexpr std::array<std::string_view, 4> kQueues = {"active", "backoff", "unschedulable", "gated"};
   for (std::size_t i = 0; i < kQueues.size(); ++i) entities_[i] = &entities.With({kQueues[i], "pod"});
   if (!release.has_pod_groups) return;
-  for (std::size_t i = 0; i < kQueues.size(); ++i) groups_[i] = &entities.With({kQueues[i], "podgroup"});
+  const bool has_composites = release.has_composite_pod_groups && TellsGroupKinds(release);
+  for (std::size_t i = 0; i < kQueues.size(); ++i) {
+    groups_[i] = &entities.With({kQueues[i], "podgroup"});
+    if (has_composites) composite_groups_[i] = &entities.With({kQueues[i], "compositepodgroup"});
+  }
   GaugeFamily& pending_pods = Gauge(registry, "scheduler_pending_pods");
   incomplete_ = &pending_pods.With({"incomplete"});
   pending_ = &pending_pods.With({"pending"});
@@ -113,11 +118,12 @@ void SizeCells::SetQueued(const QueueSizes& sizes) {
   };
   const std::array<GaugeCell*, 4> pods_by_queue = {&active, &backoff, &unschedulable, &gated};
   for (std::size_t i = 0; i < sizes.entities.size(); ++i) {
-    // As upstream, composite groups have no label of their own: only their pods count.
+    // As upstream, composite groups have no label of their own before 1.38: only their pods count.
     const std::size_t single_pods = sizes.entities[i] - sizes.groups[i] - sizes.composite_groups[i];
     set(pods_by_queue[i], single_pods + sizes.members[i]);
     set(entities_[i], single_pods);
     set(groups_[i], sizes.groups[i]);
+    set(composite_groups_[i], sizes.composite_groups[i]);
   }
   set(incomplete_, sizes.incomplete);
   set(pending_, sizes.pending);
@@ -142,7 +148,7 @@ SchedulerMetrics::SchedulerMetrics(MetricRegistry& of_registry, const framework:
       sizes(of_registry, of_release),
       plugin_duration_(Histogram(of_registry, "scheduler_plugin_execution_duration_seconds")),
       event_duration_(Histogram(of_registry, "scheduler_event_handling_duration_seconds")) {
-  if (release.has_pod_groups) groups.emplace(of_registry, release.places_pod_groups_by_topology);
+  if (release.has_pod_groups) groups.emplace(of_registry, release);
 }
 
 void SchedulerMetrics::ObservePlugin(Point point, std::string_view plugin, framework::Code code, Duration took,

@@ -46,8 +46,9 @@ enum class Point : std::uint8_t {
   kPlacementFeasible,
   kPlacementScore,
   kPodGroupPostFilter,
+  kRankNodes,
 };
-inline constexpr std::size_t kPointCount = 20;
+inline constexpr std::size_t kPointCount = 21;
 inline constexpr std::size_t kCodeCount = 7;
 std::string_view ToString(Point point);
 
@@ -113,6 +114,7 @@ struct SizeCells {
   // Scheduling entities, in the order of QueueSizes; null if the release has no such gauge, or no groups.
   std::array<GaugeCell*, 4> entities_{};
   std::array<GaugeCell*, 4> groups_{};
+  std::array<GaugeCell*, 4> composite_groups_{};
   GaugeCell* incomplete_ = nullptr;
   GaugeCell* pending_ = nullptr;
 };

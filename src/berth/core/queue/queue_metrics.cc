@@ -61,16 +61,20 @@ void QueueMetrics::MakeIncoming(std::size_t cause, std::size_t queue) {
   if (metrics_->release.counts_entities) cells.entities = &MakeEntities(cause, queue, "pod");
 }
 
-// As upstream, a composite group is counted by its pods only.
+// As upstream, a composite group is counted by its pods only before 1.38.
 void QueueMetrics::ObserveIncomingGroup(Place place, Cause cause, std::size_t member_count, bool is_composite,
                                         bool is_moved) {
   if (metrics_ == nullptr) return;
   IncomingCells& cells = IncomingFor(place, cause);
   cells.pods->Add(static_cast<double>(member_count));
-  if (!is_moved || is_composite || cells.entities == nullptr) return;
-  if (cells.groups == nullptr)
-    cells.groups = &MakeEntities(static_cast<std::size_t>(cause), QueueOf(place), "podgroup");
-  cells.groups->Add();
+  if (!is_moved || cells.entities == nullptr) return;
+  if (is_composite && !instruments::TellsGroupKinds(metrics_->release)) return;
+  CounterCell*& cell = is_composite ? cells.composite_groups : cells.groups;
+  if (cell == nullptr) {
+    cell =
+        &MakeEntities(static_cast<std::size_t>(cause), QueueOf(place), is_composite ? "compositepodgroup" : "podgroup");
+  }
+  cell->Add();
 }
 
 void QueueMetrics::MakeInFlight(EventId event) {

@@ -83,7 +83,8 @@ class QueueMetrics {
   struct IncomingCells {
     CounterCell* pods = nullptr;
     CounterCell* entities = nullptr;  // null: the release does not count them
-    CounterCell* groups = nullptr;    // made at first use
+    CounterCell* groups = nullptr;    // made at first use, as the next
+    CounterCell* composite_groups = nullptr;
   };
 
   static std::size_t QueueOf(Place place) {

@@ -60,7 +60,7 @@ void EvaluationMetrics::ObservePreemption(const framework::PostFilterResult& res
   instruments::CycleCells& cells = profile_.all().cycles;
   cells.preemption_attempts.Add();
   std::optional<instruments::GroupMetrics>& groups = profile_.all().groups;
-  if (groups) groups->ObserveEvaluation("pod", result.status.code(), stopwatch_.Read() - began);
+  if (groups) groups->ObservePodEvaluation(result.status.code(), stopwatch_.Read() - began);
   const framework::PreemptionReport* report = result.preemption.get();
   if (!groups || report == nullptr || report->chosen == framework::kNoNode) return;
   const auto chosen = std::find_if(report->candidates.begin(), report->candidates.end(),

@@ -35,6 +35,7 @@ config::ExtensionPointSet PointsOf(Plugin& plugin) {
   mark(ExtensionPoint::kPodGroupPostFilter, dynamic_cast<framework::PodGroupPostFilterPlugin*>(&plugin) != nullptr);
   mark(ExtensionPoint::kPlacementGenerate, dynamic_cast<framework::PlacementGeneratePlugin*>(&plugin) != nullptr);
   mark(ExtensionPoint::kPlacementScore, dynamic_cast<framework::PlacementScorePlugin*>(&plugin) != nullptr);
+  mark(ExtensionPoint::kPlacementFeasible, dynamic_cast<framework::PlacementFeasiblePlugin*>(&plugin) != nullptr);
   return points;
 }
 
@@ -83,12 +84,18 @@ class Instances {
   std::optional<Error> error_;
 };
 
+// Where files have no set for the point, each plugin of the profile that can be asked is, wherever it is enabled.
+void FindPlacementFeasible(ProfilePlugins& profile) {
+  for (const auto& plugin : profile.owned) {
+    const auto* const asked = dynamic_cast<const framework::PlacementFeasiblePlugin*>(plugin.get());
+    if (asked != nullptr) profile.placement_feasible.push_back(asked);
+  }
+}
+
 // Finds the plugins that name pod groups and that count their members. Naming requires counting, or the members of
 // named groups would not be kept together.
 Expected<void> FindPodGroupPlugins(ProfilePlugins& profile) {
   for (const auto& plugin : profile.owned) {
-    if (const auto* const asked = dynamic_cast<const framework::PlacementFeasiblePlugin*>(plugin.get()))
-      profile.placement_feasible = asked;
     const auto* const namer = dynamic_cast<const framework::PodGroupNamer*>(plugin.get());
     if (namer == nullptr) continue;
     if (profile.pod_group_namer != nullptr) {
@@ -98,7 +105,7 @@ Expected<void> FindPodGroupPlugins(ProfilePlugins& profile) {
     }
     profile.pod_group_namer = namer;
   }
-  if (profile.pod_group_namer == nullptr || profile.placement_feasible != nullptr) return {};
+  if (profile.pod_group_namer == nullptr || !profile.placement_feasible.empty()) return {};
   return InvalidError("profile \"" + profile.scheduler_name + "\": plugin \"" +
                       std::string(profile.pod_group_namer->Name()) +
                       "\" needs the plugin GangScheduling, which should be enabled beside it");
@@ -142,6 +149,9 @@ Expected<std::vector<std::unique_ptr<ProfilePlugins>>> MakeProfiles(const config
     to->scheduler_name = from.scheduler_name;
     to->percentage_of_nodes_to_score =
         from.percentage_of_nodes_to_score.value_or(configuration.percentage_of_nodes_to_score);
+    to->percentage_of_placements_to_score = from.percentage_of_placements_to_score
+                                                ? from.percentage_of_placements_to_score
+                                                : configuration.percentage_of_placements_to_score;
     for (const std::string& name : from.plugin_names) {
       std::shared_ptr<Plugin> plugin = instances[p].Get(name);
       if (!plugin) {
@@ -160,7 +170,6 @@ Expected<std::vector<std::unique_ptr<ProfilePlugins>>> MakeProfiles(const config
         to->own.push_back(plugin.get());
       to->owned.push_back(std::move(plugin));
     }
-    BERTH_RETURN_IF_ERROR(FindPodGroupPlugins(*to));
     const auto fill = [&]<typename T>(ExtensionPoint point, std::vector<T*>& list) {
       for (const config::PluginRef& ref : from.plugins[point]) {
         list.push_back(dynamic_cast<std::remove_const_t<T>*>(instances[p].Get(ref.name).get()));
@@ -180,6 +189,12 @@ Expected<std::vector<std::unique_ptr<ProfilePlugins>>> MakeProfiles(const config
     std::ranges::stable_partition(to->pod_group_post_filter,
                                   [](const auto* plugin) { return !plugin->IsLastResort(); });
     fill(ExtensionPoint::kPlacementGenerate, to->placement_generate);
+    if (config::IsInFiles(ExtensionPoint::kPlacementFeasible, given.release.minor)) {
+      fill(ExtensionPoint::kPlacementFeasible, to->placement_feasible);
+    } else {
+      FindPlacementFeasible(*to);
+    }
+    BERTH_RETURN_IF_ERROR(FindPodGroupPlugins(*to));
     std::vector<const framework::QueueSortPlugin*> sort;
     fill(ExtensionPoint::kQueueSort, sort);
     to->queue_sort = sort.front();

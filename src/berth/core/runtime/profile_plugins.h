@@ -30,6 +30,9 @@ struct ProfilePlugins {
   // How many feasible nodes are enough to ask extenders about, as a percentage of all nodes; 0: computed from the
   // number of nodes.
   std::int32_t percentage_of_nodes_to_score = 0;
+  // How many of its placements a pod group must fit on, as a percentage; 0: computed from the number of nodes. nullopt:
+  // all placements are tried.
+  std::optional<std::int32_t> percentage_of_placements_to_score;
   std::vector<std::shared_ptr<framework::Plugin>> owned;
   // Those of `owned` that are an author's own: their work in a cycle is bounded.
   std::vector<const framework::Plugin*> own;
@@ -47,8 +50,8 @@ struct ProfilePlugins {
   std::vector<framework::BindPlugin*> bind;
   std::vector<framework::PostBindPlugin*> post_bind;
   // For pod groups.
-  const framework::PodGroupNamer* pod_group_namer = nullptr;               // null: no plugin names groups
-  const framework::PlacementFeasiblePlugin* placement_feasible = nullptr;  // null: any number of members is enough
+  const framework::PodGroupNamer* pod_group_namer = nullptr;                  // null: no plugin names groups
+  std::vector<const framework::PlacementFeasiblePlugin*> placement_feasible;  // empty: any number of members is enough
   std::vector<const framework::PodGroupPostFilterPlugin*> pod_group_post_filter;  // plugins of last resort at the end
   std::vector<const framework::PlacementGeneratePlugin*> placement_generate;      // at most one
   std::vector<WeightedPlacementScore> placement_score;

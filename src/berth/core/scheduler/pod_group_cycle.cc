@@ -131,7 +131,7 @@ void PodGroupCycle::Run(Random& random) {
     const WithoutNominations without(state_.queue.nominator(), members);
     const GroupVerdicts tried = PodGroupTrial(state_, profile, random).Place(group.root, members);
     verdicts.emplace(*state_.pod_groups, group.root, tried, members, state_.release.names_failed_groups);
-    if (metrics) metrics->ObserveAlgorithm(state_.stopwatch.Read() - began);
+    if (metrics) metrics->ObserveAlgorithm(group.root, profile.scheduler_name(), state_.stopwatch.Read() - began);
     room = MakeRoom(profile, random, group, members, *verdicts);
   }
   const bool is_waiting = room.code == framework::Code::kSuccess;
@@ -139,7 +139,7 @@ void PodGroupCycle::Run(Random& random) {
   for (const PodGroupKey& each : framework::GroupsWithin(*state_.pod_groups, group.root))
     SetCondition(each, verdicts->Of(each));
   if (metrics) {
-    metrics->ObserveAttempt(ResultOf(verdicts->root(), is_waiting), profile.scheduler_name(),
+    metrics->ObserveAttempt(group.root, ResultOf(verdicts->root(), is_waiting), profile.scheduler_name(),
                             state_.stopwatch.Read() - began);
   }
   const queue::PodGroupEnd end = EndOf(verdicts->AsTried(group.root));
@@ -219,10 +219,9 @@ void PodGroupCycle::ObservePreemption(const PodGroupKey& root, const framework::
                                       Time began) {
   if (!state_.metrics.groups) return;
   instruments::GroupMetrics& metrics = *state_.metrics.groups;
-  metrics.ObservePreemptionAttempt(result.status.code());
-  if (result.has_evaluated)
-    metrics.ObserveEvaluation("podgroup", result.status.code(), state_.stopwatch.Read() - began);
-  if (result.toll) metrics.ObserveGroupToll(root.is_composite ? "compositepodgroup" : "podgroup", *result.toll);
+  metrics.ObservePreemptionAttempt(root, result.status.code());
+  if (result.has_evaluated) metrics.ObserveGroupEvaluation(root, result.status.code(), state_.stopwatch.Read() - began);
+  if (result.toll) metrics.ObserveGroupToll(root, *result.toll);
 }
 
 std::string PodGroupCycle::WhyWithoutProfile(const PodInfo& first) const {

@@ -2,8 +2,12 @@
 // kube-scheduler's metrics about pod groups, as the core counts them.
 #include <initializer_list>
 #include <memory>
+#include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -56,14 +60,17 @@ class PodGroupMetricsTest : public ::testing::Test {
     h_->Collect();
   }
 
-  void Start(const std::vector<std::string>& gates = {}) {
-    framework::Release release = framework::ReleaseOf(37);
-    release.has_pod_groups = true;
-    release.places_pod_groups_by_topology = !gates.empty();
-    metrics_ = std::make_unique<instruments::SchedulerMetrics>(registry_, release);
+  void Start(const std::vector<std::string>& gates = {}) { Start(37, gates); }
+  void Start(int minor, std::vector<std::string> gates, config::Plugins sets = {},
+             std::optional<std::int32_t> placements = std::nullopt) {
+    gates.emplace_back("GenericWorkload=true");
+    const config::FeatureGateSettings settings{.release_minor = minor, .gates = gates};
+    h_.reset();
+    metrics_ = std::make_unique<instruments::SchedulerMetrics>(
+        registry_, config::FeatureGates::Parse(settings).value().FollowedRelease());
     SchedulerOptions options = PatientOptions();
     options.metrics = metrics_.get();
-    h_ = std::make_unique<GroupHarness>(gates, std::move(options));
+    h_ = std::make_unique<GroupHarness>(ProfilesOf(settings, std::move(sets), {}, placements), std::move(options));
   }
   // A gang of `size` members, each of which fills a node of 4 CPUs.
   void AddGang(int size) {
@@ -158,6 +165,132 @@ TEST_F(PodGroupMetricsTest, Placements) {
   EXPECT_EQ(Count("scheduler_placement_evaluation_duration_seconds", {"feasible", profile}), 2U);
   EXPECT_EQ(Points("PlacementGenerate", "Success"), 1U);
   EXPECT_EQ(Points("PlacementScore", "Success"), 1U);
+}
+
+// Since 1.38.
+TEST_F(PodGroupMetricsTest, TheKindOfTheGroupIsALabel) {
+  Start(38, kCompositeGates);
+  const std::string_view profile = "default-scheduler";
+  h_->Set(MakeNode("n0").Label("zone", "a"));
+  h_->Set(MakeNode("n1").Label("zone", "a"));
+  api::CompositePodGroup pair = Composite("pair", 2);
+  pair.topology_keys = {"zone"};
+  h_->Set(pair);
+  h_->Set(Within("pair", Gang("g", 1)));
+  h_->AddMembers("g", 1, "4");
+  BringUpToDate();
+  EXPECT_EQ(Gauge("scheduler_queued_entities", {"gated", "compositepodgroup"}), 1);
+  EXPECT_EQ(Gauge("scheduler_queued_entities", {"gated", "podgroup"}), 0);
+  h_->Set(Within("pair", Gang("k", 1)));
+  h_->AddMembers("k", 1, "4");
+  EXPECT_EQ(h_->Cycle().bound.size(), 2U);
+  EXPECT_EQ(Counter("scheduler_queue_incoming_entities_total", {"active", "UnscheduledPodAdd", "compositepodgroup"}),
+            1);
+  EXPECT_EQ(Counter("scheduler_podgroup_schedule_attempts_total", {"scheduled", profile, "compositepodgroup"}), 1);
+  EXPECT_EQ(
+      Count("scheduler_podgroup_scheduling_attempt_duration_seconds", {"scheduled", profile, "compositepodgroup"}), 1U);
+  EXPECT_EQ(Count("scheduler_podgroup_scheduling_algorithm_duration_seconds", {profile, "compositepodgroup"}), 1U);
+  EXPECT_EQ(Counter("scheduler_generated_placements_total", {profile, "compositepodgroup"}), 1);
+  EXPECT_EQ(Counter("scheduler_generated_placements_total", {profile, "podgroup"}), 2) << "those within count, too";
+  EXPECT_EQ(Counter("scheduler_placement_evaluations_total", {"feasible", profile, "compositepodgroup"}), 1);
+  EXPECT_EQ(Count("scheduler_placement_evaluation_duration_seconds", {"feasible", profile, "podgroup"}), 2U);
+}
+
+TEST_F(PodGroupMetricsTest, VictimsByTheirKind) {
+  Start(38, {});
+  for (const char* node : {"n0", "n1", "n2", "n3"}) h_->Set(MakeNode(node));
+  api::PodGroup whole = Gang("r", 1);
+  whole.is_disrupted_whole = true;
+  h_->Set(whole);
+  h_->Set(Gang("s", 1));
+  h_->Set(MakePod("r-0").Node("n0").Request("cpu", "3").InGroup("r"));
+  h_->Set(MakePod("r-1").Node("n1").Request("cpu", "3").InGroup("r"));
+  h_->Set(MakePod("s-0").Node("n2").Request("cpu", "3").InGroup("s"));
+  h_->Set(MakePod("x").Node("n3").Request("cpu", "3"));
+  AddGang(4);
+  h_->Cycle();
+  EXPECT_EQ(Counter("scheduler_workload_preemption_attempts_total", {"podgroup", "Success"}), 1);
+  EXPECT_EQ(Sum("scheduler_workload_preemption_victims", {"podgroup"}), 4);
+  EXPECT_EQ(Sum("scheduler_preemption_workload_disruptions", {"podgroup", "podgroup"}), 1);
+  EXPECT_EQ(Sum("scheduler_preemption_workload_disruptions", {"podgroup", "pod"}), 2) << "one of a group among them";
+  EXPECT_EQ(Count("scheduler_preemption_workload_disruptions", {"podgroup", "compositepodgroup"}), 0U);
+  EXPECT_EQ(Count("scheduler_preemption_evaluation_duration_seconds", {"podgroup", "Success"}), 1U);
+  EXPECT_EQ(Points("RankNodes", "Success"), 3U) << "not for the last one, which fits on a single node";
+}
+
+// Since 1.38 not all placements are tried.
+TEST_F(PodGroupMetricsTest, EnoughPlacements) {
+  config::Plugins no_scores;
+  no_scores.points[config::ExtensionPoint::kPlacementScore].disabled = {"*"};
+  struct Case {
+    const char* name;
+    int minor;
+    int racks;
+    int nodes;        // of each
+    int small_racks;  // further ones, in which the group does not fit
+    std::optional<std::int32_t> percentage;
+    config::Plugins sets;
+    double want;  // placements on which it fits
+  };
+  const Case cases[] = {
+      {"1.37 tries all", 37, 10, 1, 0, std::nullopt, {}, 10},
+      {"a third", 38, 10, 1, 0, 30, {}, 3},
+      {"rounded down", 38, 10, 1, 0, 39, {}, 3},
+      {"of all, also of those on which it does not fit", 38, 10, 1, 10, 30, {}, 6},
+      {"no more than there are", 38, 2, 1, 8, 30, {}, 2},
+      {"at least one", 38, 10, 1, 0, 1, {}, 1},
+      {"all", 38, 10, 1, 0, 100, {}, 10},
+      {"with few nodes all by default", 38, 2, 27, 0, std::nullopt, {}, 2},
+      {"with more nodes fewer: 99% of two", 38, 2, 28, 0, std::nullopt, {}, 1},
+      {"0 is the default", 38, 2, 28, 0, 0, {}, 1},
+      {"without scores one is as good as another", 38, 10, 1, 0, 100, no_scores, 1},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    MetricRegistry registry;
+    const std::vector<std::string> gates = {"TopologyAwareWorkloadScheduling=true", "GenericWorkload=true"};
+    const config::FeatureGateSettings settings{.release_minor = c.minor, .gates = gates};
+    instruments::SchedulerMetrics metrics(registry, config::FeatureGates::Parse(settings).value().FollowedRelease());
+    SchedulerOptions options = PatientOptions();
+    options.metrics = &metrics;
+    GroupHarness h(ProfilesOf(settings, c.sets, {}, c.percentage), std::move(options));
+    for (int rack = 0; rack < c.racks + c.small_racks; ++rack) {
+      for (int node = 0; node < c.nodes; ++node) {
+        h.Set(MakeNode("n" + std::to_string(rack) + "-" + std::to_string(node))
+                  .Label("zone", std::to_string(rack))
+                  .Allocatable("cpu", rack < c.racks ? "4" : "1"));
+      }
+    }
+    api::PodGroup group = Gang("g", 1);
+    group.topology_keys = {"zone"};
+    h.Set(group);
+    h.AddMembers("g", 1, "2");
+    EXPECT_EQ(h.Cycle().bound.size(), 1U);
+    const std::vector<std::string_view> labels =
+        c.minor < 38 ? std::vector<std::string_view>{"feasible", "default-scheduler"}
+                     : std::vector<std::string_view>{"feasible", "default-scheduler", "podgroup"};
+    EXPECT_EQ(registry.AddCounter(instruments::DescriptionOf("scheduler_placement_evaluations_total"))
+                  .With(std::span(labels))
+                  .value(),
+              c.want);
+  }
+}
+
+// Which ones are tried is up to chance, and not to the names of racks.
+TEST_F(PodGroupMetricsTest, FewPlacementsAreAnyOfThem) {
+  Start(38, {"TopologyAwareWorkloadScheduling=true"}, {}, 1);
+  for (int rack = 0; rack < 8; ++rack)
+    h_->Set(MakeNode("n" + std::to_string(rack)).Label("zone", std::to_string(rack)).Allocatable("cpu", "100"));
+  std::set<std::string> nodes;
+  for (int i = 0; i < 12; ++i) {
+    const std::string name = "g" + std::to_string(i);
+    api::PodGroup group = Gang(name, 1);
+    group.topology_keys = {"zone"};
+    h_->Set(group);
+    h_->AddMembers(name, 1, "1");
+    for (const auto& [pod, node] : h_->Cycle().bound) nodes.insert(node);
+  }
+  EXPECT_GT(nodes.size(), 2U);
 }
 
 TEST_F(PodGroupMetricsTest, WhatWaits) {

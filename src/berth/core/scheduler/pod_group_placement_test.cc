@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Topology placements of pod groups, from end to end in the core.
 #include <set>
+#include <tuple>
 
 #include <gtest/gtest.h>
 
@@ -187,6 +188,20 @@ TEST(PodGroupPlacementNewest, TheNominatedRackIsTriedFirst) {
   EXPECT_EQ(racks_of(37, "a-0", "4"), std::set<std::string>{"b"});
   EXPECT_EQ(racks_of(38, "gone", "4"), std::set<std::string>{"b"});
   EXPECT_EQ(racks_of(38, "a-0", "1"), std::set<std::string>{"b"}) << "no member fits on a";
+}
+
+// Since 1.38 it is a point of the configuration; before, GangScheduling is asked in any case.
+TEST(PodGroupPlacementNewest, WhoSaysWhetherAGroupCanStillBePlaced) {
+  config::Plugins nobody;
+  nobody.points[config::ExtensionPoint::kPlacementFeasible].disabled = {"*"};
+  for (const auto& [release, sets, want] :
+       {std::tuple{37, config::Plugins{}, 0U}, {37, nobody, 0U}, {38, config::Plugins{}, 0U}, {38, nobody, 2U}}) {
+    GroupHarness h(ProfilesOf({.release_minor = release, .gates = {"GenericWorkload=true"}}, sets));
+    for (const char* node : {"a", "b"}) h.Set(MakeNode(node));
+    h.Set(Gang("g", 3));
+    h.AddMembers("g", 3, "4");
+    EXPECT_EQ(h.Cycle().bound.size(), want) << release << " of three, for two of which there is room";
+  }
 }
 
 TEST(PodGroupPlacementNewest, AnEmptyLabelIsNoRack) {

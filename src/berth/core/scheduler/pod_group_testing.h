@@ -14,15 +14,18 @@
 
 namespace berth::scheduler {
 
-// `sets`: the profile's plugins, in addition to the defaults; `args`: their arguments.
+// `sets`: the profile's plugins, in addition to the defaults; `args`: their arguments; `placements`:
+// percentageOfPlacementsToScore, if it is not the default.
 inline Profiles ProfilesOf(const config::FeatureGateSettings& gates, config::Plugins sets = {},
-                           std::vector<config::PluginConfig> args = {}) {
+                           std::vector<config::PluginConfig> args = {},
+                           std::optional<std::int32_t> placements = std::nullopt) {
   const auto parsed = config::FeatureGates::Parse(gates);
   BERTH_CHECK(parsed.ok(), parsed.error().message);
   Profiles profiles;
   config::KubeSchedulerConfiguration configuration = config::DefaultConfiguration(*parsed);
   configuration.profiles.front().plugins = std::move(sets);
   for (config::PluginConfig& arg : args) configuration.profiles.front().plugin_config.push_back(std::move(arg));
+  configuration.profiles.front().percentage_of_placements_to_score = placements;
   config::ApplyDefaults(configuration.profiles.front(), *parsed);
   auto made = runtime::MakeProfiles(configuration, plugins::InTreePlugins(), *profiles.handle);
   BERTH_CHECK(made.ok(), made.error().message);
@@ -84,6 +87,7 @@ class GroupHarness : public Harness {
                         config::Plugins sets = {}, std::vector<config::PluginConfig> args = {})
       : Harness(GroupProfiles(gates, std::move(sets), std::move(args)), std::move(options)) {}
   explicit GroupHarness(Profiles profiles) : Harness(std::move(profiles)) {}
+  GroupHarness(Profiles profiles, SchedulerOptions options) : Harness(std::move(profiles), std::move(options)) {}
 
   using Harness::Set;
   void Set(const api::PodGroup& group) {

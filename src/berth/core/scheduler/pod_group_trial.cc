@@ -132,7 +132,8 @@ void PodGroupTrial::PlaceBest(const PodGroupKey& group, std::span<GroupMember> m
     none.is_named_by_members = false;
     return end(std::move(none));
   }
-  if (state_.metrics.groups) state_.metrics.groups->ObservePlacements(profile_.scheduler_name(), placements.size());
+  if (state_.metrics.groups)
+    state_.metrics.groups->ObservePlacements(group, profile_.scheduler_name(), placements.size());
   std::vector<Tried> tried;
   const bool is_first_no_choice = TryNominated(group, members, placements, tried);
   const auto verdict_of = [&](const Tried& each) -> const GroupVerdict& { return each.verdicts.at(group); };
@@ -143,8 +144,10 @@ void PodGroupTrial::PlaceBest(const PodGroupKey& group, std::span<GroupMember> m
   };
   const auto is_error = [&] { return verdict_of(tried.back()).result == GroupVerdict::Result::kError; };
   if (tried.size() < placements.size() && (tried.empty() || !is_error())) {
-    const std::span<const PodGroupPlacement> others = std::span(placements).subspan(tried.size());
-    std::ranges::move(TryPlacements(group, members, others), std::back_inserter(tried));
+    const std::span<PodGroupPlacement> others = std::span(placements).subspan(tried.size());
+    const std::size_t enough = EnoughPlacements(placements);
+    if (enough < placements.size()) Shuffle(others);
+    std::ranges::move(TryPlacements(group, members, others, enough), std::back_inserter(tried));
   }
   if (is_error()) {
     // As upstream before 1.38, the verdicts of inner groups are discarded.
@@ -171,7 +174,7 @@ void PodGroupTrial::PlaceBest(const PodGroupKey& group, std::span<GroupMember> m
     return end(GroupVerdict::Failed(chosen.Message()));
   if (tried[best].members.empty() && !members.empty()) {  // the results were not kept
     const PodGroupPlacement placement = placements[best];
-    tried = TryPlacements(group, members, {&placement, 1});
+    tried = TryPlacements(group, members, {&placement, 1}, 1);
     best = 0;
     if (!is_scheduled(tried.front())) return take(tried.front());
   }
@@ -200,7 +203,7 @@ bool PodGroupTrial::TryNominated(const PodGroupKey& group, std::span<const Group
   if (std::ranges::count_if(placements, has_nominated) != 1) return false;
   const auto nominated = std::ranges::find_if(placements, has_nominated);
   std::rotate(placements.begin(), nominated, nominated + 1);
-  tried = TryPlacements(group, members, std::span(placements).first(1));
+  tried = TryPlacements(group, members, std::span(placements).first(1), 1);
   if (!tried.front().verdicts.at(group).IsScheduled()) return false;
   if (tried.front().assignments.empty()) return true;
   placements.resize(1);
@@ -230,10 +233,35 @@ Status PodGroupTrial::Generate(const PodGroupKey& group, std::vector<PodGroupPla
   return made;
 }
 
-// Tries the placements in turn until one ends with an error. Afterwards nothing is placed and no node is hidden.
+// As upstream's numFeasiblePlacementsToFind.
+std::size_t PodGroupTrial::EnoughPlacements(std::span<const PodGroupPlacement> placements) const {
+  const std::optional<std::int32_t> configured = profile_.plugins->percentage_of_placements_to_score;
+  if (!configured) return placements.size();
+  if (profile_.plugins->placement_score.empty()) return 1;
+  std::size_t percentage = static_cast<std::size_t>(*configured);
+  if (percentage == 0) {
+    // From 100 percent down to 10 at 5,000 nodes. A node that is in several placements counts in each.
+    std::size_t node_count = 0;
+    for (const PodGroupPlacement& placement : placements)
+      node_count += placement.node_names.empty() ? state_.cache.nodes().node_count() : placement.node_names.size();
+    const std::size_t fewer = node_count * 9 / 500;
+    percentage = fewer < 100 - kPlacementPercentageMin ? 100 - fewer : kPlacementPercentageMin;
+  }
+  return std::max<std::size_t>(1, placements.size() * percentage / 100);
+}
+
+// So that where few are tried, it is not always those that the generator puts first.
+void PodGroupTrial::Shuffle(std::span<PodGroupPlacement> placements) {
+  for (std::size_t left = placements.size(); left > 1; --left)
+    std::swap(placements[left - 1], placements[random_.Below(left)]);
+}
+
+// Tries the placements in turn until the group fits on enough of them, or one ends with an error. Afterwards nothing is
+// placed and no node is hidden.
 std::vector<PodGroupTrial::Tried> PodGroupTrial::TryPlacements(const PodGroupKey& group,
                                                                std::span<const GroupMember> members,
-                                                               std::span<const PodGroupPlacement> placements) {
+                                                               std::span<const PodGroupPlacement> placements,
+                                                               std::size_t enough) {
   Overlay overlay(state_);
   Nodes hidden;  // ordered, so that rows are freed and reused in a deterministic order
   const framework::NodeTable& nodes = state_.cache.nodes();
@@ -246,7 +274,8 @@ std::vector<PodGroupTrial::Tried> PodGroupTrial::TryPlacements(const PodGroupKey
   }
   if (hides_first) all_nodes_ = &hidden;
   std::vector<Tried> tried;
-  std::size_t kept = 0;  // members whose results are kept so far
+  std::size_t kept = 0;     // members whose results are kept so far
+  std::size_t fitting = 0;  // placements
   for (const PodGroupPlacement& placement : placements) {
     const Time began = state_.stopwatch.Read();
     const Overlay::Mark mark = overlay.mark();
@@ -262,8 +291,9 @@ std::vector<PodGroupTrial::Tried> PodGroupTrial::TryPlacements(const PodGroupKey
     overlay.UndoTo(mark);
     const GroupVerdict& verdict = now.verdicts.at(group);
     if (verdict.result == GroupVerdict::Result::kError) break;
+    if (verdict.IsScheduled()) ++fitting;
     if (state_.metrics.groups)
-      state_.metrics.groups->ObservePlacement(profile_.scheduler_name(), verdict.IsScheduled(),
+      state_.metrics.groups->ObservePlacement(group, profile_.scheduler_name(), verdict.IsScheduled(),
                                               state_.stopwatch.Read() - began);
     const bool may_be_best = verdict.IsScheduled() && kept + members.size() <= kTriedMembersMax;
     if (tried.size() == 1 || may_be_best) {
@@ -272,6 +302,7 @@ std::vector<PodGroupTrial::Tried> PodGroupTrial::TryPlacements(const PodGroupKey
       now.members = {};
       std::erase_if(now.verdicts, [&](const auto& each) { return each.first != group; });
     }
+    if (fitting == enough) break;
   }
   if (hides_first) all_nodes_ = nullptr;
   return tried;
@@ -406,10 +437,15 @@ std::string PodGroupTrial::ChildErrorText(const PodGroupKey& group, const PodGro
 }
 
 Status PodGroupTrial::AskFeasible(const PodGroupKey& group, const PlacementProgress& progress) const {
-  const framework::PlacementFeasiblePlugin* const plugin = profile_.plugins->placement_feasible;
-  if (plugin == nullptr) return {};
+  if (profile_.plugins->placement_feasible.empty()) return {};
   const Time began = state_.stopwatch.Read();
-  Status feasible = runtime::Guarded([&] { return plugin->PlacementFeasible(group, progress); });
+  Status feasible;
+  for (const framework::PlacementFeasiblePlugin* const plugin : profile_.plugins->placement_feasible) {
+    Status answer = runtime::Guarded([&] { return plugin->PlacementFeasible(group, progress); });
+    if (answer.IsSuccess()) continue;
+    feasible = std::move(answer);
+    if (!feasible.IsWait()) break;
+  }
   ObservePoint(instruments::Point::kPlacementFeasible, feasible.code(), began);
   return feasible;
 }
@@ -435,7 +471,9 @@ const Outcome& PodGroupTrial::Evaluate(const GroupMember& member) {
   std::vector<std::string_view> names;
   names.reserve(fitting.feasible.size());
   for (const framework::NodeIndex row : fitting.feasible) names.push_back(nodes.Info(row).name());
+  const Time began = state_.stopwatch.Read();
   const std::vector<std::size_t> cheapest = ranking_->Cheapest(names);
+  ObservePoint(instruments::Point::kRankNodes, framework::Code::kSuccess, began);
   if (cheapest.size() == names.size()) return evaluate(nullptr);
   ranked_.filters_only = false;
   ranked_.skips_nominated = true;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // PodGroupTrial: tries to place the members of a pod group one after the other on the live cache, each as a scheduling
 // cycle does. A member that fits is assumed and reserved, so that the next one sees it. If the group is not placed,
-// this is taken back in reverse order. With topology placements (gate TopologyAwareWorkloadScheduling) it tries each
-// placement separately, with all other nodes hidden, and uses the one with the best score. A composite group tries its
-// children in the same way, each on the nodes of the placement being tried, with all groups and members within the
-// child. Upstream: podGroupSchedulingDefaultAlgorithm, podGroupSchedulingPlacementAlgorithm,
-// podGroupSchedulingRecursiveAlgorithm. Within turns only.
+// this is taken back in reverse order. With topology placements (gate TopologyAwareWorkloadScheduling) it tries them
+// separately, with all other nodes hidden, until the group fits on as many as the profile wants, and uses the one with
+// the best score. A composite group tries its children in the same way, each on the nodes of the placement being tried,
+// with all groups and members within the child. Upstream: podGroupSchedulingDefaultAlgorithm,
+// podGroupSchedulingPlacementAlgorithm, podGroupSchedulingRecursiveAlgorithm. Within turns only.
 #pragma once
 
 #include <cstdint>
@@ -99,6 +99,8 @@ class PodGroupTrial {
   // and, up to this total number of members, for later ones that may be the best. If the best one's results are not
   // kept, it is tried again.
   static constexpr std::size_t kTriedMembersMax = 20'000;
+  // The least percentage of placements to find where the number of nodes decides.
+  static constexpr std::size_t kPlacementPercentageMin = 5;
   struct Tried {
     GroupVerdicts verdicts;
     std::vector<GroupMember> members;  // empty: not kept
@@ -112,7 +114,10 @@ class PodGroupTrial {
   framework::Status Generate(const framework::PodGroupKey& group,
                              std::vector<framework::PodGroupPlacement>& placements) const;
   std::vector<Tried> TryPlacements(const framework::PodGroupKey& group, std::span<const GroupMember> members,
-                                   std::span<const framework::PodGroupPlacement> placements);
+                                   std::span<const framework::PodGroupPlacement> placements, std::size_t enough);
+  // On how many of the placements the group must fit, after which the others need not be tried.
+  std::size_t EnoughPlacements(std::span<const framework::PodGroupPlacement> placements) const;
+  void Shuffle(std::span<framework::PodGroupPlacement> placements);
   // Tries the placement that the group's pods are nominated for by itself, and makes it the first one. If it is taken,
   // the others are left out. True: pods that are new to their nodes are needed, and it has none.
   bool TryNominated(const framework::PodGroupKey& group, std::span<const GroupMember> members,

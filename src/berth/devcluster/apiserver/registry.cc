@@ -65,6 +65,19 @@ std::int64_t IntegerMember(const json::object& object, std::string_view name, st
   return otherwise;
 }
 
+// The error of a create whose name an object has; null: it had it a moment ago. As upstream, what has a generateName is
+// told that no unique name was found, even if it came with a name of its own, as the pods of StatefulSets do.
+objects::StatusError NameTaken(const objects::ResourceType& type, std::string_view name, bool has_generate_name,
+                               const objects::StoredObject* holder) {
+  objects::StatusError error = objects::AlreadyExists(type, name);
+  if (has_generate_name) {
+    error.message += ", the server was not able to generate a unique name for the object";
+    error.retry_after_seconds = 1;
+  }
+  if (holder != nullptr && holder->is_being_deleted) error.message.insert(0, "object is being deleted: ");
+  return error;
+}
+
 // True when an object that is being deleted has nothing left to wait for.
 bool MayBeRemoved(const json::object& metadata) {
   return !objects::StringMember(metadata, "deletionTimestamp").empty() && !HasFinalizers(metadata) &&
@@ -483,17 +496,19 @@ objects::Outcome<Written> Registry::Create(const objects::ServedType& served, st
     const std::string name(draft.name());
     BERTH_ASSIGN_OR_RETURN(const auto holders, FindHolders(served, namespace_name, is_generated ? prefix : name));
     if (options.is_dry_run) {
-      if (store_.Get(served.table, draft.key) != nullptr) return objects::AlreadyExists(type, name);
+      if (const objects::ObjectPtr holder = store_.Get(served.table, draft.key); holder != nullptr)
+        return NameTaken(type, name, !prefix.empty(), holder.get());
       auto dry = std::make_shared<const objects::StoredObject>(std::move(draft));
       return Written{std::move(dry), true};
     }
     BERTH_ASSIGN_OR_RETURN(objects::ObjectPtr object, Replace(served, nullptr, std::move(draft), false, holders));
     if (object != nullptr) return Written{std::move(object), true};
     // When the name is free, the write failed because one of `holders` has changed.
-    const bool is_free =
-        store_.Get(served.table, objects::ObjectKey(type.namespaced ? namespace_name : "", name)) == nullptr;
-    if (is_free && attempt + 1 < kWriteAttemptsMax) continue;
-    if (!is_generated || attempt + 1 >= kGenerateNameAttemptsMax) return objects::AlreadyExists(type, name);
+    const objects::ObjectPtr holder =
+        store_.Get(served.table, objects::ObjectKey(type.namespaced ? namespace_name : "", name));
+    if (holder == nullptr && attempt + 1 < kWriteAttemptsMax) continue;
+    if (!is_generated || attempt + 1 >= kGenerateNameAttemptsMax)
+      return NameTaken(type, name, !prefix.empty(), holder.get());
     objects::MutableObject(document, "metadata")["name"] = prefix.substr(0, 58) + NewNameSuffix();
   }
 }

@@ -624,6 +624,29 @@ TEST_P(Rest, GeneratesNamesAndTriesDryRuns) {
   EXPECT_EQ(Do("PUT", leases + "/node", R"({"spec":{"holderIdentity":"b"}})").status, 422);
 }
 
+// In upstream's words, by which controllers' logs are read.
+TEST_P(Rest, ANameThatIsTaken) {
+  MakePod("web");
+  const auto refusal = [&](const std::string& metadata, const std::string& query = "") {
+    const Answer answer = Do("POST", std::string(kPods) + query, "{\"metadata\":{" + metadata + "}}");
+    EXPECT_EQ(answer.status, 409);
+    EXPECT_EQ(answer.Text("reason"), "AlreadyExists");
+    return answer.Text("message") + " " + answer.Text("details.retryAfterSeconds");
+  };
+  const std::string taken = "pods \"web\" already exists";
+  const std::string not_unique = ", the server was not able to generate a unique name for the object 1";
+  EXPECT_EQ(refusal(R"("name":"web")"), taken + " ");
+  EXPECT_EQ(refusal(R"("name":"web","generateName":"w-")"), taken + not_unique)
+      << "the pods of a StatefulSet have both";
+  EXPECT_EQ(refusal(R"("name":"web","generateName":"w-")", "?dryRun=All"), taken + not_unique);
+  EXPECT_EQ(Do("PATCH", std::string(kPods) + "/web", R"({"metadata":{"finalizers":["example.com/wait"]}})",
+               "application/merge-patch+json")
+                .status,
+            200);
+  EXPECT_EQ(Do("DELETE", std::string(kPods) + "/web").status, 200);
+  EXPECT_EQ(refusal(R"("name":"web")"), "object is being deleted: " + taken + " ");
+}
+
 TEST_P(Rest, EmptyLabelsAreNone) {
   const std::string maps = "/api/v1/namespaces/default/configmaps";
   const Answer made = Do("POST", maps, R"({"metadata":{"name":"m","annotations":{},"labels":{"a":"b"}}})");

@@ -66,7 +66,7 @@ PodGroupVictims SelectPodGroupVictims(const framework::PodGroups& groups, std::i
     if (dry_run.DoAssignmentsFit()) continue;
     for (const PodInfoPtr& pod : unit.pods) dry_run.RemovePod(pod);
     found.toll.pdb_violations += candidate.violations;
-    if (unit.kind != VictimUnit::Kind::kPod) ++found.toll.disruptions;
+    ++found.toll.units.at(static_cast<std::size_t>(unit.kind));
     victims.push_back(std::move(unit));
   }
   std::ranges::stable_sort(victims, is_more_important);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The client over real sockets: kubeconfig, TLS, credentials, list, watch and writes against a small server.
+#include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <map>
 #include <mutex>
@@ -91,6 +93,77 @@ class Server {
   std::unique_ptr<net::HttpServer> server_;
 };
 
+// Answers each request with a list in JSON that never ends, and counts what is taken of it. An answer of which more has
+// been taken than anybody may waits until it is given up: what the sockets hold is not counted then.
+class EndlessServer {
+ public:
+  static constexpr std::size_t kListBytesMax = std::size_t{8} << 20;
+
+  EndlessServer() {
+    auto started = net::StartHttpServer(
+        io_, {}, [this](const net::Request& /*request*/, auto writer) { Begin(std::move(writer)); });
+    EXPECT_TRUE(started.ok());
+    server_ = std::move(started).value();
+  }
+  ~EndlessServer() {
+    server_.reset();
+    io_.Stop();
+  }
+
+  std::string url() const { return "http://" + server_->address(); }
+  // The most bytes of answers that were open at the same time.
+  std::size_t taken_at_once() const { return taken_at_once_; }
+  int answers() const { return answers_; }
+
+ private:
+  void Begin(std::shared_ptr<net::ResponseWriter> writer) {
+    const int id = answers_++;
+    writer->OnClosed([this, id] {
+      io_.Post([this, id] {
+        taken_.erase(id);
+        waiting_.erase(id);
+      });
+    });
+    writer->StartStream({200, {{"Content-Type", "application/json"}}, ""});
+    writer->Write(R"({"kind":"ThingList","metadata":{"resourceVersion":"5"},"items":[)");
+    taken_[id] = 0;
+    Pour(id, std::move(writer), 0);
+  }
+
+  void Pour(int id, std::shared_ptr<net::ResponseWriter> writer, std::size_t written) {
+    if (!taken_.contains(id)) return;
+    if (writer->BufferedBytes() < kPiece && written <= kListBytesMax) {
+      if (!writer->Write(piece_)) return;
+      written += piece_.size();
+    }
+    const std::size_t taken = written - std::min(written, writer->BufferedBytes());
+    taken_[id] = std::min(taken, kListBytesMax);
+    std::size_t sum = 0;
+    for (const auto& [other, bytes] : taken_) sum += bytes;
+    taken_at_once_ = std::max(taken_at_once_.load(), sum);
+    if (taken > kListBytesMax) {
+      waiting_[id] = std::move(writer);
+      return;
+    }
+    io_.Post([this, id, writer = std::move(writer), written]() mutable { Pour(id, std::move(writer), written); });
+  }
+
+  static constexpr std::size_t kPiece = std::size_t{512} << 10;
+
+  net::IoContext io_;
+  const std::string piece_ = [] {
+    std::string text;
+    while (text.size() < kPiece) text += R"({"metadata":{"name":"a","resourceVersion":"1"}},)";
+    return text;
+  }();
+  // Of each open answer; on the loop's thread.
+  std::map<int, std::size_t> taken_;
+  std::map<int, std::shared_ptr<net::ResponseWriter>> waiting_;
+  std::atomic<std::size_t> taken_at_once_{0};
+  std::atomic<int> answers_{0};
+  std::unique_ptr<net::HttpServer> server_;
+};
+
 class HttpTest : public ::testing::Test {
  protected:
   Expected<ClientConfig> Config(const net::Certificate& trusted, const std::string& token) {
@@ -173,6 +246,56 @@ TEST_F(HttpTest, ListsWatchesAndWrites) {
     EXPECT_EQ(error->message, "already assigned");
   }
   informer.Stop();
+  io.Stop();
+}
+
+TEST_F(HttpTest, ListsWithoutEndAreGivenUpAndStayBelowOneBound) {
+  constexpr std::size_t kKinds = 8;
+  EndlessServer endless;
+  ClientConfig config;
+  config.server = endless.url();
+  const auto transport = MakeTransport(io, config);
+  ASSERT_TRUE(transport.ok()) << transport.error().message;
+  for (const bool takes_protobuf : {false, true}) {
+    SCOPED_TRACE(takes_protobuf);
+    RestClient rest(loop, **transport, nullptr, 1,
+                    {.lists_bytes_max = 2 * EndlessServer::kListBytesMax, .takes_protobuf = takes_protobuf});
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::map<std::string, std::string> failures;  // of each kind, the first
+    std::vector<std::unique_ptr<Informer<Thing>>> informers;
+    for (std::size_t i = 0; i < kKinds; ++i) {
+      Informer<Thing>::Options options;
+      options.name = "things" + std::to_string(i);
+      options.path = "/api/v1/" + options.name;
+      options.list_bytes_max = EndlessServer::kListBytesMax;
+      options.decode = [](const simdjson::dom::element&) -> Expected<std::shared_ptr<const Thing>> {
+        return std::make_shared<const Thing>();
+      };
+      options.decode_protobuf = [](std::string_view) -> Expected<std::shared_ptr<const Thing>> {
+        return std::make_shared<const Thing>();
+      };
+      Informer<Thing>::Handler handler;
+      handler.on_failure = [&, name = options.name](const Error& error) {
+        const std::lock_guard lock(mutex);
+        failures.try_emplace(name, error.message);
+        changed.notify_all();
+      };
+      informers.push_back(std::make_unique<Informer<Thing>>(rest, std::move(options), std::move(handler)));
+    }
+    for (const auto& informer : informers) informer->Start();
+    {
+      std::unique_lock lock(mutex);
+      ASSERT_TRUE(changed.wait_for(lock, seconds(60), [&] { return failures.size() == kKinds; }));
+      for (const auto& [name, message] : failures)
+        EXPECT_THAT(message, HasSubstr(std::to_string(EndlessServer::kListBytesMax))) << name;
+    }
+    for (const auto& informer : informers) informer->Stop();
+    informers.clear();
+    // All eight were asked for at once. Two may be read; two more may not be known to be given up yet.
+    EXPECT_LE(endless.taken_at_once(), 4 * EndlessServer::kListBytesMax);
+    EXPECT_GT(endless.taken_at_once(), EndlessServer::kListBytesMax) << "or nothing was tried";
+  }
   io.Stop();
 }
 

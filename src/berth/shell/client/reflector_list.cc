@@ -14,7 +14,7 @@ namespace {
 // server that hands out continue tokens for ever.
 constexpr int kPagesMax = 100'000;
 // A list in JSON is collected before it is read. A page of 500 objects has some MiB; a list that has to come in one
-// piece may have hundreds.
+// piece may have hundreds. What all lists collect at the same time is bounded by RestClientOptions::lists_bytes_max.
 constexpr std::size_t kPageBytesMax = std::size_t{64} << 20;
 constexpr std::size_t kWholeBytesMax = std::size_t{512} << 20;
 constexpr int kPageTries = 4;  // of each page after the first, so that the pages before it need not be read again
@@ -46,25 +46,26 @@ void ReflectorList::RequestPage() {
                                                     {"limit", in_pages_ ? std::to_string(size) : ""},
                                                     {"continue", continue_}});
   if (shared_.takes_protobuf) return StreamPage(std::move(request));
-  const RestOptions rest_options{
-      .timeout = kPageTimeout, .tries = continue_.empty() ? 1 : kPageTries, .body_bytes_max = BytesMax()};
+  const RestOptions rest_options{.timeout = kPageTimeout,
+                                 .tries = continue_.empty() ? 1 : kPageTries,
+                                 .body_bytes_max = BytesMax(),
+                                 .is_list = true};
   shared_.rest.Do(std::move(request), rest_options,
                   shared_.phases.InPhase([this](Expected<net::Response> page) { OnPage(std::move(page)); }));
 }
 
-// Asks for a page in protobuf, which is decoded while it arrives. A server without protobuf answers in JSON, which is
-// collected.
+// Asks for a page in protobuf, which is decoded while it arrives. A server without protobuf answers in JSON: that has
+// to be collected, so the page is asked for again, among the lists that share a bound.
 void ReflectorList::StreamPage(net::Request request) {
   shared_.phases.Begin();
   const std::uint64_t phase = shared_.phases.current();
   shared_.status = 0;
-  page_body_.clear();
   is_checked_ = false;
   list_reader_.emplace([this, phase](std::string_view item) { return TakeItem(item, phase); },
                        shared_.options.line_bytes_max);
   request.headers.push_back({"Accept", std::string(kProtobufListTypes)});
   RestStreamCallbacks callbacks;
-  callbacks.on_head = shared_.phases.InPhase([this](const net::Response& head) { shared_.OnHead(head); });
+  callbacks.on_head = shared_.phases.InPhase([this](const net::Response& head) { OnPageHead(head); });
   callbacks.on_bytes = shared_.phases.InPhase([this](std::string_view bytes) { OnPageBytes(bytes); });
   callbacks.on_end = shared_.phases.InPhase([this](Expected<void> result) { OnPageEnd(std::move(result)); });
   auto stream = shared_.rest.Stream(std::move(request), {.head_timeout = kPageTimeout}, std::move(callbacks));
@@ -85,18 +86,21 @@ Expected<void> ReflectorList::TakeItem(std::string_view item, std::uint64_t phas
   return {};
 }
 
+void ReflectorList::OnPageHead(const net::Response& head) {
+  shared_.OnHead(head);
+  const bool is_json = head.status / 100 == 2 && !shared_.is_protobuf;
+  if (is_json) ListAsJson("the API server answers in JSON");
+}
+
+void ReflectorList::ListAsJson(std::string_view why) {
+  log::Info("client", "Listing as JSON: " + std::string(why), {{"resource", shared_.options.name}});
+  shared_.phases.Begin();
+  shared_.takes_protobuf = false;
+  RequestPage();
+}
+
 void ReflectorList::OnPageBytes(std::string_view bytes) {
   const std::uint64_t phase = shared_.phases.current();
-  if (!shared_.is_protobuf) {
-    if (page_body_.size() + bytes.size() > BytesMax()) {
-      std::string().swap(page_body_);
-      return owner_.OnListFailed({ErrorCode::kTooLarge, std::string(in_pages_ ? "a page of the list" : "the list") +
-                                                            " is longer than " + std::to_string(BytesMax()) +
-                                                            " bytes"});
-    }
-    page_body_.append(bytes);
-    return;
-  }
   const auto taken = list_reader_->Feed(bytes);
   if (!taken.ok() && shared_.phases.Is(phase)) owner_.OnListFailed(taken.error());
 }
@@ -104,10 +108,6 @@ void ReflectorList::OnPageBytes(std::string_view bytes) {
 void ReflectorList::OnPageEnd(Expected<void> result) {
   if (!result.ok()) return FailPage(result.error());
   page_failures_ = 0;
-  if (!shared_.is_protobuf) {
-    shared_.takes_protobuf = false;
-    return OnPage(net::Response{200, {}, std::exchange(page_body_, {})});
-  }
   ++shared_.stats.pages;
   const auto whole = list_reader_->Finish();
   if (!whole.ok()) return owner_.OnListFailed(whole.error());
@@ -125,11 +125,7 @@ void ReflectorList::OnPageEnd(Expected<void> result) {
 }
 
 void ReflectorList::FailPage(const Error& error) {
-  if (shared_.IsTypeRefused()) {
-    log::Info("client", "Listing as JSON: the API server refuses protobuf", {{"resource", shared_.options.name}});
-    shared_.takes_protobuf = false;
-    return RequestPage();
-  }
+  if (shared_.IsTypeRefused()) return ListAsJson("the API server refuses protobuf");
   const bool is_passing = error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kTimeout ||
                           error.code == ErrorCode::kTooManyRequests || error.code == ErrorCode::kUnauthorized;
   if (!is_passing || continue_.empty() || ++page_failures_ >= kPageTries) return OnPage(error);

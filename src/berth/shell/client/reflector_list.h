@@ -41,6 +41,8 @@ class ReflectorList {
   void RequestPage();
   void StreamPage(net::Request request);
   Expected<void> TakeItem(std::string_view item, std::uint64_t phase);
+  void OnPageHead(const net::Response& head);
+  void ListAsJson(std::string_view why);
   void OnPageBytes(std::string_view bytes);
   void OnPageEnd(Expected<void> result);
   void FailPage(const Error& error);
@@ -56,7 +58,6 @@ class ReflectorList {
   int page_failures_ = 0;  // of the page that is being streamed
   std::optional<api::ProtobufListReader> list_reader_;
   bool is_checked_ = false;  // the version of the page that is being streamed
-  std::string page_body_;    // of a page that was asked for as protobuf and came as JSON
   std::string continue_;
   std::string version_;
 };

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <charconv>
 #include <condition_variable>
+#include <deque>
 #include <map>
 #include <mutex>
 
@@ -275,6 +276,32 @@ struct RestClient::State : std::enable_shared_from_this<RestClient::State> {
     return {ErrorCode::kTooManyRequests, "too many requests wait for the API server already; this one was not sent"};
   }
 
+  // Begins a call of a list, at once or when those before it have ended.
+  void BeginInTurn(const CallPtr& call) {
+    if (lists_waiting.size() >= options.waiting_max) return Finish(call, TooManyWaiting());
+    lists_waiting.push_back(call);
+    BeginLists();
+  }
+
+  void BeginLists() {
+    while (!lists_waiting.empty()) {
+      const CallPtr call = lists_waiting.front();
+      const std::size_t bytes = std::min(call->options.body_bytes_max, options.lists_bytes_max);
+      if (lists_bytes + bytes > options.lists_bytes_max) return;
+      lists_waiting.pop_front();
+      lists_bytes += bytes;
+      // Its share is free again when the caller has read the answer.
+      call->done = [weak = weak_from_this(), bytes, done = std::move(call->done)](Expected<net::Response> result) {
+        if (done) done(std::move(result));
+        const auto self = weak.lock();
+        if (!self || self->is_closed) return;
+        self->lists_bytes -= bytes;
+        self->BeginLists();
+      };
+      Begin(call);
+    }
+  }
+
   void Begin(const CallPtr& call) {
     const Duration wait = TakeToken();
     if (options.qps > 0) call->rate_limit_wait = Duration::zero();
@@ -396,6 +423,8 @@ struct RestClient::State : std::enable_shared_from_this<RestClient::State> {
   };
   std::map<std::uint64_t, Waiting> waiting;
   std::uint64_t waiting_id_next = 0;
+  std::deque<CallPtr> lists_waiting;  // for their turn
+  std::size_t lists_bytes = 0;        // that lists which have begun may collect
   double tokens = 0;
   Time tokens_at;
   bool is_away = false;  // BeginOutage() has returned true
@@ -553,6 +582,7 @@ RestClient::~RestClient() {
     entry.cancel();
     entry.work(false);
   }
+  for (const auto& call : std::exchange(state_->lists_waiting, {})) State::Finish(call, State::Cancelled());
 }
 
 void RestClient::Do(net::Request request, RestOptions options, Done done) {
@@ -564,7 +594,7 @@ void RestClient::Do(net::Request request, RestOptions options, Done done) {
   call->done = std::move(done);
   state_->OnLoop([state = state_, call](bool is_open) {
     if (!is_open) return State::Finish(call, State::Cancelled());
-    state->Begin(call);
+    call->options.is_list ? state->BeginInTurn(call) : state->Begin(call);
   });
 }
 

@@ -31,6 +31,9 @@ struct RestClientOptions {
   double qps = 0;                     // requests a second on average, streams not counted; 0: no limit
   int burst = 0;                      // requests at once when qps is set; below 1 counts as 1
   std::size_t waiting_max = 200'000;  // calls waiting for a retry or the rate limit; beyond it: kTooManyRequests
+  // What calls with `is_list` may collect at the same time. Further ones wait for their turn; one that may collect more
+  // goes alone.
+  std::size_t lists_bytes_max = std::size_t{256} << 20;
   // Whether callers that can use Kubernetes' protobuf do so in bodies, and ask for it in answers.
   bool sends_protobuf = false;
   bool takes_protobuf = false;
@@ -57,6 +60,7 @@ struct RestOptions {
   // jitter. A request that may have taken effect is tried again only when it is a GET or HEAD.
   int tries = 5;
   std::size_t body_bytes_max = std::size_t{256} << 20;
+  bool is_list = false;     // the answer is a page of a list: all of them share RestClientOptions::lists_bytes_max
   bool any_status = false;  // the last answer is handed over whatever its status, instead of as an Error
 };
 
@@ -81,8 +85,8 @@ class RestClient {
   // `loop` and `transport` must outlive it. `credentials` null: none. `seed` starts the jitter.
   RestClient(EventLoop& loop, net::Transport& transport, std::shared_ptr<Credentials> credentials, std::uint64_t seed,
              RestClientOptions options = {});
-  // On the loop's thread, or after its end. Calls that wait for a retry or the rate limit get their last error or
-  // kCancelled; those under way end as the transport ends them.
+  // On the loop's thread, or after its end. Calls that wait for a retry, the rate limit or their turn get their last
+  // error or kCancelled; those under way end as the transport ends them.
   ~RestClient();
   RestClient(const RestClient&) = delete;
   RestClient& operator=(const RestClient&) = delete;

@@ -17,6 +17,7 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr const char* kConflict =
@@ -66,6 +67,46 @@ TEST_F(RestClientTest, AnOutageIsLoggedOnceUntilTheServerAnswers) {
   transport.LastStream()->Open();
   loop.Run();
   EXPECT_TRUE(rest.BeginOutage());
+}
+
+TEST_F(RestClientTest, ListsShareABoundAndWaitForTheirTurn) {
+  std::vector<std::string> ended;
+  auto client = std::make_unique<RestClient>(loop, transport, nullptr, 1, RestClientOptions{.lists_bytes_max = 100});
+  const auto list = [&](const std::string& name, std::size_t bytes_max, bool is_list = true) {
+    client->Do(Make("GET", "/" + name), {.tries = 1, .body_bytes_max = bytes_max, .is_list = is_list},
+               [&ended, name](Expected<net::Response> r) { ended.push_back(name + (r.ok() ? "" : " failed")); });
+    loop.Run();
+  };
+  list("a", 60);
+  list("b", 40);
+  list("larger than all", 1000);
+  list("d", 10);
+  list("no list", 1000, false);
+  auto a = transport.Next();
+  auto b = transport.Next();
+  EXPECT_EQ(a->request.target, "/a");
+  EXPECT_EQ(b->request.target, "/b");
+  EXPECT_EQ(transport.Next()->request.target, "/no list") << "waits for nobody";
+  EXPECT_EQ(transport.Waiting(), 0U) << "the others would go beyond the bound";
+  a->Answer(200, "{}");
+  loop.Run();
+  EXPECT_EQ(transport.Waiting(), 0U) << "in their order, so that a large one is not overtaken for ever";
+  b->Fail(ErrorCode::kTooLarge, false);
+  loop.Run();
+  auto large = transport.Next();
+  EXPECT_EQ(large->request.target, "/larger than all");
+  EXPECT_EQ(transport.Waiting(), 0U) << "it goes alone";
+  EXPECT_THAT(ended, ElementsAre("a", "b failed"));
+  large->Answer(200, "{}");
+  loop.Run();
+  auto d = transport.Next();
+  EXPECT_EQ(d->request.target, "/d");
+  list("e", 100);
+  EXPECT_EQ(transport.Waiting(), 0U);
+  client.reset();
+  EXPECT_THAT(ended, ElementsAre("a", "b failed", "larger than all", "e failed")) << "none is forgotten";
+  d->Answer(200, "{}");
+  loop.Run();
 }
 
 TEST_F(RestClientTest, KeepsTheCallersContentType) {
