@@ -22,6 +22,7 @@ var errorsOfAnyServer = []string{
 	`is not as new as written version`, // a controller's own cache is behind what it has written; it tries again
 	`the object has been modified`,     // two writers at once; it tries again
 	`Error syncing PodDisruptionBudget, requeuing" err="poddisruptionbudgets.policy .* not found`, // it is gone meanwhile
+	`syncing job: tracking status: adding uncounted pods to status: jobs.batch .* not found`,      // likewise
 }
 
 // errorsBefore136 are of the first kind above: since 1.36 the StatefulSet controller waits until its cache has what it has

@@ -156,8 +156,8 @@ struct PostFilterResult {
   std::string preempted_by;     // set by the runtime: the preemption plugin
 };
 
-// PostFilter: can room be made for the pod? Called when no node is feasible, also after a refusal by PreFilter. Called
-// twice in a cycle if extenders review its preemption (`preemptVerb`). Not called for pods of pod groups.
+// PostFilter: can room be made for the pod? Called when no node is feasible, also after a refusal by PreFilter. All are
+// called twice in a cycle if extenders review a preemption (`preemptVerb`). Not called for pods of pod groups.
 class PostFilterPlugin : public virtual Plugin {
  public:
   // Success: the pod was helped. kUnschedulable and kPending: the next PostFilter plugin is called. Any other code ends

@@ -81,9 +81,6 @@ struct DeviceRules : DeviceGates {
   // A device of which only shares are in use has taken its counters.
   bool counts_counters_of_shares = Since(36);
 
-  // Errors of CEL selectors about an unknown name say in which container it was looked for.
-  bool names_container_in_selector_errors = Before(38);
-
   // --- 1.37.
   // distinctAttribute compares with all devices of the constraint instead of the last one of each request.
   bool are_distinct_in_request = Since(37);
@@ -107,6 +104,8 @@ struct DeviceRules : DeviceGates {
   bool shortens_configurations = Since(37);
 
   // --- 1.38.
+  // Until 1.37, errors of CEL selectors about an unknown name say in which container it was looked for.
+  bool names_container_in_selector_errors = Before(38);
   // With allocationMode All, a pool that is invalid or being updated rules out the node instead of ending the cycle.
   bool rules_out_node_by_pool = Since(38);
   // A request's capacity may be named with the driver as its domain where the device names it without, and the other
@@ -180,7 +179,7 @@ struct SwitchesUntil136 : ReleaseGates {
   bool asks_driver_to_prevent = Since(36);
   // kubernetes_build_info is a metric of the stage BETA instead of ALPHA, as its help says.
   bool is_build_info_beta = Since(36);
-  // The event about a preempted pod is related to the pod that preempts.
+  // Preemption, until 1.35: a victim's event Preempted has the preemptor as `related`.
   bool relates_victims_to_preemptor = Before(36);
 
   bool operator==(const SwitchesUntil136&) const = default;
@@ -202,14 +201,14 @@ struct SwitchesOf137 : SwitchesUntil136 {
   bool resolves_namespace_selectors = Since(37);
   // The condition of a pod that preempts says where it may run then, and how many victims there are.
   bool tells_placement_after_preemption = Since(37);
-  // The check of a pod stops at the first budget that it violates, so that later budgets are not decremented.
+  // Preemption: the check of a victim stops at the first budget that it violates; later ones are not decremented.
   bool stops_at_first_violated_budget = Since(37);
   // The nomination of a gated pod counts for other pods.
   bool nominates_gated_pods = Since(37);
   // Wildcard events, including the flush of unschedulable pods, reach gated pods whatever the gating plugin has
   // registered for; after a flush the time starts again.
   bool wildcards_reach_gated_pods = Since(37);
-  // Plugins that register Node/Add also get Node/UpdateNodeTaint.
+  // Until 1.36, plugins that register Node/Add also get Node/UpdateNodeTaint.
   bool adds_node_taint_event = Before(37);
   // DynamicResources' PostFilter gives no reason when it frees no claim.
   bool is_claim_release_silent = Since(37);
@@ -234,14 +233,14 @@ struct Release : SwitchesOf137 {
   bool saturates_scores = Since(38);
   // An empty labelSelector of a spreading constraint counts all pods of the namespace, where it counted none.
   bool spreads_by_empty_selectors = Since(38);
-  // A PodDisruptionBudget with an empty selector holds for all pods of the namespace, and budgets hold for pods without
-  // labels.
+  // Preemption: a PodDisruptionBudget with an empty selector holds for all pods of the namespace, and budgets hold for
+  // pods without labels.
   bool heeds_empty_budgets = Since(38);
   // A pod waits no longer for its nominated node when that has become too small for it.
   bool requeues_from_shrunken_nodes = Since(38);
   // A node on which the pod would fit without victims is refused for preemption, instead of being an error.
   bool refuses_nodes_without_victims = Since(38);
-  // Of victims that started at the same time, the one with the smaller UID is the more important.
+  // Preemption: of victims that started at the same time, the one with the smaller UID is the more important.
   bool orders_victims_by_uid = Since(38);
   // A victim has the priority of its pod, and not of its pod group; evicted alone, it ranks below pod groups.
   bool ranks_victims_by_pod = Since(38);
@@ -250,7 +249,7 @@ struct Release : SwitchesOf137 {
   bool checks_group_trees = Since(38);
   // Of a group that cannot be placed, pods and the groups below say its name, and it says how many of its members fail.
   bool names_failed_groups = Since(38);
-  // GangScheduling holds the pods of a gang back at Permit until enough of them are there.
+  // Until 1.37, GangScheduling holds the pods of a gang back at Permit until enough of them are there.
   bool holds_gangs_at_permit = Before(38);
   // When room is made for a pod group, its pods go first to the nodes where the least has to be evicted for them.
   bool ranks_nodes_by_victims = Since(38);

@@ -10,7 +10,7 @@
 
 namespace berth::queue {
 
-// AssignedPod or UnschedulablePod events, depending on the node of the new object. If no known aspect changed: one
+// AssignedPod or TargetPod events, depending on the node of the new object. If no known aspect changed: one
 // general Update.
 std::vector<framework::ClusterEvent> PodUpdateEvents(const framework::PodInfo& old_pod,
                                                      const framework::PodInfo& new_pod);

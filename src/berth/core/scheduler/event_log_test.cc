@@ -109,7 +109,7 @@ std::string SaidOfGang(int minor) {
   instruments::SchedulerMetrics metrics(registry, framework::ReleaseOf(minor));
   SchedulerOptions options = PatientOptions();
   options.metrics = &metrics;
-  GroupHarness h({}, options);
+  GroupHarness h(std::vector<std::string>(), options);
   log::Settings settings;
   settings.modules = Modules{{"active_queue", 5}, {"backoff_queue", 5}, {"scheduling_queue", 5}};
   log::Configure(settings);
