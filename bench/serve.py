@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How long `berth serve` takes to simulate a Deployment while clients ask at once and the cluster changes, and how much
-memory it has, with its targets.
+"""How long `berth serve` takes to answer a question while clients ask at once and the cluster changes, and how much memory it
+has, with its targets.
 
-    serve.py BINARY [--nodes 5000] [--pods 50000] [--replicas 100] [--clients 8] [--rate 200] [--seconds 30]
+    serve.py BINARY [--nodes 5000] [--pods 50000] [--waiting 0] [--question simulate] [--replicas 100] [--clients 8]
+        [--rate 200] [--seconds 30] [--pause 0]
 
-The cluster is berth's own API server, filled over HTTP. So many pods a second are created, and as many of those that were
-created before are deleted. Exit status 1: a target is missed. The machine's load is told beside the figures: clients, API
-server and `berth serve` share its processors.
+The cluster is berth's own API server, filled over HTTP; --waiting pods have no node and fit nowhere. So many pods a second
+are created, and as many of those that were created before are deleted. Exit status 1: a target is missed. The machine's load
+is told beside the figures: clients, API server and `berth serve` share its processors, and a client asks again --pause
+seconds after an answer.
 """
 
 import argparse
@@ -61,25 +63,58 @@ class Changes(threading.Thread):
             self.made += 1
 
 
-def ask(port: int, body: bytes, until: float, times: list, failures: list) -> None:
+def questions(replicas: int) -> dict:
+    """By name: the path's last part and the body."""
+    manifests = DEPLOYMENT % replicas
+    return {"simulate": ("simulate", {"manifests": manifests}),
+            "add-nodes": ("simulate", {"manifests": manifests, "addNodes": 10, "nodeLike": "node-7"}),
+            "remove-node": ("simulate", {"removeNodes": ["node-7"]}),
+            "preempt": ("simulate", {"manifests": manifests.replace("cpu: 100m", "cpu: 15").replace(
+                "    spec:\n", "    spec:\n      priorityClassName: system-cluster-critical\n")}),
+            "capacity": ("capacity", {"cpu": "500m", "memory": "1Gi", "max": replicas}),
+            "can-drain": ("can-drain", {"nodes": ["node-7"], "force": True}),
+            "explain": ("explain", {"pending": True})}
+
+
+def waiting(number: int) -> dict:
+    each = pod(number, 1)
+    del each["spec"]["nodeName"]
+    each["metadata"]["name"] = f"waiting-{number}"
+    each["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "100"
+    return each
+
+
+def ask(port: int, question: str, body: bytes, until: float, pause: float, times: list, failures: list) -> None:
     context = ssl._create_unverified_context()
     connection = http.client.HTTPSConnection("127.0.0.1", port, context=context, timeout=120)
     while time.monotonic() < until:
         began = time.monotonic()
-        connection.request("POST", "/ask/v1/simulate", body, {"Content-Type": "application/json"})
+        connection.request("POST", f"/ask/v1/{question}", body, {"Content-Type": "application/json"})
         answer = connection.getresponse()
         text = answer.read()
-        if answer.status != 200 or answer.headers["Berth-Verdict"] != "yes":
+        if answer.status != 200:
             failures.append((answer.status, text[:200]))
         times.append(time.monotonic() - began)
+        if pause:
+            time.sleep(pause)
+
+
+def loads(port: int) -> float:
+    """Copies of the cluster that were loaded so far."""
+    connection = http.client.HTTPSConnection("127.0.0.1", port, context=ssl._create_unverified_context(), timeout=30)
+    connection.request("GET", "/metrics")
+    lines = connection.getresponse().read().decode().splitlines()
+    return sum(float(line.split()[1]) for line in lines if line.startswith("berth_ask_cluster_loads_total"))
 
 
 def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("binary")
     for name, default in (("nodes", 5000), ("pods", 50000), ("replicas", 100), ("clients", 8), ("rate", 200), ("seconds", 30),
-                          ("workers", 2)):
+                          ("workers", 2), ("waiting", 0)):
         arguments.add_argument(f"--{name}", type=int, default=default)
+    arguments.add_argument("--pause", type=float, default=0)
+    arguments.add_argument("--question", choices=sorted(questions(1)), default="simulate")
     arguments.add_argument("--snapshot", help="a file of berth snapshot in place of the API server; nothing changes then")
     options = arguments.parse_args()
     port = free_port()
@@ -91,9 +126,11 @@ def main() -> int:
             started.append(server)
             post_all(url, "/api/v1/nodes", [node(i) for i in range(options.nodes)])
             post_all(url, "/api/v1/namespaces/default/pods", [pod(i, options.nodes) for i in range(options.pods)])
+            post_all(url, "/api/v1/namespaces/default/pods", [waiting(i) for i in range(options.waiting)])
             where = ["--master", url]
         berth = subprocess.Popen([options.binary, "serve", *where, "--bind-address", "127.0.0.1", "--secure-port", str(port),
-                                  "--workers", str(options.workers), "--authorization-always-allow-paths", "/ask/*"],
+                                  "--workers", str(options.workers), "--authorization-always-allow-paths", "/ask/*",
+                                  "--authorization-always-allow-paths", "/metrics"],
                                  stderr=subprocess.DEVNULL)
         started.append(berth)
         context, ready, began = ssl._create_unverified_context(), False, time.monotonic()
@@ -111,9 +148,14 @@ def main() -> int:
         if not options.snapshot and options.rate:
             changes = Changes(url, options.rate, options.nodes)
             changes.start()
-        body = json.dumps({"manifests": DEPLOYMENT % options.replicas}).encode()
+        path, question = questions(options.replicas)[options.question]
+        body = json.dumps(question).encode()
+        # The first answers make what is kept between questions.
+        ask(port, path, body, time.monotonic() + 1, 0, [], [])
         times, failures, until = [], [], time.monotonic() + options.seconds
-        clients = [threading.Thread(target=ask, args=(port, body, until, times, failures)) for _ in range(options.clients)]
+        clients = [threading.Thread(target=ask, args=(port, path, body, until, options.pause, times, failures))
+                   for _ in range(options.clients)]
+        loads_before = loads(port)
         ticks = os.sysconf("SC_CLK_TCK")
         cpu = lambda: sum(map(int, open(f"/proc/{berth.pid}/stat").read().rsplit(")", 1)[1].split()[11:13])) / ticks
         cpu_before = cpu()
@@ -128,7 +170,8 @@ def main() -> int:
         p50, p99 = (1000 * times[int(len(times) * share)] for share in (0.5, 0.99))
         memory = memory_mib(berth.pid, "VmHWM")
         print(f"{len(times)} answers to {options.clients} clients in {options.seconds} s, {len(failures)} failed; "
-              f"p50 {p50:.1f} ms, p99 {p99:.1f} ms, {1000 * spent / len(times):.1f} ms of CPU each; "
+              f"p50 {p50:.1f} ms, p99 {p99:.1f} ms, {1000 * spent / len(times):.1f} ms of CPU each, "
+              f"{loads(port) - loads_before:.0f} copies loaded; "
               f"{changes.made / options.seconds if changes else 0:.0f} pods/s; {memory:.0f} MiB at most; "
               f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
         for failure in failures[:3]:

@@ -69,7 +69,7 @@ MAY_INCLUDE = {
     # What they answer, as text, JSON and HTML.
     "answers": ["base", "codec", "api", "framework", "plugins", "prices", "whatif", "shadow", "rebalance", "buy", "cli"],
     # Questions that are asked again and again, over HTTP.
-    "ask": CORE + ["config", "plugins", "scheduler", "net", "client", "serving", "whatif", "rebalance", "answers", "cli"],
+    "ask": CORE + ["config", "plugins", "scheduler", "net", "client", "serving", "whatif", "rebalance", "buy", "answers", "cli"],
     # berth's page: what it reads, who may, and its files.
     "page": CORE + ["plugins", "queue", "runtime", "scheduler", "net", "client", "serving", "whatif", "rebalance", "answers", "ask"],
     # Objections, compared with what the real descheduler evicts.

@@ -14,9 +14,9 @@ from typing import Any
 
 import httpx
 from berth_ask_client.client import AuthenticatedClient, Client
-from berth_ask_client.models import (CapacityQuestion, DrainQuestion, ExplainQuestion, File, HeadroomQuestion, RebalanceQuestion,
-                                     SimulateQuestion)
-from berth_ask_client.api.default import can_drain, capacity, explain, headroom, rebalance_plan, simulate
+from berth_ask_client.models import (BuyQuestion, CapacityQuestion, DrainQuestion, ExplainQuestion, File, HeadroomQuestion,
+                                     RebalanceQuestion, SimulateQuestion)
+from berth_ask_client.api.default import buy, can_drain, capacity, explain, headroom, rebalance_plan, simulate
 from berth_ask_client.types import UNSET
 
 # Times that a question is asked again when the server is busy (429) or has not read the cluster yet (503).
@@ -88,6 +88,12 @@ class Berth:
     def rebalance_plan(self, policy: str) -> Answer:
         """Which pods a DeschedulerPolicy would have moved."""
         return self._ask(rebalance_plan, RebalanceQuestion(policy=policy))
+
+    def buy(self, catalogue: str, manifests: str = "", *, pending: bool = False, max_nodes: int | None = None,
+            zones: list[str] | None = None, replace: bool = False) -> Answer:
+        """Which nodes to add at the least price."""
+        return self._ask(buy, BuyQuestion(catalogue=catalogue, manifests=manifests or UNSET, pending=pending, zones=zones or UNSET,
+                                          replace=replace, max_nodes=UNSET if max_nodes is None else max_nodes))
 
     def _ask(self, question, body) -> Answer:
         for attempt in range(1, TRIES_MAX + 1):

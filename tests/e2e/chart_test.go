@@ -73,6 +73,8 @@ func TestChartValues(t *testing.T) {
 		{"serviceAccount.create=false", "serviceAccount.name: which account?"},
 		{"rebalancer.enabled=true", "rebalancer.policy: what should be moved?"},
 		{"rebalancer.runIn=here", "/rebalancer/runIn"},
+		{"questions.enabled=yes", "/questions/enabled"},
+		{"questions.askers[0].kind=Robot", "/questions/askers/0"},
 		{"rebalancer.policy.profilez=x", "/rebalancer/policy"},
 		{"metrics.serviceMonitor.enabled=true,service.enabled=false", "set service.enabled: true"},
 		// Each value is right by itself.

@@ -166,6 +166,17 @@ class Rights(BerthTest):
         for path in ("deploy/kustomize/shadow/berth.yaml", "deploy/chart/templates/rbac.yaml"):
             self.assertEqual(resources("deploy/shadow-role.yaml") - resources(path), set(), path)
 
+    def test_the_chart_gives_questions_what_their_role_gives(self):
+        def rules(path: str) -> set[tuple[str, ...]]:
+            text = (ROOT / path).read_text()
+            lists = re.findall(r"apiGroups: (\[.*?\])[,\s]+resources: \[(.*?)\],?\s+verbs: (\[.*?\])", text)
+            return {(group, each.strip(), verbs) for group, names, verbs in lists for each in names.split(",")}
+
+        self.assertEqual(rules("deploy/serve-role.yaml"), rules("deploy/chart/templates/questions.yaml"))
+        asks = re.compile(r"nonResourceURLs: (\[.*?\]),?\s+verbs: (\[.*?\])")
+        self.assertEqual(asks.findall((ROOT / "deploy/ask-role.yaml").read_text()),
+                         asks.findall((ROOT / "deploy/chart/templates/questions.yaml").read_text()))
+
     def test_the_roles_are_read(self):
         self.assertIn(("list", "pods"), role("questions-role.yaml"))
         self.assertIn(("create", "pods/eviction"), role("rebalance-role.yaml"))

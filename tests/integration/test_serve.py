@@ -30,6 +30,7 @@ spec:
 """
 ALLOW = ("--authorization-always-allow-paths", "/ask/*", "--authorization-always-allow-paths", "/metrics")
 POLICY = ROOT / "examples/rebalance/policy.yaml"
+CATALOGUE = ROOT / "examples/buy/catalogue.yaml"
 
 
 class Server:
@@ -102,7 +103,9 @@ class Serve(ServeTest):
                 ["simulate", "-f", small, "--add-nodes", "2", "--node-like", "a"],
                 ["capacity", "--cpu", "1"], ["capacity", "-f", small, "--require", "1000"], ["capacity", "--like", "db-1"],
                 ["can-drain", "a"], ["can-drain", "a", "b", "c", "--force"], ["headroom"], ["headroom", "--require", "3"],
-                ["rebalance", "plan", "--policy", POLICY]]
+                ["rebalance", "plan", "--policy", POLICY],
+                ["buy", "-f", large, "--pending", "--catalogue", CATALOGUE, "--effort", "1"],
+                ["buy", "-f", small, "--catalogue", CATALOGUE, "--zones", "a", "--max-nodes", "2", "--replace", "--effort", "1"]]
 
     def test_answers_are_the_commands_answers(self):
         api = self.cluster()
@@ -145,6 +148,7 @@ class Serve(ServeTest):
                 ("simulate", {"manifest": "x"}, 422, '"manifest" is no field of this question'),
                 ("capacity", {"cpu": "1", "max": 2000000}, 422, "at most 1000000"),
                 ("explain", {"name": "nobody"}, 404, "nobody"),
+                ("buy", {"catalogue": "shapes: [{name: a, cpu: 1, price: -1}]"}, 422, "catalogue:1"),
                 ("nothing", {}, 404, "no such question")):
             code, answer = server.ask("POST", question, body)
             self.assertEqual(code, status, (question, answer))

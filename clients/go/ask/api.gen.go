@@ -19,8 +19,53 @@ const (
 	TokenScopes = "token.Scopes"
 )
 
+// Defines values for BuyQuestionPlacement.
+const (
+	Nominated BuyQuestionPlacement = "nominated"
+	Scheduler BuyQuestionPlacement = "scheduler"
+)
+
 // Answer Each question's page in docs describes the fields.
 type Answer map[string]interface{}
+
+// BuyQuestion defines model for BuyQuestion.
+type BuyQuestion struct {
+	// Catalogue What may be bought: the text of a catalogue, as docs/buy.md has it.
+	Catalogue string `json:"catalogue"`
+
+	// CatalogueName What messages call it.
+	CatalogueName *string `json:"catalogueName,omitempty"`
+
+	// Disruption At most this share of a workload's pods is on one new node.
+	Disruption *float32 `json:"disruption,omitempty"`
+
+	// Effort How much to search; default: 10.
+	Effort *int    `json:"effort,omitempty"`
+	Files  *[]File `json:"files,omitempty"`
+
+	// Manifests The pods that are to fit.
+	Manifests *string `json:"manifests,omitempty"`
+	MaxNodes  *int    `json:"maxNodes,omitempty"`
+	Namespace *string `json:"namespace,omitempty"`
+
+	// Pending The cluster's pending pods, too; without manifests they are what is asked about.
+	Pending   *bool                 `json:"pending,omitempty"`
+	Placement *BuyQuestionPlacement `json:"placement,omitempty"`
+
+	// Replace Nodes of the cluster may go, where their pods fit elsewhere.
+	Replace      *bool   `json:"replace,omitempty"`
+	Snapshot     *[]byte `json:"snapshot,omitempty"`
+	SnapshotName *string `json:"snapshotName,omitempty"`
+
+	// SpotShare At most this share of the CPU of new nodes is of spot nodes.
+	SpotShare *float32 `json:"spotShare,omitempty"`
+
+	// Zones Of new nodes; default: all of the catalogue.
+	Zones *[]string `json:"zones,omitempty"`
+}
+
+// BuyQuestionPlacement defines model for BuyQuestion.Placement.
+type BuyQuestionPlacement string
 
 // CapacityQuestion defines model for CapacityQuestion.
 type CapacityQuestion struct {
@@ -166,6 +211,9 @@ type SimulateQuestion struct {
 	SnapshotName *string         `json:"snapshotName,omitempty"`
 }
 
+// BuyJSONRequestBody defines body for Buy for application/json ContentType.
+type BuyJSONRequestBody = BuyQuestion
+
 // CanDrainJSONRequestBody defines body for CanDrain for application/json ContentType.
 type CanDrainJSONRequestBody = DrainQuestion
 
@@ -260,6 +308,11 @@ type ClientInterface interface {
 	// Index request
 	Index(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// BuyWithBody request with any body
+	BuyWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	Buy(ctx context.Context, body BuyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// CanDrainWithBody request with any body
 	CanDrainWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
@@ -293,6 +346,30 @@ type ClientInterface interface {
 
 func (c *Client) Index(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewIndexRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+func (c *Client) BuyWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewBuyRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+func (c *Client) Buy(ctx context.Context, body BuyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewBuyRequest(c.Server, body)
 	if err != nil {
 		return nil, err
 	}
@@ -470,6 +547,46 @@ func NewIndexRequest(server string) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
+
+	return req, nil
+}
+
+// NewBuyRequest calls the generic Buy builder with application/json body
+func NewBuyRequest(server string, body BuyJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewBuyRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewBuyRequestWithBody generates requests for Buy with any type of body
+func NewBuyRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/ask/v1/buy")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest("POST", queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -760,6 +877,11 @@ type ClientWithResponsesInterface interface {
 	// IndexWithResponse request
 	IndexWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*IndexResponse, error)
 
+	// BuyWithBodyWithResponse request with any body
+	BuyWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*BuyResponse, error)
+
+	BuyWithResponse(ctx context.Context, body BuyJSONRequestBody, reqEditors ...RequestEditorFn) (*BuyResponse, error)
+
 	// CanDrainWithBodyWithResponse request with any body
 	CanDrainWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CanDrainResponse, error)
 
@@ -808,6 +930,29 @@ func (r IndexResponse) Status() string {
 
 // StatusCode returns HTTPResponse.StatusCode
 func (r IndexResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+type BuyResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	JSON200      *Answer
+	JSONDefault  *Failure
+}
+
+// Status returns HTTPResponse.Status
+func (r BuyResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r BuyResponse) StatusCode() int {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.StatusCode
 	}
@@ -961,6 +1106,23 @@ func (c *ClientWithResponses) IndexWithResponse(ctx context.Context, reqEditors 
 	return ParseIndexResponse(rsp)
 }
 
+// BuyWithBodyWithResponse request with arbitrary body returning *BuyResponse
+func (c *ClientWithResponses) BuyWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*BuyResponse, error) {
+	rsp, err := c.BuyWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseBuyResponse(rsp)
+}
+
+func (c *ClientWithResponses) BuyWithResponse(ctx context.Context, body BuyJSONRequestBody, reqEditors ...RequestEditorFn) (*BuyResponse, error) {
+	rsp, err := c.Buy(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseBuyResponse(rsp)
+}
+
 // CanDrainWithBodyWithResponse request with arbitrary body returning *CanDrainResponse
 func (c *ClientWithResponses) CanDrainWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CanDrainResponse, error) {
 	rsp, err := c.CanDrainWithBody(ctx, contentType, body, reqEditors...)
@@ -1079,6 +1241,39 @@ func ParseIndexResponse(rsp *http.Response) (*IndexResponse, error) {
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest Index
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Failure
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseBuyResponse parses an HTTP response from a BuyWithResponse call
+func ParseBuyResponse(rsp *http.Response) (*BuyResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &BuyResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Answer
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

@@ -135,6 +135,17 @@ func (b *Berth) Headroom(ctx context.Context, question HeadroomQuestion) (Reply,
 	})
 }
 
+// Buy asks which nodes to add at the least price.
+func (b *Berth) Buy(ctx context.Context, question BuyQuestion) (Reply, error) {
+	return again(ctx, func() (*http.Response, *Answer, *Failure, error) {
+		r, err := b.client.BuyWithResponse(ctx, question)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		return r.HTTPResponse, r.JSON200, r.JSONDefault, nil
+	})
+}
+
 // again asks until there is an answer, a refusal that will not change, or too many tries.
 func again(ctx context.Context, ask func() (*http.Response, *Answer, *Failure, error)) (Reply, error) {
 	for try := 1; ; try++ {

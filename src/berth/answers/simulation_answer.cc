@@ -273,8 +273,8 @@ std::string Zones(const std::map<std::string, std::size_t>& zones) {
 }
 
 void AddSums(const Simulation& simulation, ReportPage& page) {
-  const ClusterUse before = Sum(simulation.nodes_before);
-  const ClusterUse after = Sum(simulation.nodes_after);
+  const ClusterUse& before = simulation.use_before;
+  const ClusterUse& after = simulation.use_after;
   Table table({{"CLUSTER"}, {"BEFORE", true}, {"AFTER", true}});
   const auto row = [&](const char* what, auto say) { table.AddRow({what, say(before), say(after)}); };
   row("nodes", [](const ClusterUse& use) { return std::to_string(use.nodes); });
@@ -416,8 +416,8 @@ std::string ComparisonText(const Compared& a, const Compared& b, const ReportSty
   }
   page.Section(sums);
 
-  const ClusterUse use_a = Sum(a.simulation.nodes_after);
-  const ClusterUse use_b = Sum(b.simulation.nodes_after);
+  const ClusterUse& use_a = a.simulation.use_after;
+  const ClusterUse& use_b = b.simulation.use_after;
   Table cluster({{"CLUSTER"}, {a.name, true}, {b.name, true}});
   const auto use = [&](const char* what, auto say) { cluster.AddRow({what, say(use_a), say(use_b)}); };
   use("nodes in use", [](const ClusterUse& each) { return std::to_string(each.used_nodes); });
@@ -529,8 +529,8 @@ json::object SimulationJson(const Simulation& simulation, const std::vector<std:
           {"lost", std::move(lost)},
           {"nodes", std::move(nodes)},
           {"zones", std::move(zones)},
-          {"before", ToJson(Sum(simulation.nodes_before))},
-          {"after", ToJson(Sum(simulation.nodes_after))},
+          {"before", ToJson(simulation.use_before)},
+          {"after", ToJson(simulation.use_after)},
           {"notes", NamesJson(simulation.notes)},
           {"notSimulated", NamesJson(left_out)}};
 }

@@ -13,6 +13,7 @@
 #include "berth/base/expected.h"
 #include "berth/whatif/cluster_state.h"
 #include "berth/whatif/offline_cluster.h"
+#include "berth/whatif/pod_index.h"
 
 namespace berth::ask {
 
@@ -34,11 +35,15 @@ class AskedCluster {
  public:
   virtual ~AskedCluster() = default;
   virtual const whatif::ClusterState& state() const = 0;
+  // Of the state's pods; null: nobody keeps one.
+  virtual const whatif::PodIndex* index() const { return nullptr; }
   // A core that has been loaded with the state. It must be left as it was. Valid until the next call of either.
   virtual Expected<whatif::OfflineCluster*> Core(OtherSchedulers others) = 0;
   // Calls `trial` with such a core for these and `added` pods, which it may change as it likes.
   virtual Expected<void> Try(const Pods& added,
                              const std::function<Expected<void>(whatif::OfflineCluster&)>& trial) = 0;
+  // Calls `use` with a core that is thrown away afterwards, for what cannot be taken back.
+  virtual Expected<void> UseUp(const std::function<Expected<void>(whatif::OfflineCluster&)>& use) = 0;
   // What a reader should know of the cores that were asked since the last call.
   virtual std::vector<std::string> TakeNotes() = 0;
 };
@@ -53,6 +58,9 @@ class OnceCluster final : public AskedCluster {
   const whatif::ClusterState& state() const override { return state_; }
   Expected<whatif::OfflineCluster*> Core(OtherSchedulers others) override;
   Expected<void> Try(const Pods& added, const std::function<Expected<void>(whatif::OfflineCluster&)>& trial) override;
+  Expected<void> UseUp(const std::function<Expected<void>(whatif::OfflineCluster&)>& use) override {
+    return Try({}, use);
+  }
   std::vector<std::string> TakeNotes() override;
 
  private:

@@ -8,22 +8,11 @@
 
 #include "berth/codec/json_reader.h"
 #include "berth/framework/object_kinds.h"
+#include "berth/whatif/pod_index.h"
 #include "berth/whatif/state_builder.h"
 
 namespace berth::ask {
 namespace {
-
-// The order in which the API server lists: by the bytes of "namespace/name".
-int Compare(std::string_view namespace_a, std::string_view a, std::string_view namespace_b, std::string_view b) {
-  if (namespace_a == namespace_b) return a.compare(b);
-  // What differs is mostly the namespace; one may be the beginning of the other.
-  const std::size_t common = std::min(namespace_a.size(), namespace_b.size());
-  if (const int by_common = namespace_a.substr(0, common).compare(namespace_b.substr(0, common)); by_common != 0)
-    return by_common;
-  const std::string_view rest = namespace_a.size() > common ? namespace_a : namespace_b;
-  const int by_rest = static_cast<unsigned char>(rest[common]) < static_cast<unsigned char>('/') ? -1 : 1;
-  return namespace_a.size() > common ? by_rest : -by_rest;
-}
 
 bool IsMeta(const api::ObjectMeta& meta, const StateChange& change) {
   return meta.name == change.name && meta.namespace_name == change.namespace_name;
@@ -34,7 +23,7 @@ template <typename List, typename MetaOf>
 auto PlaceOf(List& list, const StateChange& change, const MetaOf& meta_of) {
   const auto is_before = [&](const auto& each) {
     const api::ObjectMeta& meta = meta_of(each);
-    return Compare(meta.namespace_name, meta.name, change.namespace_name, change.name) < 0;
+    return whatif::CompareListed(meta.namespace_name, meta.name, change.namespace_name, change.name) < 0;
   };
   if (list.empty() || is_before(list.back())) return list.end();
   return std::partition_point(list.begin(), list.end(), is_before);
@@ -100,11 +89,7 @@ void FollowedState::Apply(const StateChange& change) {
 
 std::shared_ptr<const api::Pod> FollowedState::FindPod(const std::string& namespace_name,
                                                        const std::string& name) const {
-  StateChange of;
-  of.namespace_name = namespace_name;
-  of.name = name;
-  const auto at = PlaceOf(state_.pods, of, [](const auto& pod) -> const api::ObjectMeta& { return MetaOfPtr(pod); });
-  return at != state_.pods.end() && IsMeta((*at)->metadata, of) ? *at : nullptr;
+  return whatif::FindListed(state_.pods, namespace_name, name);
 }
 
 void FollowedState::ApplyNode(const StateChange& change) {
@@ -148,7 +133,7 @@ void FollowedState::ApplyObject(const StateChange& change) {
   const auto is_before = [&](const framework::AnyObject& object) {
     if (framework::KindOf(object) != kind) return framework::KindOf(object) < kind;
     const api::ObjectMeta& meta = meta_of(object);
-    return Compare(meta.namespace_name, meta.name, change.namespace_name, change.name) < 0;
+    return whatif::CompareListed(meta.namespace_name, meta.name, change.namespace_name, change.name) < 0;
   };
   const auto at = std::partition_point(objects.begin(), objects.end(), is_before);
   const bool is_known = at != objects.end() && framework::KindOf(*at) == kind && IsMeta(meta_of(*at), change);
@@ -173,7 +158,7 @@ void FollowedState::ApplyAdmission(const StateChange& change) {
   const auto place = [](const whatif::AdmissionObject& object) { return *whatif::KindNamed(object.kind); };
   const auto is_before = [&](const whatif::AdmissionObject& object) {
     if (place(object) != change.kind) return place(object) < change.kind;
-    return Compare(object.namespace_name, object.name, change.namespace_name, change.name) < 0;
+    return whatif::CompareListed(object.namespace_name, object.name, change.namespace_name, change.name) < 0;
   };
   const auto at = std::partition_point(admission.begin(), admission.end(), is_before);
   const bool is_known = at != admission.end() && place(*at) == change.kind && at->name == change.name &&

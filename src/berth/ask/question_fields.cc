@@ -72,6 +72,14 @@ Expected<std::size_t> NumberIn(const object& of, std::string_view field, std::si
   return found.value_or(otherwise);
 }
 
+Expected<double> ShareIn(const object& of, std::string_view field, double otherwise) {
+  const value* const found = of.if_contains(field);
+  if (found == nullptr) return otherwise;
+  const double share = found->is_number() ? found->to_number<double>() : -1;
+  if (!(share >= 0 && share <= 1)) return WrongField(field, "a number from 0 to 1");
+  return share;
+}
+
 Expected<std::vector<std::string>> TextsIn(const object& of, std::string_view field) {
   std::vector<std::string> texts;
   const value* const found = of.if_contains(field);

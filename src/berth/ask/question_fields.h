@@ -32,6 +32,8 @@ Expected<bool> FlagIn(const codec::json::object& of, std::string_view field);
 Expected<std::size_t> NumberIn(const codec::json::object& of, std::string_view field, std::size_t otherwise,
                                std::size_t max);
 Expected<std::optional<std::size_t>> NumberIfIn(const codec::json::object& of, std::string_view field, std::size_t max);
+// From 0 to 1.
+Expected<double> ShareIn(const codec::json::object& of, std::string_view field, double otherwise);
 Expected<std::vector<std::string>> TextsIn(const codec::json::object& of, std::string_view field);
 
 // "manifests", a text, and "files", an array of {"name", "text"}.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "berth/ask/buy_question.h"
 #include "berth/ask/questions.h"
 #include "berth/ask/rebalance_question.h"
 #include "berth/ask/simulate_question.h"
@@ -33,13 +34,20 @@ Expected<Reply> Capacity(const object& body, const AskLimits& limits, AskedClust
   return Answer(question, cluster, is_interrupted);
 }
 
-constexpr std::array<QuestionKind, 6> kQuestions = {{
+Expected<Reply> Buy(const object& body, const AskLimits& limits, AskedCluster& cluster,
+                    const IsInterrupted& is_interrupted) {
+  BERTH_ASSIGN_OR_RETURN(const BuyQuestion question, BuyQuestion::Parse(body));
+  return Answer(question, limits, cluster, is_interrupted);
+}
+
+constexpr std::array<QuestionKind, 7> kQuestions = {{
     {"explain", AnswerTo<ExplainQuestion>},
     {"simulate", Simulate},
     {"capacity", Capacity},
     {"can-drain", AnswerTo<DrainQuestion>},
     {"headroom", AnswerTo<HeadroomQuestion>},
     {"rebalance-plan", AnswerTo<RebalanceQuestion>},
+    {"buy", Buy},
 }};
 
 }  // namespace

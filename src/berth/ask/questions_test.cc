@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "berth/ask/ask_testing.h"
+#include "berth/ask/buy_question.h"
 #include "berth/ask/question_kinds.h"
 #include "berth/ask/rebalance_question.h"
 #include "berth/ask/simulate_question.h"
@@ -40,6 +41,8 @@ Expected<Reply> Ask(const std::string& question, const std::string& body, const 
 constexpr char kPod[] =
     R"("apiVersion: v1\nkind: Pod\nmetadata: {name: new}\nspec: {containers: [{name: c, image: i}]}\n")";
 
+constexpr char kCatalogue[] = R"("shapes: [{name: large, cpu: 8, memory: 16Gi, pods: 20, price: 0.50}]")";
+
 TEST(QuestionsTest, EachQuestionHasAnAnswerInJsonAndInText) {
   struct Case {
     std::string question;
@@ -63,6 +66,10 @@ TEST(QuestionsTest, EachQuestionHasAnAnswerInJsonAndInText) {
       {"rebalance-plan",
        R"({"policy":"apiVersion: descheduler/v1alpha2\nkind: DeschedulerPolicy\nprofiles: [{name: p}]\n"})",
        Verdict::kYes, R"("cluster")", ""},
+      {"buy", std::string(R"({"pending":true,"catalogue":)") + kCatalogue + "}", Verdict::kYes, R"("large-new-1")",
+       "Buy 1 node for 0.50 an hour"},
+      {"buy", std::string(R"({"maxNodes":0,"spotShare":0.5,"catalogue":)") + kCatalogue + "}", Verdict::kNo,
+       R"("left")", "stays pending"},
   };
   for (const Case& one : cases) {
     const auto reply = Ask(one.question, one.body);
@@ -105,6 +112,14 @@ TEST(QuestionsTest, SaysWhatIsWrongWithAQuestion) {
       {"headroom", R"({"losses":21})", "losses should be a number from 0 to 20"},
       {"rebalance-plan", "{}", "policy should be the text"},
       {"rebalance-plan", R"({"policy":"kind: Pod"})", "policy"},
+      {"buy", "{}", "catalogue should be the text of a catalogue"},
+      {"buy", R"({"catalogue":"shapes: 3"})", "catalogue"},
+      {"buy", R"({"catalogue":"shapes: [{name: a, cpu: 1, price: -1}]","catalogueName":"mine.yaml"})", "mine.yaml:1"},
+      {"buy", R"({"catalogue":"x","spotShare":2})", "spotShare should be a number from 0 to 1"},
+      {"buy", R"({"catalogue":"x","disruption":"all"})", "disruption should be a number from 0 to 1"},
+      {"buy", R"({"catalogue":"x","effort":0})", "effort should be a number from 1 to 1000"},
+      {"buy", R"({"catalogue":"x","placement":"mine"})", "placement should be scheduler or nominated"},
+      {"buy", std::string(R"({"zones":["z"],"catalogue":)") + kCatalogue + "}", "z"},
   };
   for (const Case& one : cases) {
     const auto reply = Ask(one.question, one.body);
@@ -122,6 +137,14 @@ TEST(QuestionsTest, AQuestionThatAsksForTooMuch) {
   ASSERT_FALSE(million.ok());
   EXPECT_EQ(million.error().code, ErrorCode::kTooLarge);
   EXPECT_THAT(million.error().message, HasSubstr("more than 100 pods"));
+  const auto bought = Ask(
+      "buy",
+      std::string(
+          R"({"manifests":"apiVersion: batch/v1\nkind: Job\nmetadata: {name: web}\nspec: {parallelism: 101, completions: 101, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}\n","catalogue":)") +
+          kCatalogue + "}",
+      {.added_pods_max = 100});
+  ASSERT_FALSE(bought.ok());
+  EXPECT_EQ(bought.error().code, ErrorCode::kTooLarge) << bought.error().message;
   EXPECT_FALSE(Ask("simulate", R"({"addNodes":11,"nodeLike":"a"})", {.node_copies_max = 10}).ok());
   EXPECT_FALSE(Ask("capacity", R"({"cpu":"1","max":11})", {.capacity_max = 10}).ok());
 }
@@ -145,6 +168,15 @@ TEST(QuestionsTest, WhatIsWrittenIsReadAgain) {
   EXPECT_EQ(DrainQuestion::Parse(drain.ToJson())->ToJson(), drain.ToJson());
   const HeadroomQuestion headroom{"shop", 2, 1};
   EXPECT_EQ(HeadroomQuestion::Parse(headroom.ToJson())->ToJson(), headroom.ToJson());
+  BuyQuestion buy;
+  buy.files = {{"a.yaml", "x"}};
+  buy.catalogue = "y";
+  buy.nodes_max = 3;
+  buy.zones = {"a"};
+  buy.spot_share = 0.25;
+  buy.placement = buy::Placement::kNominated;
+  buy.takes_pending = buy.replaces = true;
+  EXPECT_EQ(BuyQuestion::Parse(buy.ToJson())->ToJson(), buy.ToJson());
   const RebalanceQuestion plan{"kind: x", true};
   EXPECT_EQ(RebalanceQuestion::Parse(plan.ToJson())->ToJson(), plan.ToJson());
   const ExplainQuestion explain{"shop", "web-1", false, true};

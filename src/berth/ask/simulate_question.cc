@@ -56,10 +56,12 @@ Expected<std::vector<MoreReplicas>> ReplicasIn(const object& of) {
   return all;
 }
 
-Expected<void> AddReplicas(const whatif::ClusterState& state, const MoreReplicas& more, whatif::Additions& additions) {
+Expected<void> AddReplicas(const whatif::ClusterState& state, const whatif::PodIndex* index, const MoreReplicas& more,
+                           whatif::Additions& additions) {
+  const whatif::PodPtrs& pods = index == nullptr ? state.pods : index->PodsOf(more.workload);
   const auto sample =
-      std::ranges::find_if(state.pods, [&](const auto& pod) { return whatif::WorkloadOf(*pod) == more.workload; });
-  if (sample == state.pods.end())
+      std::ranges::find_if(pods, [&](const auto& pod) { return whatif::WorkloadOf(*pod) == more.workload; });
+  if (sample == pods.end())
     return InvalidError("replicas: the cluster has no pod of " + TextOf(more.workload) + " that others could be like");
   for (std::size_t i = 1; i <= more.add; ++i) {
     const std::string name = more.workload.name + "-more-" + std::to_string(i);
@@ -120,9 +122,11 @@ Expected<Reply> Answer(const SimulateQuestion& question, const AskLimits& limits
   adding.node_copies = question.add_nodes;
   adding.node_like = question.node_like;
   adding.pods_max = limits.added_pods_max;
+  adding.index = cluster.index();
   auto additions = whatif::MakeAdditions(manifests, state, adding);
   if (!additions.ok()) return OfQuestion(additions.error());
-  for (const MoreReplicas& more : question.replicas) BERTH_RETURN_IF_ERROR(AddReplicas(state, more, *additions));
+  for (const MoreReplicas& more : question.replicas)
+    BERTH_RETURN_IF_ERROR(AddReplicas(state, cluster.index(), more, *additions));
   if (additions->pods.size() > limits.added_pods_max)
     return Error{ErrorCode::kTooLarge, "more than " + std::to_string(limits.added_pods_max) + " pods in all"};
   if (const auto known = whatif::CheckNodes(state, question.remove_nodes); !known.ok())
@@ -132,7 +136,7 @@ Expected<Reply> Answer(const SimulateQuestion& question, const AskLimits& limits
   BERTH_RETURN_IF_ERROR(cluster.Try(additions->pods, [&](whatif::OfflineCluster& core) -> Expected<void> {
     for (std::string& line : whatif::PodGroupWarnings(manifests, core.options().configuration.release))
       warnings.push_back(std::move(line));
-    simulation = whatif::SimulateOn({state, *additions, question.remove_nodes}, core);
+    simulation = whatif::SimulateOn({state, *additions, question.remove_nodes, cluster.index()}, core);
     return {};
   }));
   Reply reply = ReplyOf(*std::move(simulation), manifests.left_out);

@@ -25,8 +25,9 @@ struct MoreReplicas {
 
 // The field "replicas"; without it none.
 Expected<std::vector<MoreReplicas>> ReplicasIn(const codec::json::object& of);
-// kInvalid: the cluster has no pod of the workload.
-Expected<void> AddReplicas(const whatif::ClusterState& state, const MoreReplicas& more, whatif::Additions& additions);
+// kInvalid: the cluster has no pod of the workload. `index`, of the state's pods, may be null.
+Expected<void> AddReplicas(const whatif::ClusterState& state, const whatif::PodIndex* index, const MoreReplicas& more,
+                           whatif::Additions& additions);
 
 struct SimulateQuestion {
   std::vector<whatif::ManifestFile> files;

@@ -18,6 +18,9 @@ void WarmCluster::CatchUp() {
   ChangeLog::News news = log_.Since(read_until_);
   if (news.whole) {
     state_ = FollowedState(*std::move(news.whole));
+    const whatif::PodPtrs& pods = state_.state().pods;
+    index_.reset();
+    if (std::ranges::is_sorted(pods, whatif::IsListedBefore)) index_.emplace(pods);
     plain_ = {};
     with_others_ = {};
   }
@@ -32,8 +35,9 @@ void WarmCluster::CatchUp() {
   for (const StateChange& change : news.changes) {
     // The core knows pods by their uid.
     std::string replaced_uid;
+    std::shared_ptr<const api::Pod> before;
     if (change.kind == whatif::kPods) {
-      const auto before = state_.FindPod(change.namespace_name, change.name);
+      before = state_.FindPod(change.namespace_name, change.name);
       const bool is_other =
           before != nullptr && change.object == nullptr && !change.uid.empty() && before->metadata.uid != change.uid;
       const bool stays = before != nullptr && change.object != nullptr && !change.object->pods.empty() &&
@@ -48,8 +52,13 @@ void WarmCluster::CatchUp() {
       plain_.core.reset();
       with_others_.core.reset();
     }
+    if (change.kind == whatif::kPods && index_) {
+      const auto now = state_.FindPod(change.namespace_name, change.name);
+      if (before != nullptr && before != now) index_->Remove(before);
+      if (now != nullptr && before != now) index_->Add(now);
+    }
     for (Kept* const kept : {&plain_, &with_others_}) {
-      if (kept->core != nullptr) Change(*kept->core, change, replaced_uid);
+      if (kept->core != nullptr) Change(*kept, change, replaced_uid);
     }
   }
   state_.SetSource(std::move(news.source));
@@ -68,14 +77,48 @@ void WarmCluster::Prepare() {
   (void)Find(OtherSchedulers::kByDefaults);  // who asks is told what is wrong
 }
 
-void WarmCluster::Change(whatif::OfflineCluster& core, const StateChange& change, const std::string& replaced_uid) {
-  if (!replaced_uid.empty()) core.RemovePod(replaced_uid);
-  if (change.object != nullptr) return core.Load(*change.object);
-  if (change.kind == whatif::kNodes) {
+void WarmCluster::Change(Kept& kept, const StateChange& change, const std::string& replaced_uid) {
+  whatif::OfflineCluster& core = *kept.core;
+  const auto note_node_of = [&](const std::string& uid) {
+    const auto pod = core.FindPod(uid);
+    if (pod != nullptr && !pod->spec.node_name.empty()) kept.changed_nodes.insert(pod->spec.node_name);
+  };
+  if (!replaced_uid.empty()) {
+    note_node_of(replaced_uid);
+    core.RemovePod(replaced_uid);
+  }
+  if (change.object != nullptr) {
+    core.Load(*change.object);
+    for (const auto& pod : change.object->pods) note_node_of(pod->metadata.uid);
+  } else if (change.kind == whatif::kNodes) {
     core.RemoveNode(change.name);
   } else if (change.kind != whatif::kPods && change.kind < whatif::kAdmissionKinds) {
     core.RemoveObject(static_cast<framework::ObjectKind>(change.kind - 2), change.Key());
   }
+}
+
+void WarmCluster::Order(Kept& kept) const {
+  for (const std::string& node : std::exchange(kept.changed_nodes, {})) {
+    const framework::NodeTable& nodes = kept.core->nodes();
+    const framework::NodeIndex row = nodes.Find(node);
+    if (row == framework::kNoNode) continue;
+    whatif::PodPtrs pods;
+    for (const framework::PodInfoPtr& pod : nodes.Info(row).pods()) {
+      if (auto found = kept.core->FindPod(pod->uid)) pods.push_back(std::move(found));
+    }
+    std::ranges::sort(pods, whatif::IsListedBefore);
+    std::vector<std::string> uids;
+    for (const auto& pod : pods) uids.push_back(pod->metadata.uid);
+    kept.core->OrderPods(node, uids);
+  }
+}
+
+whatif::PodPtrs WarmCluster::Waiting() const {
+  whatif::PodPtrs waiting;
+  for (const auto& pod : index_ ? index_->unsettled() : state_.state().pods) {
+    if (pod->spec.node_name.empty()) waiting.push_back(pod);
+  }
+  return waiting;
 }
 
 std::set<std::string> WarmCluster::UnknownSchedulers(const whatif::OfflineCluster& core) const {
@@ -126,32 +169,38 @@ Expected<WarmCluster::Kept*> WarmCluster::Find(OtherSchedulers others) {
 Expected<whatif::OfflineCluster*> WarmCluster::Core(OtherSchedulers others) {
   BERTH_ASSIGN_OR_RETURN(Kept* const kept, Find(others));
   notes_ = kept->notes;
+  Order(*kept);
+  if (kept->core->HasTried()) kept->core->Renew(Waiting());
   return kept->core.get();
 }
 
 Expected<void> WarmCluster::Try(const Pods& added,
                                 const std::function<Expected<void>(whatif::OfflineCluster&)>& trial) {
-  // A core that has tried the pods that wait may choose another one of equally good nodes than one that has not.
-  if (std::ranges::any_of(state_.state().pods, [](const auto& pod) { return pod->spec.node_name.empty(); })) {
-    BERTH_ASSIGN_OR_RETURN(const Kept once, Load(added, OtherSchedulers::kByDefaults));
-    notes_ = once.notes;
-    return trial(*once.core);
-  }
   BERTH_ASSIGN_OR_RETURN(Kept* const kept, Find(OtherSchedulers::kByDefaults));
   const std::vector<std::string> known = kept->core->ProfileNames();
   const bool has_all = std::ranges::all_of(
       added, [&](const auto& pod) { return std::ranges::find(known, pod->spec.scheduler_name) != known.end(); });
   if (!has_all && !adds_no_others_) {
     // The first pods of some scheduler: for this question alone it gets a profile.
-    BERTH_ASSIGN_OR_RETURN(const Kept once, Load(added, OtherSchedulers::kByDefaults));
-    notes_ = once.notes;
-    return trial(*once.core);
+    return UseOnce(added, trial);
   }
   notes_ = kept->notes;
-  kept->core->BeginTrial(state_.state());
+  Order(*kept);
+  kept->core->BeginTrial(Waiting());
   const auto tried = trial(*kept->core);
   if (!kept->core->EndTrial()) kept->core.reset();
   return tried;
+}
+
+Expected<void> WarmCluster::UseUp(const std::function<Expected<void>(whatif::OfflineCluster&)>& use) {
+  return UseOnce({}, use);
+}
+
+Expected<void> WarmCluster::UseOnce(const Pods& added,
+                                    const std::function<Expected<void>(whatif::OfflineCluster&)>& use) {
+  BERTH_ASSIGN_OR_RETURN(const Kept once, Load(added, OtherSchedulers::kByDefaults));
+  notes_ = once.notes;
+  return use(*once.core);
 }
 
 std::vector<std::string> WarmCluster::TakeNotes() { return std::exchange(notes_, {}); }

@@ -1,49 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/page/questions.h"
 
-#include <algorithm>
-#include <cstdint>
-#include <set>
 #include <utility>
 
-#include "berth/answers/drain_answer.h"
-#include "berth/answers/headroom_answer.h"
 #include "berth/answers/plan_answer.h"
-#include "berth/answers/simulation_answer.h"
+#include "berth/ask/ask_limits.h"
+#include "berth/ask/asked_cluster.h"
 #include "berth/ask/question_fields.h"
+#include "berth/ask/questions.h"
 #include "berth/ask/simulate_question.h"
 #include "berth/codec/yaml_lines.h"
 #include "berth/rebalance/plan.h"
 #include "berth/rebalance/policy_reader.h"
-#include "berth/whatif/additions.h"
-#include "berth/whatif/drain.h"
 #include "berth/whatif/explanation.h"
-#include "berth/whatif/headroom.h"
-#include "berth/whatif/manifests.h"
 #include "berth/whatif/offline_cluster.h"
 #include "berth/whatif/pending_pods.h"
-#include "berth/whatif/placement.h"
-#include "berth/whatif/simulation.h"
 
 namespace berth::page {
 
-using ask::AddReplicas, ask::MoreReplicas, ask::OfQuestion, ask::ReplicasIn;
-using ask::FlagIn, ask::NumberIn, ask::ObjectOf, ask::TextIn, ask::TextsIn;
-using codec::json::array, codec::json::object, codec::json::value;
+using ask::FlagIn, ask::ObjectOf, ask::OfQuestion, ask::TextIn;
+using codec::json::object, codec::json::value;
 
 namespace {
 
-// What the page calls the manifests in messages.
-constexpr std::string_view kPasted = "manifests";
 constexpr std::string_view kPolicy = "policy";
-
-// As `berth explain -o json` and the others say of which cluster the answer is.
-object ClusterJson(const whatif::ClusterState& state) {
-  return {{"source", state.source},
-          {"version", state.kubernetes_version},
-          {"readAt", FormatRfc3339(state.read_at)},
-          {"leftOut", array(state.left_out.begin(), state.left_out.end())}};
-}
 
 }  // namespace
 
@@ -62,67 +42,68 @@ Expected<PendingView> Questions::Pending() {
   return FromEvaluation(whatif::FindPendingPods(*cluster, *state_, ""), *state_, state_->read_at);
 }
 
-Expected<object> Questions::Simulate(const value& body) {
-  BERTH_ASSIGN_OR_RETURN(const object* const question, ObjectOf(body));
-  BERTH_ASSIGN_OR_RETURN(std::string text, TextIn(*question, "manifests"));
-  if (text.size() > kManifestBytesMax)
-    return Error{ErrorCode::kTooLarge, "manifests should have at most 5 MiB, and have " + std::to_string(text.size()) +
-                                           " bytes; the command `berth simulate -f` takes more"};
-  BERTH_ASSIGN_OR_RETURN(std::string namespace_name, TextIn(*question, "namespace"));
-  if (namespace_name.empty()) namespace_name = "default";
-  whatif::AdditionOptions adding;
-  BERTH_ASSIGN_OR_RETURN(adding.node_copies, NumberIn(*question, "addNodes", 0, whatif::kNodeCopiesMax));
-  BERTH_ASSIGN_OR_RETURN(adding.node_like, TextIn(*question, "nodeLike"));
-  BERTH_ASSIGN_OR_RETURN(const std::vector<std::string> removed, TextsIn(*question, "removeNodes"));
-  BERTH_ASSIGN_OR_RETURN(const std::vector<MoreReplicas> replicas, ReplicasIn(*question));
-  if (adding.node_copies > 0 && adding.node_like.empty())
-    return InvalidError("nodeLike should name the node that the added ones are like");
-  whatif::Manifests manifests;
-  if (!text.empty()) {
-    BERTH_ASSIGN_OR_RETURN(manifests, whatif::ReadManifests({{std::string(kPasted), std::move(text)}}, namespace_name));
-  }
-  if (manifests.documents.empty() && adding.node_copies == 0 && removed.empty() && replicas.empty())
-    return InvalidError("nothing to simulate: want manifests, replicas, addNodes or removeNodes");
+// The cluster as a question sees it.
+class Questions::Asked final : public ask::AskedCluster {
+ public:
+  // `of` must outlive it, and have the cluster of now.
+  explicit Asked(Questions& of) : of_(of), state_(of.state_) {}
 
-  BERTH_ASSIGN_OR_RETURN(const auto state, StateOfNow(kObjectsAgeMax));
-  adding.now = state->read_at;
-  adding.removed_nodes = {removed.begin(), removed.end()};
-  auto additions = whatif::MakeAdditions(manifests, *state, adding);
-  if (!additions.ok()) return OfQuestion(additions.error());
-  for (const MoreReplicas& more : replicas) BERTH_RETURN_IF_ERROR(AddReplicas(*state, more, *additions));
-  BERTH_ASSIGN_OR_RETURN(whatif::OfflineOptions options, source_.core_for(*state, additions->pods));
-  options.now = state->read_at;
-  const auto simulation = whatif::Simulate({*state, *additions, removed}, std::move(options));
-  if (!simulation.ok()) return OfQuestion(simulation.error());
-  object json = answers::SimulationJson(*simulation, manifests.left_out);
-  json["cluster"] = ClusterJson(*state);
+  const whatif::ClusterState& state() const override { return *state_; }
+  Expected<whatif::OfflineCluster*> Core(ask::OtherSchedulers) override { return of_.CoreOfState(Purpose::kChange); }
+  Expected<void> Try(const ask::Pods& added,
+                     const std::function<Expected<void>(whatif::OfflineCluster&)>& trial) override {
+    ask::OnceCluster once(*state_,
+                          [this](const whatif::ClusterState& state, const ask::Pods& pods,
+                                 ask::OtherSchedulers) -> Expected<ask::CoreToMake> {
+                            BERTH_ASSIGN_OR_RETURN(whatif::OfflineOptions options, of_.source_.core_for(state, pods));
+                            return ask::CoreToMake{std::move(options), {}};
+                          });
+    return once.Try(added, trial);
+  }
+  Expected<void> UseUp(const std::function<Expected<void>(whatif::OfflineCluster&)>& use) override {
+    return Try({}, use);
+  }
+  std::vector<std::string> TakeNotes() override { return {}; }
+
+ private:
+  Questions& of_;
+  const std::shared_ptr<const whatif::ClusterState> state_;
+};
+
+Expected<object> Questions::Simulate(const value& body) {
+  BERTH_ASSIGN_OR_RETURN(const object* const asked, ObjectOf(body));
+  BERTH_ASSIGN_OR_RETURN(const auto question, ask::SimulateQuestion::Parse(*asked));
+  std::size_t bytes = 0;
+  for (const whatif::ManifestFile& file : question.files) bytes += file.text.size();
+  if (bytes > kManifestBytesMax)
+    return Error{ErrorCode::kTooLarge, "manifests should have at most 5 MiB, and have " + std::to_string(bytes) +
+                                           " bytes; the command `berth simulate -f` takes more"};
+  BERTH_RETURN_IF_ERROR(StateOfNow(kObjectsAgeMax));
+  Asked cluster(*this);
+  BERTH_ASSIGN_OR_RETURN(const ask::Reply reply, ask::Answer(question, ask::AskLimits(), cluster));
+  object json = reply.document.as_object();
+  json["cluster"] = ask::ClusterJson(cluster.state());
   return json;
 }
 
 Expected<object> Questions::CanDrain(const value& body) {
-  BERTH_ASSIGN_OR_RETURN(const object* const question, ObjectOf(body));
-  BERTH_ASSIGN_OR_RETURN(const std::vector<std::string> nodes, TextsIn(*question, "nodes"));
-  if (nodes.empty()) return InvalidError("nodes should name at least one node");
-  whatif::DrainOptions options;
-  BERTH_ASSIGN_OR_RETURN(options.is_forced, FlagIn(*question, "force"));
-  BERTH_ASSIGN_OR_RETURN(whatif::OfflineCluster* const cluster, ClusterOfNow(Purpose::kChange, kObjectsAgeMax));
-  if (const auto unknown = whatif::UnknownNodes(*state_, nodes); !unknown.empty()) return InvalidError(unknown.front());
-  object json = answers::DrainJson(whatif::PlanDrain(*cluster, *state_, nodes, options));
-  json["cluster"] = ClusterJson(*state_);
-  return json;
+  BERTH_ASSIGN_OR_RETURN(const object* const asked, ObjectOf(body));
+  BERTH_ASSIGN_OR_RETURN(const auto question, ask::DrainQuestion::Parse(*asked));
+  BERTH_RETURN_IF_ERROR(StateOfNow(kObjectsAgeMax));
+  Asked cluster(*this);
+  BERTH_ASSIGN_OR_RETURN(const ask::Reply reply, ask::Answer(question, cluster, {}));
+  return reply.document.as_object();
 }
 
 Expected<object> Questions::Headroom(const value& body) {
-  BERTH_ASSIGN_OR_RETURN(const object* const question, ObjectOf(body));
-  whatif::HeadroomOptions options;
-  BERTH_ASSIGN_OR_RETURN(options.namespace_name, TextIn(*question, "namespace"));
-  BERTH_ASSIGN_OR_RETURN(options.losses_max, NumberIn(*question, "losses", options.losses_max, kLossesMax));
-  BERTH_ASSIGN_OR_RETURN(whatif::OfflineCluster* const cluster, ClusterOfNow(Purpose::kChange, kObjectsAgeMax));
-  if (const auto known = whatif::CheckNamespace(*state_, options.namespace_name); !known.ok())
-    return InvalidError(known.error().message);
-  object json = answers::HeadroomJson(whatif::MeasureHeadroom(*cluster, *state_, options));
-  json["cluster"] = ClusterJson(*state_);
-  return json;
+  BERTH_ASSIGN_OR_RETURN(const object* const asked, ObjectOf(body));
+  BERTH_ASSIGN_OR_RETURN(const auto question, ask::HeadroomQuestion::Parse(*asked));
+  if (question.losses_max > kLossesMax)
+    return ask::WrongField("losses", "a number from 0 to " + std::to_string(kLossesMax));
+  BERTH_RETURN_IF_ERROR(StateOfNow(kObjectsAgeMax));
+  Asked cluster(*this);
+  BERTH_ASSIGN_OR_RETURN(const ask::Reply reply, ask::Answer(question, cluster, {}));
+  return reply.document.as_object();
 }
 
 Expected<object> Questions::Rebalance(const value& body) {
@@ -150,7 +131,7 @@ Expected<object> Questions::Rebalance(const value& body) {
   const auto plan = rebalance::PlanRebalance(*cluster, state, *policy, how);
   if (!plan.ok()) return OfQuestion(plan.error());
   object json = answers::PlanJson(*plan);
-  json["cluster"] = ClusterJson(state);
+  json["cluster"] = ask::ClusterJson(state);
   return json;
 }
 
@@ -182,18 +163,22 @@ Expected<std::shared_ptr<const whatif::ClusterState>> Questions::StateOfNow(Dura
 }
 
 Expected<whatif::OfflineCluster*> Questions::ClusterOfNow(Purpose purpose, Duration objects_age_max) {
-  BERTH_ASSIGN_OR_RETURN(const auto state, StateOfNow(objects_age_max));
+  BERTH_RETURN_IF_ERROR(StateOfNow(objects_age_max));
+  return CoreOfState(purpose);
+}
+
+Expected<whatif::OfflineCluster*> Questions::CoreOfState(Purpose purpose) {
   // Without cores of their own all purposes have the same.
   if (!source_.explaining_core_for) purpose = Purpose::kChange;
   if (cluster_ != nullptr && cluster_purpose_ == purpose) return cluster_.get();
   cluster_.reset();
   cluster_purpose_ = purpose;
   BERTH_ASSIGN_OR_RETURN(whatif::OfflineOptions options, purpose == Purpose::kExplain
-                                                             ? source_.explaining_core_for(*state)
-                                                             : source_.core_for(*state, {}));
-  options.now = state->read_at;
+                                                             ? source_.explaining_core_for(*state_)
+                                                             : source_.core_for(*state_, {}));
+  options.now = state_->read_at;
   BERTH_ASSIGN_OR_RETURN(cluster_, whatif::OfflineCluster::Make(std::move(options)));
-  cluster_->Load(*state);
+  cluster_->Load(*state_);
   return cluster_.get();
 }
 

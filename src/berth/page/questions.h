@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Questions: answers that take a core on a copy of the cluster in memory: `berth explain`, `simulate`, `can-drain` and
-// `headroom` as the page asks them. Nodes and pods of the copy are the Fleet's, of this moment; all other objects are
-// as they were read last. It blocks, so it has a thread of its own: all calls on one.
+// `headroom` as the page asks them, the last three by the questions of berth serve (ask/questions.h). Nodes and pods of
+// the copy are the Fleet's, of this moment; all other objects are as they were read last. It blocks, so it has a thread
+// of its own: all calls on one.
 #pragma once
 
 #include <atomic>
@@ -78,11 +79,15 @@ class Questions {
   const std::vector<std::string>& left_out() const { return left_out_; }
 
  private:
+  class Asked;
+
   // The cluster of now, without a core on it.
   Expected<std::shared_ptr<const whatif::ClusterState>> StateOfNow(Duration objects_age_max);
   enum class Purpose : std::uint8_t { kExplain, kChange };
   // With the core on it.
   Expected<whatif::OfflineCluster*> ClusterOfNow(Purpose purpose, Duration objects_age_max);
+  // The core on `state_`, as it is.
+  Expected<whatif::OfflineCluster*> CoreOfState(Purpose purpose);
 
   const ClusterSource source_;
   const Fleet& fleet_;

@@ -15,6 +15,7 @@
 #include "berth/whatif/admission_rules.h"
 #include "berth/whatif/daemon_pods.h"
 #include "berth/whatif/placement.h"
+#include "berth/whatif/pod_index.h"
 #include "berth/whatif/pod_templates.h"
 #include "berth/whatif/replacement.h"
 #include "berth/whatif/workload_pods.h"
@@ -28,6 +29,7 @@ using controllers::StringOf;
 using ClaimPtr = std::shared_ptr<const api::PersistentVolumeClaim>;
 using NodePtr = std::shared_ptr<const api::Node>;
 
+constexpr std::string_view kDaemonSet = "DaemonSet";
 constexpr std::string_view kHostname = "kubernetes.io/hostname";
 constexpr std::string_view kDefaultClass = "storageclass.kubernetes.io/is-default-class";
 constexpr const char* kTemplateHash = controllers::kTemplateHashLabel;
@@ -53,12 +55,17 @@ std::string NameOf(const Workload& workload) {
 // The nodes as they will be: the cluster's, those of manifests, and copies.
 class FutureNodes {
  public:
-  FutureNodes(const ClusterState& state, const AdditionOptions& options, Additions& out) : state_(state), out_(out) {
-    for (const auto& node : state.nodes) nodes_[node->metadata.name] = node;
-    for (const std::string& name : options.removed_nodes) nodes_.erase(name);
-  }
+  FutureNodes(const ClusterState& state, const AdditionOptions& options, Additions& out)
+      : state_(state), removed_(options.removed_nodes), out_(out) {}
 
-  const std::map<std::string, NodePtr>& all() const { return nodes_; }
+  // Most manifests need none of them.
+  std::map<std::string, NodePtr>& all() {
+    if (!std::exchange(has_all_, true)) {
+      for (const auto& node : state_.nodes) nodes_[node->metadata.name] = node;
+      for (const std::string& name : removed_) nodes_.erase(name);
+    }
+    return nodes_;
+  }
   const std::vector<NodePtr>& added() const { return added_; }
 
   Expected<void> Read(const Manifest& manifest) {
@@ -73,15 +80,15 @@ class FutureNodes {
 
   Expected<void> Copy(const AdditionOptions& options) {
     if (options.node_copies == 0) return {};
-    const auto at = nodes_.find(options.node_like);
-    if (at == nodes_.end()) return Error{ErrorCode::kNotFound, "there is no node \"" + options.node_like + "\""};
+    const auto at = all().find(options.node_like);
+    if (at == all().end()) return Error{ErrorCode::kNotFound, "there is no node \"" + options.node_like + "\""};
     const NodePtr model = at->second;
     std::size_t number = 0;
     for (std::size_t i = 0; i < options.node_copies; ++i) {
       std::string name;
       do {
         name = options.node_like + "-new-" + std::to_string(++number);
-      } while (nodes_.contains(name));
+      } while (all().contains(name));
       auto node = std::make_shared<api::Node>(*model);
       node->metadata.name = name;
       node->metadata.uid = SimulatedUid("node", "", name);
@@ -97,8 +104,8 @@ class FutureNodes {
 
  private:
   void Add(NodePtr node) {
-    if (!nodes_.contains(node->metadata.name)) added_.push_back(node);
-    nodes_[node->metadata.name] = node;
+    if (!all().contains(node->metadata.name)) added_.push_back(node);
+    all()[node->metadata.name] = node;
     out_.nodes.push_back(std::move(node));
   }
 
@@ -114,7 +121,9 @@ class FutureNodes {
   }
 
   const ClusterState& state_;
+  const std::set<std::string>& removed_;
   Additions& out_;
+  bool has_all_ = false;
   std::map<std::string, NodePtr> nodes_;
   std::vector<NodePtr> added_;
 };
@@ -122,10 +131,16 @@ class FutureNodes {
 // Names of pods, with their namespace: the cluster's and new ones.
 class PodNamesInUse {
  public:
+  // `listed`: the cluster's pods, in the order of the list; null: they are added.
+  explicit PodNamesInUse(const PodPtrs* listed) : listed_(listed) {}
+
   // False: there is one of that name already.
-  bool Add(const api::Pod& pod) { return names_.insert(pod.metadata.namespace_name + '/' + pod.metadata.name).second; }
+  bool Add(const api::Pod& pod) {
+    const api::ObjectMeta& meta = pod.metadata;
+    return !IsListed(meta.namespace_name, meta.name) && names_.insert(meta.namespace_name + '/' + meta.name).second;
+  }
   bool Has(const std::string& namespace_name, const std::string& name) const {
-    return names_.contains(namespace_name + '/' + name);
+    return names_.contains(namespace_name + '/' + name) || IsListed(namespace_name, name);
   }
   // A new pod's name: the owner's and five letters that no pod has yet.
   std::string Next(const std::string& namespace_name, const std::string& owner, std::uint64_t& number) const {
@@ -138,7 +153,57 @@ class PodNamesInUse {
   }
 
  private:
+  bool IsListed(const std::string& namespace_name, const std::string& name) const {
+    if (listed_ == nullptr) return false;
+    const auto pod = FindListed(*listed_, namespace_name, name);
+    return pod != nullptr && !pod->metadata.deletion_time;
+  }
+
+  const PodPtrs* const listed_;
   std::set<std::string> names_;
+};
+
+// The cluster's pods by workload, without those that are being deleted.
+class OwnPods {
+ public:
+  using Pods = std::vector<const api::Pod*>;
+
+  // `index`, of the cluster's pods, may be null.
+  explicit OwnPods(const PodIndex* index) : index_(index) {}
+
+  // Looks for those that matter, by namespace and, where there will be new nodes, those of DaemonSets of all
+  // namespaces. Their names are in use.
+  void Survey(const PodPtrs& pods, bool has_nodes, const std::set<std::string_view>& namespaces, PodNamesInUse& names) {
+    for (std::size_t i = 0; index_ == nullptr && i < pods.size(); ++i) {
+      const api::Pod& pod = *pods[i];
+      if (pod.metadata.deletion_time) continue;
+      if (!has_nodes && !namespaces.contains(pod.metadata.namespace_name)) continue;
+      pods_[WorkloadOf(pod)].push_back(&pod);
+      names.Add(pod);
+    }
+    if (!has_nodes || index_ == nullptr) return;
+    const auto& all = index_->by_workload();
+    for (auto at = all.lower_bound({std::string(kDaemonSet), {}, {}}); at != all.end(); ++at) {
+      if (at->first.kind != kDaemonSet) break;
+      static_cast<void>(Of(at->first));
+    }
+  }
+
+  const Pods& Of(const Workload& workload) {
+    Pods& own = pods_[workload];
+    if (index_ == nullptr || !own.empty()) return own;
+    for (const auto& pod : index_->PodsOf(workload)) {
+      if (!pod->metadata.deletion_time) own.push_back(pod.get());
+    }
+    return own;
+  }
+
+  // Those that were looked for.
+  const std::map<Workload, Pods>& known() const { return pods_; }
+
+ private:
+  const PodIndex* const index_;
+  std::map<Workload, Pods> pods_;
 };
 
 // What the admission plugin DefaultStorageClass does to the claims that are added.
@@ -158,6 +223,8 @@ class AdditionsMaker {
         state_(state),
         options_(options),
         rules_(manifests, state),
+        own_pods_(options.index),
+        pod_names_(options.index == nullptr ? nullptr : &state.pods),
         nodes_(state, options, out_) {}
 
   Expected<Additions> Make() {
@@ -188,12 +255,7 @@ class AdditionsMaker {
       has_nodes |= manifest.kind == "Node";
       namespaces.insert(manifest.namespace_name);
     }
-    for (const auto& pod : state_.pods) {
-      if (pod->metadata.deletion_time) continue;
-      if (!has_nodes && !namespaces.contains(pod->metadata.namespace_name)) continue;
-      own_pods_[WorkloadOf(*pod)].push_back(pod.get());
-      pod_names_.Add(*pod);
-    }
+    own_pods_.Survey(state_.pods, has_nodes, namespaces, pod_names_);
     for (const framework::AnyObject& object : state_.objects) {
       if (std::holds_alternative<ClaimPtr>(object)) claim_keys_.insert(framework::KeyOf(object));
       if (std::holds_alternative<std::shared_ptr<const api::Namespace>>(object))
@@ -269,7 +331,7 @@ class AdditionsMaker {
     if (manifest.kind == "StatefulSet") return MakeStatefulSet(workload, *pods, spec);
     if (manifest.kind == "DaemonSet") return MakeDaemonSet(workload, *pods);
     if (manifest.kind == "Job") return MakeJob(workload, *pods, spec);
-    if (manifest.kind == "Deployment" && IsTrue(spec, "paused") && !own_pods_.contains(workload)) {
+    if (manifest.kind == "Deployment" && IsTrue(spec, "paused") && own_pods_.Of(workload).empty()) {
       out_.notes.push_back(NameOf(workload) + " is paused: it has no pods");
       return {};
     }
@@ -309,8 +371,7 @@ class AdditionsMaker {
 
   // How many of `replicas` pods the workload lacks; adds a note where it has some.
   std::int64_t Lacking(const Workload& workload, std::int64_t replicas) {
-    const auto at = own_pods_.find(workload);
-    const auto own = at == own_pods_.end() ? 0 : static_cast<std::int64_t>(at->second.size());
+    const auto own = static_cast<std::int64_t>(own_pods_.Of(workload).size());
     if (own == 0) return replicas;
     const std::int64_t lacking = std::max<std::int64_t>(replicas - own, 0);
     out_.notes.push_back(NameOf(workload) + " keeps the pods that it has (" + std::to_string(own) +
@@ -361,7 +422,7 @@ class AdditionsMaker {
 
   Expected<void> MakeDaemonSet(const Workload& workload, const WorkloadPods& pods) {
     std::set<std::string> has_one;
-    for (const api::Pod* pod : own_pods_[workload]) {
+    for (const api::Pod* pod : own_pods_.Of(workload)) {
       has_one.insert(pod->spec.node_name.empty() ? PinnedNode(*pod).value_or("") : pod->spec.node_name);
     }
     if (!has_one.empty())
@@ -382,8 +443,8 @@ class AdditionsMaker {
   // The DaemonSets of the cluster on nodes that are new, each by one of its pods.
   void SpreadOwnDaemons() {
     if (nodes_.added().empty()) return;
-    for (const auto& [workload, pods] : own_pods_) {
-      if (workload.kind != "DaemonSet" || pods.empty() || daemons_done_.contains(workload)) continue;
+    for (const auto& [workload, pods] : own_pods_.known()) {
+      if (workload.kind != kDaemonSet || pods.empty() || daemons_done_.contains(workload)) continue;
       api::Pod model = *pods.front();
       model.spec.node_name.clear();
       model.status = {};
@@ -421,11 +482,9 @@ class AdditionsMaker {
   // Makes one pod for each of the first indexes that no pod of the cluster has.
   Expected<void> MakeIndexed(const Workload& workload, const WorkloadPods& pods, std::int64_t count) {
     std::set<std::string_view> taken;
-    if (const auto own = own_pods_.find(workload); own != own_pods_.end()) {
-      for (const api::Pod* pod : own->second) {
-        const std::string* index = pod->metadata.labels.Find(controllers::kCompletionIndexKey);
-        if (index != nullptr) taken.insert(*index);
-      }
+    for (const api::Pod* pod : own_pods_.Of(workload)) {
+      const std::string* index = pod->metadata.labels.Find(controllers::kCompletionIndexKey);
+      if (index != nullptr) taken.insert(*index);
     }
     std::uint64_t number = 0;
     std::int64_t lacking = Lacking(workload, count);
@@ -443,7 +502,7 @@ class AdditionsMaker {
   const ClusterState& state_;
   const AdditionOptions& options_;
   const AdmissionRules rules_;
-  std::map<Workload, std::vector<const api::Pod*>> own_pods_;
+  OwnPods own_pods_;
   std::set<Workload> daemons_done_;
   PodNamesInUse pod_names_;
   std::set<std::string> claim_keys_;  // of PersistentVolumeClaims

@@ -21,6 +21,8 @@
 
 namespace berth::whatif {
 
+class PodIndex;
+
 // What pods belong to, as a user knows it: a ReplicaSet's pods are its Deployment's. A pod of nobody is its own.
 struct Workload {
   std::string kind;
@@ -49,6 +51,8 @@ struct AdditionOptions {
   // Neither pods nor nodes, and no claims of pods: the other objects, and ReplicaSets, by whose selectors pods spread.
   bool has_objects_only = false;
   std::size_t pods_max = 500'000;  // more are an error
+  // Of the state, for who keeps it; null: its pods are looked through.
+  const PodIndex* index = nullptr;
 };
 
 // What the admission plugin DefaultStorageClass gives to a claim that names no class: the newest of the default ones

@@ -8,9 +8,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "berth/api/node.h"
 #include "berth/framework/node_table.h"
+#include "berth/plugins/helper/table_sync.h"
 
 namespace berth::whatif {
 
@@ -40,6 +42,32 @@ struct ClusterUse {
 // By the node's name.
 std::map<std::string, NodeUse> NodeUses(const framework::NodeTable& nodes);
 ClusterUse Sum(const std::map<std::string, NodeUse>& nodes);
+
+// The same, kept between two looks at one table, so that a look costs what has changed. One thread's.
+class NodeUseTable {
+ public:
+  // Nodes before and after a change, by name.
+  struct Changes {
+    std::map<std::string, NodeUse> before, after;
+  };
+
+  // Takes over what has changed in the table since the last call, which must have been with the same one. `changes`, if
+  // not null, receives the nodes that were changed, added or removed meanwhile; some may be as they were.
+  void Update(const framework::NodeTable& nodes, Changes* changes = nullptr);
+  const ClusterUse& sum() const { return sum_; }
+
+ private:
+  struct Row {
+    std::string name;  // empty: there is no node
+    NodeUse use;
+  };
+
+  void Look(const framework::NodeTable& nodes, framework::NodeIndex row, Changes* changes);
+
+  plugins::TableSync sync_;
+  std::vector<Row> rows_;
+  ClusterUse sum_;
+};
 
 // Of pods that come and go with their node: a DaemonSet's, and static ones.
 bool IsBoundToNode(const std::optional<api::OwnerReference>& controller);

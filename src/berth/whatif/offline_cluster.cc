@@ -10,6 +10,7 @@
 #include "berth/core/queue/scheduling_queue.h"
 #include "berth/core/runtime/profile_factory.h"
 #include "berth/core/scheduler/configured_options.h"
+#include "berth/core/scheduler/overlay.h"
 #include "berth/core/scheduler/scheduler.h"
 #include "berth/framework/guarded.h"
 #include "berth/framework/object_kinds.h"
@@ -30,6 +31,12 @@ constexpr std::string_view kPreempted = "Preempted";
 constexpr std::string_view kPreemptedBy = "Preempted by ";
 constexpr std::string_view kOnNode = " on node ";
 
+// Claims and volumes; of the kinds that trials add, others are counted in more places.
+bool CanPutBack(framework::ObjectKind kind) {
+  return kind == framework::ObjectKind::kPersistentVolumeClaim || kind == framework::ObjectKind::kPersistentVolume ||
+         kind == framework::ObjectKind::kResourceClaim;
+}
+
 // How much longer than planned a back-off may last: the queue ends them in windows of a second.
 constexpr Duration kBackoffWindow = std::chrono::seconds(1);
 
@@ -38,7 +45,7 @@ constexpr Duration kBackoffWindow = std::chrono::seconds(1);
 OfflineCluster::~OfflineCluster() = default;
 
 void OfflineCluster::RemoveObject(framework::ObjectKind kind, const std::string& key) {
-  NoteGone(kind, key);
+  NoteObject(kind, key);
   RecordChange();
   core_->Handle(scheduler::ObjectGone{kind, key}, now_);
 }
@@ -65,11 +72,11 @@ InMemoryApi::Cluster OfflineCluster::ForApi() {
   // groups change with each try.
   return {handle_.objects(),
           [this](framework::AnyObject object) {
-            NoteObject(object);
+            NoteObject(framework::KindOf(object), framework::KeyOf(object));
             core_->Handle(scheduler::ObjectSet{std::move(object)}, now_);
           },
           [this](framework::ObjectKind kind, const std::string& key) {
-            NoteGone(kind, key);
+            NoteObject(kind, key);
             core_->Handle(scheduler::ObjectGone{kind, key}, now_);
           },
           [this](const std::string& name) -> const api::Node* {
@@ -104,7 +111,7 @@ void OfflineCluster::Load(const ClusterState& state) {
 }
 
 void OfflineCluster::SetObject(framework::AnyObject object) {
-  NoteObject(object);
+  NoteObject(framework::KindOf(object), framework::KeyOf(object));
   RecordChange();
   core_->Handle(scheduler::ObjectSet{std::move(object)}, now_);
 }
@@ -262,7 +269,8 @@ void OfflineCluster::Perform(scheduler::Write&& write) {
 }
 
 void OfflineCluster::Evict(const std::shared_ptr<const api::Pod>& pod) {
-  if (trial_) trial_->Spoil();
+  // Groups count their members in more places than can be taken back.
+  if (trial_ && !pod->spec.pod_group_name.empty()) trial_->Spoil();
   evictions_.push_back({pod, {}});
   if (!options_.evicted_pods_stay) return RemovePod(pod->metadata.uid);
   api::Pod leaving = *pod;
@@ -283,7 +291,14 @@ void OfflineCluster::Note(const scheduler::EmitEvent& event) {
 }
 
 void OfflineCluster::NotePod(const std::string& uid) {
-  if (trial_) trial_->NotePod(uid, FindPod(uid));
+  if (!trial_) return;
+  const std::shared_ptr<const api::Pod> before = FindPod(uid);
+  trial_->NotePod(uid, before);
+  if (before == nullptr || before->spec.node_name.empty() || trial_->orders.contains(before->spec.node_name)) return;
+  const framework::NodeIndex row = nodes().Find(before->spec.node_name);
+  if (row == framework::kNoNode) return;
+  std::vector<std::string>& order = trial_->orders[before->spec.node_name];
+  for (const framework::PodInfoPtr& pod : nodes().Info(row).pods()) order.push_back(pod->uid);
 }
 
 void OfflineCluster::NoteNode(const std::string& name) {
@@ -291,27 +306,14 @@ void OfflineCluster::NoteNode(const std::string& name) {
   const framework::NodeIndex row = nodes().Find(name);
   const bool is_there = row != framework::kNoNode && nodes().Info(row).has_node();
   trial_->NoteNode(name, is_there ? nodes().Info(row).node_ptr() : nullptr);
-  // Rows for new nodes stay when these are gone, and among equals the draw is by the number of rows.
-  const bool was_there = std::ranges::any_of(
-      trial_->nodes, [&](const auto& change) { return change.first == name && change.second != nullptr; });
-  if (!is_there && !was_there) trial_->Spoil();
 }
 
-void OfflineCluster::NoteObject(const framework::AnyObject& object) {
-  if (!trial_) return;
-  std::string key = framework::KeyOf(object);
-  const bool is_there = std::visit(
-      [&]<typename T>(const std::shared_ptr<const T>&) { return objects().Of<T>().Find(key) != nullptr; }, object);
-  TrialJournal::ObjectId id(framework::KindOf(object), std::move(key));
-  if (!is_there) {
-    trial_->NoteAddition(std::move(id));
-  } else if (!trial_->added_objects.contains(id)) {
-    trial_->Spoil();
-  }
-}
-
-void OfflineCluster::NoteGone(framework::ObjectKind kind, const std::string& key) {
-  if (trial_ && !trial_->NoteRemoval({kind, key})) trial_->Spoil();
+void OfflineCluster::NoteObject(framework::ObjectKind kind, const std::string& key) {
+  if (!trial_ || trial_->HasObject({kind, key})) return;
+  framework::AnyObject before = handle_.mutable_objects().Get(kind, key);
+  if (framework::IsNull(before)) return trial_->NoteObject({kind, key}, std::nullopt);
+  if (!CanPutBack(kind)) trial_->Spoil();
+  trial_->NoteObject({kind, key}, std::move(before));
 }
 
 void OfflineCluster::PutBack(const std::shared_ptr<const api::Pod>& pod) {
@@ -320,22 +322,34 @@ void OfflineCluster::PutBack(const std::shared_ptr<const api::Pod>& pod) {
   core_->Handle(scheduler::PodSet{pod}, now_);
 }
 
-void OfflineCluster::BeginTrial(const ClusterState& state) {
-  BERTH_CHECK(!trial_, "a trial is under way");
+void OfflineCluster::Renew(const PodPtrs& waiting) {
+  if (std::exchange(has_tried_, false)) BeginAnew(waiting);
+}
+
+void OfflineCluster::BeginAnew(const PodPtrs& waiting) {
   // The queue orders pods of one priority by when they came.
-  for (const auto& pod : state.pods) {
-    if (pod->spec.node_name.empty()) PutBack(pod);
-  }
+  for (const auto& pod : waiting) PutBack(pod);
   core_->StartOver(options_.seed);
+}
+
+void OfflineCluster::BeginTrial(const PodPtrs& waiting) {
+  BERTH_CHECK(!trial_, "a trial is under way");
+  BeginAnew(waiting);
+  has_tried_ = true;
   TrialJournal& trial = trial_.emplace();
   trial.had_refused_groups = has_refused_groups_;
   trial.was_retry_due = is_retry_due_;
+  trial.retried_until = retried_until_;
 }
 
 bool OfflineCluster::EndTrial() {
   BERTH_CHECK(trial_, "no trial is under way");
+  // A trial that was interrupted may have left bindings that are under way.
+  for (std::int64_t turn = 0; was_interrupted_ && turn < kTurnsMax && Perform(); ++turn) {
+  }
   const TrialJournal trial = *std::exchange(trial_, std::nullopt);
-  if (trial.is_spoilt || was_interrupted_ || core_->binding_count() > 0) return false;
+  if (trial.is_spoilt || core_->binding_count() > 0) return false;
+  was_interrupted_ = false;
   for (const auto& [uid, before] : trial.pods) {
     if (FindPod(uid) != before) RemovePod(uid);
   }
@@ -347,17 +361,46 @@ bool OfflineCluster::EndTrial() {
       SetNode(at->second);
     }
   }
-  for (const auto& [kind, key] : trial.added_objects) RemoveObject(kind, key);
+  for (const auto& [id, before] : trial.objects) {
+    const auto& [kind, key] = id;
+    const framework::AnyObject now = handle_.mutable_objects().Get(kind, key);
+    if (before && now == *before) continue;
+    // Plugins that remember what they wrote take an older version only for an object that is new to them.
+    if (!framework::IsNull(now)) RemoveObject(kind, key);
+    if (before) SetObject(*before);
+  }
   for (const auto& [uid, before] : trial.pods) {
     refused_.erase(uid);
     if (before != nullptr && FindPod(uid) != before) Take(before);
   }
+  for (const auto& [node, uids] : trial.orders) OrderPods(node, uids);
   evictions_.clear();
   has_refused_groups_ = trial.had_refused_groups;
   is_retry_due_ = trial.was_retry_due;
+  retried_until_ = trial.retried_until;
   std::vector<scheduler::Output> unused;
   core_->TakeOutputs(unused);
   return true;
+}
+
+void OfflineCluster::OrderPods(const std::string& node, const std::vector<std::string>& uids) {
+  const framework::NodeIndex row = nodes().Find(node);
+  if (row == framework::kNoNode) return;
+  const std::vector<framework::PodInfoPtr> now = nodes().Info(row).pods();
+  std::vector<framework::PodInfoPtr> wanted;
+  for (const std::string& uid : uids) {
+    const auto at = std::ranges::find(now, uid, [](const auto& pod) -> const std::string& { return pod->uid; });
+    if (at != now.end()) wanted.push_back(*at);
+  }
+  for (const framework::PodInfoPtr& pod : now) {
+    if (std::ranges::find(wanted, pod) == wanted.end()) wanted.push_back(pod);
+  }
+  if (wanted == now) return;
+  // No plugin is called: nothing else has changed.
+  const auto overlay = core_->MakeOverlay(now_);
+  for (const framework::PodInfoPtr& pod : now) overlay->RemovePod(pod->uid);
+  for (const framework::PodInfoPtr& pod : wanted) overlay->AddPod(pod);
+  overlay->Keep();
 }
 
 std::string OfflineCluster::NodeOf(const api::Pod& pod) const {

@@ -22,6 +22,7 @@
 #include "berth/core/scheduler/pod_choice.h"
 #include "berth/framework/pod_groups.h"
 #include "berth/whatif/cluster_state.h"
+#include "berth/whatif/cluster_use.h"
 #include "berth/whatif/in_memory_api.h"
 #include "berth/whatif/trial_journal.h"
 
@@ -90,13 +91,20 @@ class OfflineCluster {
   }
   bool WasInterrupted() const { return was_interrupted_; }
 
-  // For those who keep a loaded cluster and try something on it again and again. What is done between the two is taken
-  // back by EndTrial(). A trial begins as on a cluster that `state`, which this one has been loaded with or brought up
-  // to, was loaded into just now: its pods without a node are in the queue in that order, and of nodes that are
-  // equally good the same one is chosen. One at a time.
-  void BeginTrial(const ClusterState& state);
+  // For those who keep a loaded cluster and try something on it again and again. What is done between BeginTrial() and
+  // EndTrial() is taken back. A trial begins as on a cluster that was loaded just now: `waiting`, all pods without a
+  // node, are in the queue in that order, and of nodes that are equally good the same one is chosen. One at a time.
+  using PodPtrs = std::vector<std::shared_ptr<const api::Pod>>;
+  void BeginTrial(const PodPtrs& waiting);
   // False: not all could be taken back, and the cluster is of no use any more.
   [[nodiscard]] bool EndTrial();
+  // After trials, for who asks without one: as a cluster that was loaded just now. Where there were none, nothing is
+  // done.
+  void Renew(const PodPtrs& waiting);
+  bool HasTried() const { return has_tried_; }
+  // Puts the pods of a node into the order of these uids, as if they had come in it: of equally good victims the first
+  // one goes. Uids of other pods are passed over.
+  void OrderPods(const std::string& node, const std::vector<std::string>& uids);
   // Whatever time it is later; does nothing before now().
   void SetTime(Time now) { now_ = std::max(now_, now); }
 
@@ -109,6 +117,8 @@ class OfflineCluster {
   // Null: pods are scheduled one by one.
   const framework::PodGroups* pod_groups() const { return handle_.pod_groups(); }
   const framework::NodeTable& nodes() const;
+  // To be brought up to date by who looks.
+  NodeUseTable& node_uses() { return node_uses_; }
   Time now() const { return now_; }
   // The plugins of the pod's profile, which live as long as the cluster; null: nobody schedules it.
   const runtime::ProfilePlugins* ProfileOf(const api::Pod& pod) const;
@@ -143,8 +153,8 @@ class OfflineCluster {
   bool HasGroupsToRetry();
   void NotePod(const std::string& uid);
   void NoteNode(const std::string& name);
-  void NoteObject(const framework::AnyObject& object);
-  void NoteGone(framework::ObjectKind kind, const std::string& key);
+  void NoteObject(framework::ObjectKind kind, const std::string& key);
+  void BeginAnew(const PodPtrs& waiting);
   // The core is told as if the pod had just come.
   void PutBack(const std::shared_ptr<const api::Pod>& pod);
   void RecordChange() { is_retry_due_ |= has_refused_groups_; }
@@ -167,6 +177,8 @@ class OfflineCluster {
   Time retried_until_{};  // then all of them have been tried since it was due
   bool was_interrupted_ = false;
   std::optional<TrialJournal> trial_;  // nullopt: no trial is under way
+  bool has_tried_ = false;             // since the last Renew()
+  NodeUseTable node_uses_;
   InMemoryApi api_;
 };
 

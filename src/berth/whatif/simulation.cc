@@ -38,12 +38,14 @@ std::string WhyLost(const api::Pod& pod, bool is_node_gone) {
 // One simulation, on a cluster in memory that is changed on the way.
 class SimulationRun {
  public:
-  SimulationRun(const SimulationInput& input, OfflineCluster& cluster) : input_(input), cluster_(cluster) {}
+  SimulationRun(const SimulationInput& input, OfflineCluster& cluster)
+      : input_(input), cluster_(cluster), uses_(cluster.node_uses()) {}
 
   Simulation Go() {
     out_.notes = input_.additions.notes;
     Begin();
-    out_.nodes_before = NodeUses(cluster_.nodes());
+    uses_.Update(cluster_.nodes());
+    out_.use_before = uses_.sum();
     RemoveNodes();
     Add();
     cluster_.Run();
@@ -64,7 +66,7 @@ class SimulationRun {
     std::vector<PodPtr> pending;
     std::size_t foreign = 0;
     std::size_t ending = 0;
-    for (const PodPtr& pod : input_.state.pods) {
+    for (const PodPtr& pod : input_.index != nullptr ? input_.index->unsettled() : input_.state.pods) {
       if (pod->metadata.deletion_time) {
         // It would only be in the way until it has ended.
         Lose(*pod);
@@ -99,10 +101,7 @@ class SimulationRun {
       const framework::NodeIndex row = cluster_.nodes().Find(name);
       if (row == framework::kNoNode) continue;  // named twice
       // In the order of the state, whatever was on the node before; then those that Begin() has placed there.
-      std::vector<std::string> uids;
-      for (const PodPtr& pod : input_.state.pods) {
-        if (pod->spec.node_name == name) uids.push_back(pod->metadata.uid);
-      }
+      std::vector<std::string> uids = UidsBefore(name, row);
       for (const framework::PodInfoPtr& pod : cluster_.nodes().Info(row).pods()) {
         if (std::ranges::find(uids, pod->uid) == uids.end()) uids.push_back(pod->uid);
       }
@@ -127,6 +126,26 @@ class SimulationRun {
       }
       cluster_.RemoveNode(name);
     }
+  }
+
+  // The pods that the state has on the node; with an index, those of them that are there still.
+  std::vector<std::string> UidsBefore(const std::string& name, framework::NodeIndex row) const {
+    std::vector<std::string> uids;
+    if (input_.index == nullptr) {
+      for (const PodPtr& pod : input_.state.pods) {
+        if (pod->spec.node_name == name) uids.push_back(pod->metadata.uid);
+      }
+      return uids;
+    }
+    std::vector<PodPtr> pods;
+    for (const framework::PodInfoPtr& on_node : cluster_.nodes().Info(row).pods()) {
+      PodPtr pod = FindListed(input_.state.pods, on_node->namespace_name(), on_node->name);
+      if (pod != nullptr && pod->metadata.uid == on_node->uid && pod->spec.node_name == name)
+        pods.push_back(std::move(pod));
+    }
+    std::ranges::sort(pods, IsListedBefore);
+    for (const PodPtr& pod : pods) uids.push_back(pod->metadata.uid);
+    return uids;
   }
 
   // The pod as its controller creates it again. It keeps its name, so that a reader knows it.
@@ -212,7 +231,11 @@ class SimulationRun {
       out_.evictions.push_back({WorkloadOf(*eviction.pod), eviction.pod->metadata.name, eviction.pod->spec.node_name,
                                 preemptor, is_for_group ? by_group->second.second : ""});
     }
-    out_.nodes_after = NodeUses(cluster_.nodes());
+    NodeUseTable::Changes changes;
+    uses_.Update(cluster_.nodes(), &changes);
+    out_.use_after = uses_.sum();
+    out_.nodes_before = std::move(changes.before);
+    out_.nodes_after = std::move(changes.after);
     std::stable_sort(asked_.begin(), asked_.end(), [](const Asked& a, const Asked& b) { return a.origin < b.origin; });
     for (const Asked& asked : asked_) Collect(asked);
     if (cluster_.pod_groups() != nullptr) CollectGroups();
@@ -291,8 +314,10 @@ class SimulationRun {
     if (pod.node.empty()) {
       pod.why = cluster_.WhyNot(*asked.pod);
     } else {
-      const auto node = out_.nodes_after.find(pod.node);
-      if (node != out_.nodes_after.end()) pod.zone = node->second.zone;
+      const framework::NodeIndex row = cluster_.nodes().Find(pod.node);
+      const std::string* const zone =
+          row == framework::kNoNode ? nullptr : cluster_.nodes().Info(row).node().metadata.labels.Find(kZoneLabel);
+      if (zone != nullptr) pod.zone = *zone;
       ++out_.zones[pod.zone];
     }
     out_.pods.push_back(std::move(pod));
@@ -300,6 +325,7 @@ class SimulationRun {
 
   const SimulationInput& input_;
   OfflineCluster& cluster_;
+  NodeUseTable& uses_;
   SimulatedClaims claims_{cluster_};
   std::vector<Asked> asked_;
   std::vector<Asked> recreated_;              // pods of removed nodes, as they are created again

@@ -14,6 +14,7 @@
 #include "berth/whatif/cluster_state.h"
 #include "berth/whatif/cluster_use.h"
 #include "berth/whatif/offline_cluster.h"
+#include "berth/whatif/pod_index.h"
 
 namespace berth::whatif {
 
@@ -93,8 +94,10 @@ struct Simulation {
   std::vector<SimulatedEviction> evictions;
   std::vector<LostPod> lost;
   std::vector<std::string> notes;
-  std::map<std::string, NodeUse> nodes_before, nodes_after;  // by name
-  std::map<std::string, std::size_t> zones;                  // pods that got a node, by zone
+  ClusterUse use_before, use_after;
+  // Of the nodes that come, go or change, by name.
+  std::map<std::string, NodeUse> nodes_before, nodes_after;
+  std::map<std::string, std::size_t> zones;  // pods that got a node, by zone
 
   // Pods that stay pending, without those that were pending before.
   std::size_t PendingCount() const;
@@ -104,6 +107,8 @@ struct SimulationInput {
   const ClusterState& state;
   const Additions& additions;
   const std::vector<std::string>& removed_nodes;
+  // Of the state, for who keeps it; null: its pods are looked through.
+  const PodIndex* index = nullptr;
 };
 
 // Most rounds in which evicted pods look for another place.

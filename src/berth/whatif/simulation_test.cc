@@ -65,8 +65,8 @@ TEST(SimulationTest, NewPodsGoWhereThereIsRoom) {
                                       "victims found for incoming pod."}));
   EXPECT_EQ(answer.PendingCount(), 1U);
   EXPECT_EQ(answer.zones, (std::map<std::string, std::size_t>{{"b", 2}}));
-  const ClusterUse before = Sum(answer.nodes_before);
-  const ClusterUse after = Sum(answer.nodes_after);
+  const ClusterUse before = answer.use_before;
+  const ClusterUse after = answer.use_after;
   EXPECT_EQ(before.used_nodes, 1U);
   EXPECT_EQ(after.used_nodes, 2U);
   EXPECT_EQ(before.cpu_milli, 1500);
@@ -276,6 +276,8 @@ Simulation Many(const std::string& favourite) {
     answer.nodes_after[node].zone = "a";
   }
   answer.nodes_before["n0"] = {};
+  answer.use_before = Sum(answer.nodes_before);
+  answer.use_after = Sum(answer.nodes_after);
   answer.pods.push_back(
       {PodOrigin::kNew, {"Job", "shop", "x"}, "x-1", "", "", std::string(60, 'w') + ' ' + std::string(60, 'z'), ""});
   answer.notes = {"something"};

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // TrialJournal: what a trial on an OfflineCluster touches first, so that it can be taken back. What was added is taken
-// away again, and pods that got or lost a node are put back. A trial that does more than that to what was there before
-// (evicts pods, changes objects) spoils the cluster, which then has to be loaded anew. A plain value.
+// away again; pods that got or lost a node, nodes that went, and claims and volumes that were changed are put back,
+// each node's pods in their order. A trial that does more than that to what was there before (changes pod groups,
+// evicts their pods) spoils the cluster, which then has to be loaded anew. A plain value.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,18 +31,23 @@ class TrialJournal {
     if (seen_pods_.insert_or_assign(uid, true).second) pods.emplace_back(uid, std::move(before));
   }
   void NoteNode(const std::string& name, NodePtr before) { nodes.emplace_back(name, std::move(before)); }
-  void NoteAddition(ObjectId object) { added_objects.insert(std::move(object)); }
-  // True: it came in this trial, and is forgotten.
-  bool NoteRemoval(const ObjectId& object) { return added_objects.erase(object) > 0; }
+  // nullopt: there was no such object.
+  void NoteObject(ObjectId object, std::optional<framework::AnyObject> before) {
+    objects.try_emplace(std::move(object), std::move(before));
+  }
+  bool HasObject(const ObjectId& object) const { return objects.contains(object); }
   void Spoil() { is_spoilt = true; }
 
   std::vector<std::pair<std::string, PodPtr>> pods;    // in the order in which they were touched first
   std::vector<std::pair<std::string, NodePtr>> nodes;  // each change, in order
-  std::set<ObjectId> added_objects;
+  std::map<ObjectId, std::optional<framework::AnyObject>> objects;
+  // The uids of the pods of nodes that were to lose one of them, in their order, by the node's name.
+  std::map<std::string, std::vector<std::string>> orders;
   bool is_spoilt = false;
   // Of the cluster before the trial.
   bool had_refused_groups = false;
   bool was_retry_due = false;
+  Time retried_until{};
 
  private:
   StringHashMap<bool> seen_pods_;

@@ -3,6 +3,8 @@
 """ Contains all the data models used in inputs/outputs """
 
 from .answer import Answer
+from .buy_question import BuyQuestion
+from .buy_question_placement import BuyQuestionPlacement
 from .capacity_question import CapacityQuestion
 from .drain_question import DrainQuestion
 from .explain_question import ExplainQuestion
@@ -16,6 +18,8 @@ from .simulate_question import SimulateQuestion
 
 __all__ = (
     "Answer",
+    "BuyQuestion",
+    "BuyQuestionPlacement",
     "CapacityQuestion",
     "DrainQuestion",
     "ExplainQuestion",

@@ -21,12 +21,13 @@
 #include "berth/app/questions/question_configuration.h"
 #include "berth/app/questions/question_flags.h"
 #include "berth/app/questions/question_output.h"
+#include "berth/app/questions/question_server.h"
+#include "berth/ask/buy_question.h"
 #include "berth/base/text.h"
 #include "berth/base/time.h"
 #include "berth/buy/catalogue_sources.h"
 #include "berth/buy/node_catalogue.h"
 #include "berth/buy/purchase_plan.h"
-#include "berth/codec/yaml_lines.h"
 #include "berth/codec/yaml_writer.h"
 #include "berth/prices/price_plan.h"
 #include "berth/shell/cli/command.h"
@@ -43,8 +44,6 @@ namespace {
 // Something of what was asked about stays pending.
 constexpr int kExitPending = 3;
 constexpr std::size_t kPricesBytesMax = std::size_t{16} << 20;
-constexpr std::size_t kNodesMaxMax = 1'000'000;
-constexpr std::uint64_t kEffortMax = 1'000;
 
 struct BuyOptions {
   QuestionOptions question;
@@ -56,8 +55,7 @@ struct BuyOptions {
   bool has_no_cluster = false;
   std::string spot_share = "1", disruption_share = "1";
   std::vector<std::string> zones;  // each may be several, with commas
-  std::uint64_t effort = 10;
-  buy::PurchaseOptions plan;
+  ask::BuyQuestion plan;           // what it says beside these
 };
 
 struct CatalogueOptions {
@@ -73,15 +71,6 @@ std::string CheckShare(const std::string& text) {
   return !text.empty() && *end == '\0' && share >= 0 && share <= 1 ? "" : Quoted(text) + " should be 0 to 1";
 }
 
-// An error begins with "--catalogue FILE:LINE".
-Expected<buy::NodeCatalogue> ReadCatalogueFile(const std::string& path) {
-  auto text = client::ReadSmallFile(path, buy::kCatalogueBytesMax);
-  if (!text.ok()) return text.error().Wrap("--catalogue");
-  auto catalogue = buy::ReadCatalogue(*text);
-  if (!catalogue.ok()) return codec::InFile("--catalogue " + path, *text, catalogue.error());
-  return catalogue;
-}
-
 class BuyCommand {
  public:
   BuyCommand(const BuyOptions& options, config::KnownPlugins plugins) : options_(options), plugins_(plugins) {}
@@ -89,20 +78,12 @@ class BuyCommand {
   int Go() {
     // What is wrong with the question is said before any cluster is read.
     if (const auto read = ReadQuestion(); !read.ok()) return FailWithQuestion(read.error());
+    if (!options_.question.server.url.empty()) return AskServer(options_.question, "buy", question_.ToJson());
     QuestionCluster asked;
     if (const auto failed = LoadCluster(asked)) return *failed;
-    buy::PurchaseOptions plan_options = options_.plan;
-    plan_options.placement =
-        options_.placement == "nominated" ? buy::Placement::kNominated : buy::Placement::kScheduler;
-    plan_options.placements_max = options_.effort * kPlacementsPerEffort;
-    plan_options.packing_steps_max = options_.effort * kStepsPerEffort;
-    plan_options.spot_share = std::strtod(options_.spot_share.c_str(), nullptr);
-    plan_options.disruption_share = std::strtod(options_.disruption_share.c_str(), nullptr);
-    for (const std::string& zones : options_.zones) {
-      for (const std::string_view zone : Split(zones, ',')) plan_options.zones.emplace_back(zone);
-    }
+    buy::PurchaseOptions plan_options = question_.Options();
     plan_options.is_interrupted = [] { return cli::HasSignal(); };
-    const bool takes_pending = options_.takes_pending || options_.files.empty();
+    const bool takes_pending = question_.takes_pending || question_.files.empty();
     const auto plan =
         buy::PlanPurchase(*asked.cluster, {asked.state, manifests_, catalogue_, takes_pending}, plan_options);
     if (!plan.ok()) return FailWithQuestion(plan.error());
@@ -120,10 +101,6 @@ class BuyCommand {
   }
 
  private:
-  // About ten milliseconds of either.
-  static constexpr std::uint64_t kPlacementsPerEffort = 50'000;
-  static constexpr std::uint64_t kStepsPerEffort = 1'000'000;
-
   static int FailWithQuestion(const Error& error) {
     return cli::FailWith({error.code, cli::Printable(error.message)}, cli::kExitUsage);
   }
@@ -131,17 +108,32 @@ class BuyCommand {
   Expected<void> ReadQuestion() {
     if (options_.catalogue.empty())
       return InvalidError("berth buy: what may be bought? --catalogue FILE says it; berth buy catalogue writes one");
-    BERTH_ASSIGN_OR_RETURN(catalogue_, ReadCatalogueFile(options_.catalogue));
+    question_ = options_.plan;
+    question_.takes_pending = options_.takes_pending;
+    question_.spot_share = std::strtod(options_.spot_share.c_str(), nullptr);
+    question_.disruption_share = std::strtod(options_.disruption_share.c_str(), nullptr);
+    if (options_.placement == "nominated") question_.placement = buy::Placement::kNominated;
+    for (const std::string& zones : options_.zones) {
+      for (const std::string_view zone : Split(zones, ',')) question_.zones.emplace_back(zone);
+    }
+    auto text = client::ReadSmallFile(options_.catalogue, buy::kCatalogueBytesMax);
+    if (!text.ok()) return text.error().Wrap("--catalogue");
+    question_.catalogue = *std::move(text);
+    question_.catalogue_name = "--catalogue " + options_.catalogue;
+    BERTH_ASSIGN_OR_RETURN(catalogue_, ask::CatalogueOf(question_));
     if (options_.has_no_cluster && options_.files.empty())
       return InvalidError("nothing to buy for: without a cluster, -f FILE says which pods are to fit");
-    std::string namespace_name = options_.question.namespace_name;
+    std::string& namespace_name = question_.namespace_name;
+    namespace_name = options_.question.namespace_name;
     if (namespace_name.empty() && options_.has_no_cluster) namespace_name = "default";
     if (namespace_name.empty()) {
       BERTH_ASSIGN_OR_RETURN(namespace_name, NamespaceOf(options_.question));
     }
-    BERTH_ASSIGN_OR_RETURN(const auto files, ReadManifestFiles(options_.files));
-    BERTH_ASSIGN_OR_RETURN(manifests_, whatif::ReadManifests(files, namespace_name));
-    for (const std::string& line : manifests_.left_out) Warn(line);
+    BERTH_ASSIGN_OR_RETURN(question_.files, ReadManifestFiles(options_.files));
+    BERTH_ASSIGN_OR_RETURN(manifests_, whatif::ReadManifests(question_.files, namespace_name));
+    // A server says it, too.
+    const bool is_local = options_.question.server.url.empty();
+    for (const std::string& line : is_local ? manifests_.left_out : std::vector<std::string>()) Warn(line);
     return {};
   }
 
@@ -173,6 +165,7 @@ class BuyCommand {
 
   const BuyOptions& options_;
   const config::KnownPlugins plugins_;
+  ask::BuyQuestion question_;
   buy::NodeCatalogue catalogue_;
   whatif::Manifests manifests_;
 };
@@ -273,8 +266,10 @@ void AddBuyCommand(Commands& commands) {
   cli::Flag& none = command.Switch("no-cluster", options->has_no_cluster, "as if there were no node yet");
   none.Excludes(pending);
   for (const char* const other : {"kubeconfig", "context", "master", "snapshot"}) none.Excludes(command.At(other));
-  buy::PurchaseOptions& plan = options->plan;
-  command.Option("max-nodes", plan.nodes_max, "at most so many new nodes").Range(0, kNodesMaxMax);
+  AddQuestionServer(command, options->question.server);
+  none.Excludes(command.At("server"));
+  ask::BuyQuestion& plan = options->plan;
+  command.Option("max-nodes", plan.nodes_max, "at most so many new nodes").Range(0, ask::BuyQuestion::kNodesMaxMax);
   command.Option("zones", options->zones, "zones of new nodes, of those in the catalogue; repeatable or with commas");
   command
       .Option("spot-share", options->spot_share,
@@ -295,14 +290,15 @@ void AddBuyCommand(Commands& commands) {
               "nominated, by status.nominatedNodeName of each pod")
       .OneOf({"scheduler", "nominated"})
       .ShowDefault();
-  command.Option("effort", options->effort, "how much to search; ten times as much takes at most ten times as long")
-      .Range(1, kEffortMax)
+  command.Option("effort", plan.effort, "how much to search; ten times as much takes at most ten times as long")
+      .Range(1, ask::BuyQuestion::kEffortMax)
       .ShowDefault();
   command
       .Option("manifests-for", options->manifests_for,
               "print the new nodes as manifests: NodeClaims of Karpenter, or MachineDeployments of Cluster API with "
               "the replicas that they have then")
-      .OneOf({"karpenter", "cluster-api"});
+      .OneOf({"karpenter", "cluster-api"})
+      .Excludes(command.At("server"));
   AddPluginDirectory(command, commands.plugin_directory());
   command.SetFooter(
       "Nothing in the cluster is changed. Ends with 0 when every pod gets a node, with 1 on a failure, with 2 on bad "

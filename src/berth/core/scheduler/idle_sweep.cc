@@ -23,7 +23,6 @@ void IdleSweep::DropAll() {
     for (const auto& [name, profile] : state_.profiles.by_name()) profile->evaluator.DropIdle();
     state_.classes.Sweep();
   }
-  for (const auto& [name, profile] : state_.profiles.by_name()) profile->RenewEvaluator();
 }
 
 }  // namespace berth::scheduler
