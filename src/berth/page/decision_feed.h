@@ -63,8 +63,12 @@ class DecisionFeed {
   std::uint64_t last() const;
   // The last decision about the pod, if it was not placed; null: none is known.
   EntryPtr LastRefusal(std::string_view uid) const;
-  // The newest `count_max` of those after `after`, oldest first: schema DecisionList.
-  codec::json::object Json(std::uint32_t epoch, std::uint64_t after, std::size_t count_max) const;
+  struct List {
+    std::uint64_t last = 0;  // the sequence of the newest one
+    std::string json;        // schema DecisionList
+  };
+  // The newest `count_max` of those after `after`, oldest first.
+  List Since(std::uint32_t epoch, std::uint64_t after, std::size_t count_max) const;
 
  private:
   struct Refused {
