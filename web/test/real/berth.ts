@@ -50,6 +50,16 @@ export async function berth(...words: string[]): Promise<string> {
   });
 }
 
+/** A command of berth that runs for a while: what it has written when it ends, and what it has complained of so far. */
+export function run(...words: string[]): { out: Promise<string>; complaint: () => string } {
+  const child = spawn(binary, words, { env: environment, stdio: ["ignore", "pipe", "pipe"] });
+  let out = "";
+  let complaint = "";
+  child.stdout.on("data", (data: Buffer) => (out += data.toString()));
+  child.stderr.on("data", (data: Buffer) => (complaint += data.toString()));
+  return { out: new Promise((resolve) => child.on("close", () => resolve(out))), complaint: () => complaint };
+}
+
 /** A berth that serves its page. */
 export class Serving {
   private constructor(
