@@ -26,7 +26,7 @@ void AppendText(std::string_view key, std::string_view text, std::string& to) {
 
 // Of a busy scheduler these are hundreds a second.
 void AppendEntry(const DecisionFeed::Entry& entry, std::string& to) {
-  const scheduler::Decision& decision = entry.decision;
+  const scheduler::Decision decision = entry.decision.Unpack();
   to.append("{\"sequence\":").append(std::to_string(entry.sequence));
   AppendNumber("cycle", decision.cycle, to);
   AppendText("seed", std::to_string(decision.seed), to);
@@ -69,7 +69,7 @@ void DecisionFeed::Note(const scheduler::Decision& decision, Time time_of_day) {
   if (!is_on_.load(std::memory_order_relaxed)) return;
   const auto entry = std::make_shared<Entry>();
   entry->time = time_of_day;
-  entry->decision = decision;
+  entry->decision.Assign(decision, kTextBytesMax);
   EntryPtr dropped;  // is freed without the lock
   const std::lock_guard lock(mutex_);
   entry->sequence = ++last_;

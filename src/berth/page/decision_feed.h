@@ -42,10 +42,13 @@ class DecisionFeed {
   static constexpr std::size_t kRefusedMax = 20'000;
   static constexpr std::size_t kMessageBytesMax = 1'024;
 
+  // Message and refusals of a decision that are longer are kept as the message's beginning alone.
+  static constexpr std::size_t kTextBytesMax = std::size_t{16} << 10;
+
   struct Entry {
     std::uint64_t sequence = 0;
-    Time time{};  // of day
-    scheduler::Decision decision;
+    Time time{};                        // of day
+    scheduler::OlderDecision decision;  // its texts are one block: to keep it costs the scheduler one allocation
   };
   using EntryPtr = std::shared_ptr<const Entry>;
 

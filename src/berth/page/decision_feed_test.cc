@@ -73,10 +73,20 @@ TEST(DecisionFeedTest, KeepsTheLastRefusalUntilThePodIsPlaced) {
   DecisionFeed feed;
   feed.Note(DecisionOf("a", ""), kNow);
   ASSERT_NE(feed.LastRefusal("uid-a"), nullptr);
-  EXPECT_EQ(feed.LastRefusal("uid-a")->decision.attempt, 2);
+  EXPECT_EQ(feed.LastRefusal("uid-a")->decision.Unpack().attempt, 2);
   EXPECT_EQ(feed.LastRefusal("uid-b"), nullptr);
   feed.Note(DecisionOf("a", "n1"), kNow);
   EXPECT_EQ(feed.LastRefusal("uid-a"), nullptr);
+}
+
+TEST(DecisionFeedTest, KeepsTheBeginningOfALongMessage) {
+  DecisionFeed feed;
+  scheduler::Decision decision = DecisionOf("a", "");
+  decision.message = std::string(DecisionFeed::kTextBytesMax, 'x') + "y";
+  feed.Note(decision, kNow);
+  const scheduler::Decision kept = feed.LastRefusal("uid-a")->decision.Unpack();
+  EXPECT_EQ(kept.message, std::string(DecisionFeed::kTextBytesMax, 'x'));
+  EXPECT_EQ(kept.attempt, 2);
 }
 
 TEST(DecisionFeedTest, IsBounded) {
