@@ -163,6 +163,13 @@ test("a link opens the same view again", async () => {
 
 test("what changes in the cluster is on the page without asking", async () => {
   await go("#/pending");
+  const coding = await page.evaluate(async () => {
+    const stop = new AbortController();
+    const events = await fetch("api/v1/events", { signal: stop.signal });
+    stop.abort();
+    return events.headers.get("Content-Encoding");
+  });
+  assert.ok(coding === "zstd" || coding === "gzip", `events come in ${coding}`);
   await cluster.create(deployment({ name: "late", replicas: 2, cpu: "90" }));
   await shows(page, "1 new", ".new-rows");
   await page.keyboard.press("r");
