@@ -20,7 +20,7 @@ import { HelpDialog } from "./views/help";
 import { NumbersView } from "./views/numbers";
 import { PendingView } from "./views/pending";
 import { PodView } from "./views/pod";
-import { ReportsView } from "./views/reports";
+import { ReportsView, ShadowFile } from "./views/reports";
 import { SearchDialog } from "./views/search";
 import { WhatIfView } from "./views/whatif";
 
@@ -59,6 +59,21 @@ export function App(): JSX.Element {
       {isSearching ? <SearchDialog /> : null}
       {isHelping ? <HelpDialog /> : null}
     </div>
+  );
+}
+
+/** A report that came as a file, without a server to ask anything else. */
+export function ReportFile({ problem }: { problem: string }): JSX.Element {
+  useEffect(() => {
+    document.title = "berth shadow";
+  }, []);
+  return (
+    <main id="main" class="main main-file">
+      <div class="nav-tools">
+        <ThemeSwitch />
+      </div>
+      <ShadowFile problem={problem} />
+    </main>
   );
 }
 

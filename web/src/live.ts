@@ -5,7 +5,7 @@ import { ApiError, api } from "./api/client";
 import type { StreamEvent } from "./api/event_stream";
 import { keepStream } from "./api/event_stream";
 import { fromBase64, readFrame } from "./api/fleet_frame";
-import type { DecisionList, FleetEvent, NumberSample, Status } from "./api/types";
+import type { DecisionList, FleetEvent, NumberSample, PendingEvent, Status } from "./api/types";
 import * as model from "./model";
 import { hearClock } from "./state/clock";
 import { addDecisions, noDecisions } from "./state/decisions";
@@ -260,9 +260,13 @@ function take(event: StreamEvent, said: unknown): void {
       } else takeDelta(delta);
       break;
     }
-    case "pending":
-      void loadPending();
+    case "pending": {
+      const { pending } = said as PendingEvent;
+      // An answer that is under way may be older than what is said here.
+      if (pending === undefined || isLoadingPending) void loadPending();
+      else model.pending.set(pending);
       break;
+    }
     case "decisions":
       model.decisions.update((known) => addDecisions(known, said as DecisionList));
       break;

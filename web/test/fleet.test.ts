@@ -68,6 +68,15 @@ test("a delta moves, adds and removes", () => {
   assert.equal(next?.shape, 10, "the rows of the picture stay as they were");
 });
 
+test("what is used of a node changes, and the rest of it stays", () => {
+  const before = fleet().nodes.get(2);
+  const next = applyDelta(fleet(), delta({ use: [{ id: 2, requested: [2500, 3], podCount: 3 }, { id: 9, requested: [1, 1], podCount: 1 }] }));
+  assert.deepEqual(next?.nodes.get(2), { ...before, requested: Float64Array.of(2500, 3), podCount: 3, revision: 11 });
+  assert.equal(next?.shape, 10);
+  assert.equal(next?.nodes.has(9), false, "a node that the reader does not have");
+  assert.equal(next?.nodes.get(1)?.revision, 10);
+});
+
 test("a pod that has ended gives its room back", () => {
   const next = applyDelta(fleet(), delta({ pods: [pod(1, 1, { flags: 3 | 64 })] }));
   assert.deepEqual(next?.podsOf.get(1)?.map((each) => each.name), ["web-2"]);

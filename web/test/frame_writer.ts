@@ -38,6 +38,8 @@ export interface FrameValues {
   podResources: string[];
   nodes: NodeValues[];
   pods: PodValues[];
+  /** Of a delta: what is used of nodes that are else as they were. */
+  use?: { id: number; requested: number[]; podCount: number }[];
   removedNodes?: number[];
   removedPods?: number[];
   /** Of a fleet with too many pods: those that wait, by owner. In their place `pods` are left out. */
@@ -152,6 +154,10 @@ export function writeFrame(values: FrameValues): ArrayBuffer {
   f64("pod.requests", pods.flatMap((pod) => pod.requests));
   u32("pod.labels", pods.map((pod) => strings.at(pod.labels ?? "")));
   if (values.kind === "delta") {
+    const use = values.use ?? [];
+    d32("use.node", use.map((each) => each.id));
+    f64("use.requested", use.flatMap((each) => each.requested));
+    u32("use.podCount", use.map((each) => each.podCount));
     u32("node.removed", values.removedNodes ?? []);
     u32("pod.removed", values.removedPods ?? []);
   }
@@ -184,7 +190,7 @@ export function writeFrame(values: FrameValues): ArrayBuffer {
   const buffer = new ArrayBuffer(begin + offset);
   const view = new DataView(buffer);
   new Uint8Array(buffer).set([0x42, 0x46, 0x4c, 0x54]);
-  view.setUint32(4, 2, true);
+  view.setUint32(4, 3, true);
   view.setUint32(8, directory.length, true);
   view.setUint32(12, begin, true);
   new Uint8Array(buffer, 16).set(directory);

@@ -5,7 +5,7 @@ import test from "node:test";
 import { readFrame } from "../src/api/fleet_frame";
 import { cellArrows, layOut } from "../src/picture/layout";
 import { fleetOf } from "../src/state/fleet";
-import { agreementText, arrowsOf, differenceText, outcomeRows, planSentence, readReport, usesAfter } from "../src/state/reports";
+import { agreementText, arrowsOf, differenceText, leftOutRows, outcomeRows, planSentence, readReport, usesAfter } from "../src/state/reports";
 import { writeFrame } from "./frame_writer";
 import { planOf, shadowOf } from "./mock_reports";
 
@@ -78,4 +78,12 @@ test("the report says how often both agree, and why they do not", () => {
   assert.deepEqual(outcomeRows(report).map((row) => [row.text, row.count, row.agrees]), [["the same node", 2, true], ["another node, with fewer points", 1, false], ["refused, but placed by berth", 1, false]]);
   assert.equal(differenceText(report.differences[0]!), "NodeResourcesFit 49 against 77, ImageLocality 5 against 0");
   assert.match(differenceText(report.differences[1]!), /0\/3 nodes are available/);
+});
+
+test("what was left out is told by why, and what was not is not", () => {
+  const report = { ...shadowOf(), leftOut: { hadNode: 12, deleted: 0, something: 3 } };
+  assert.deepEqual(leftOutRows(report), [
+    { key: "hadNode", text: "had a node when seen first", pods: 12 },
+    { key: "something", text: "something", pods: 3 },
+  ]);
 });

@@ -8,7 +8,6 @@
 #include <gtest/gtest.h>
 
 #include "berth/answers/page.h"
-#include "berth/answers/shadow_page.h"
 
 namespace berth::answers {
 namespace {
@@ -120,17 +119,6 @@ TEST(ShadowTextTest, Json) {
   EXPECT_EQ(worse.at("match"), "worseNode");
   EXPECT_EQ(worse.at("theirs").at("node"), "n1");
   EXPECT_EQ(worse.at("plugins").as_array()[0].at("plugin"), "NodeResourcesFit");
-}
-
-TEST(ShadowPageTest, OnePageThatNeedsNothingElse) {
-  const std::string page = ShadowPage(Sample());
-  EXPECT_THAT(page, HasSubstr("81.82 % agreement"));
-  EXPECT_THAT(page, HasSubstr("NodeResourcesFit 80 against 90, ImageLocality 3 against 0"));
-  EXPECT_THAT(page, HasSubstr("default/&lt;b&gt;")) << "text of the cluster is escaped";
-  EXPECT_THAT(page, Not(HasSubstr("<b>")));
-  EXPECT_THAT(page, Not(HasSubstr("src=")));
-  EXPECT_THAT(page, Not(HasSubstr("href=")));
-  EXPECT_TRUE(page.ends_with("</html>\n"));
 }
 
 }  // namespace

@@ -11,17 +11,23 @@ constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmn
 }  // namespace
 
 std::string EncodeBase64(std::string_view bytes) {
-  std::string text;
-  text.reserve((bytes.size() + 2) / 3 * 4);
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    std::uint32_t group = 0;
-    for (std::size_t j = 0; j < 3; ++j) {
-      group = group << 8 | (i + j < bytes.size() ? static_cast<unsigned char>(bytes[i + j]) : 0U);
-    }
-    for (std::size_t j = 0; j < 4; ++j) {
-      text += i + j > bytes.size() ? '=' : kAlphabet[group >> (18 - 6 * j) & 63U];
-    }
+  std::string text((bytes.size() + 2) / 3 * 4, '=');
+  char* to = text.data();
+  const auto byte = [&bytes](std::size_t at) { return std::uint32_t{static_cast<unsigned char>(bytes[at])}; };
+  const std::size_t whole = bytes.size() / 3 * 3;
+  for (std::size_t i = 0; i < whole; i += 3, to += 4) {
+    const std::uint32_t group = byte(i) << 16 | byte(i + 1) << 8 | byte(i + 2);
+    to[0] = kAlphabet[group >> 18];
+    to[1] = kAlphabet[group >> 12 & 63U];
+    to[2] = kAlphabet[group >> 6 & 63U];
+    to[3] = kAlphabet[group & 63U];
   }
+  const std::size_t left = bytes.size() - whole;
+  if (left == 0) return text;
+  const std::uint32_t group = byte(whole) << 16 | (left == 2 ? byte(whole + 1) << 8 : 0);
+  to[0] = kAlphabet[group >> 18];
+  to[1] = kAlphabet[group >> 12 & 63U];
+  if (left == 2) to[2] = kAlphabet[group >> 6 & 63U];
   return text;
 }
 

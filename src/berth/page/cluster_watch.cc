@@ -9,29 +9,76 @@
 
 namespace berth::page {
 
-ClusterWatch::ClusterWatch(client::RestClient& rest, Fleet& fleet, const Clock& clock, std::uint64_t seed)
-    : fleet_(fleet), clock_(clock) {
+ClusterWatch::ClusterWatch(client::RestClient& rest, Fleet& fleet, const Clock& clock, std::uint64_t seed,
+                           SchedulerWatch scheduler)
+    : fleet_(fleet), clock_(clock), scheduler_(std::move(scheduler)), inbox_(fleet, clock) {
   MakeNodeInformer(rest, seed);
   MakePodInformer(rest, seed + 1);
 }
 
 void ClusterWatch::Start() {
+  const std::lock_guard lock(mutex_);
   has_started_ = true;
+  // Before the lists: what they do not have comes afterwards.
+  if (scheduler_.set_inbox) scheduler_.set_inbox(&inbox_);
   nodes_->Start();
   pods_->Start();
 }
 
 void ClusterWatch::Stop() {
-  if (!has_started_) return;
-  pods_->Stop();
-  nodes_->Stop();
+  const std::lock_guard lock(mutex_);
+  if (!std::exchange(has_started_, false)) return;
+  if (scheduler_.set_inbox) scheduler_.set_inbox(nullptr);
+  EndOwn();
+}
+
+// The lists are of a moment after the inbox was set, so what is in it is as new as they are or newer, but that a change
+// may be in both. The last change of an object is in the inbox in the end, or before the lists. For that the informers
+// must have ended when the inbox is applied: an old change of theirs must not come after a new one from it.
+void ClusterWatch::CatchUp() {
+  if (!scheduler_.set_inbox) return;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!has_started_) return;
+    if (!takes_from_scheduler_) {
+      if (!HaveListed() || !scheduler_.has_synced()) return;
+      EndOwn();
+      takes_from_scheduler_ = true;
+    }
+  }
+  inbox_.Apply();
+}
+
+bool ClusterWatch::HasSynced() const {
+  const std::lock_guard lock(mutex_);
+  return takes_from_scheduler_ || HaveListed();
+}
+
+bool ClusterWatch::TakesFromScheduler() const {
+  const std::lock_guard lock(mutex_);
+  return takes_from_scheduler_;
 }
 
 std::string ClusterWatch::Problem() const {
-  for (const client::ReflectorStats& stats : {nodes_->Stats(), pods_->Stats()}) {
-    if (stats.failure) return stats.failure->message;
+  const std::lock_guard lock(mutex_);
+  if (takes_from_scheduler_) return scheduler_.problem();
+  if (nodes_ != nullptr) {
+    for (const client::ReflectorStats& stats : {nodes_->Stats(), pods_->Stats()}) {
+      if (stats.failure) return stats.failure->message;
+    }
   }
-  return HasSynced() ? "" : "the cluster's nodes and pods have not all been listed yet";
+  return HaveListed() ? "" : "the cluster's nodes and pods have not all been listed yet";
+}
+
+bool ClusterWatch::HaveListed() const { return nodes_ != nullptr && nodes_->HasSynced() && pods_->HasSynced(); }
+
+// They know the version of each object, which takes memory.
+void ClusterWatch::EndOwn() {
+  if (nodes_ == nullptr) return;
+  pods_->Stop();
+  nodes_->Stop();
+  pods_.reset();
+  nodes_.reset();
 }
 
 void ClusterWatch::MakeNodeInformer(client::RestClient& rest, std::uint64_t seed) {

@@ -20,7 +20,7 @@ static_assert(std::endian::native == std::endian::little, "columns are written a
 class ColumnFrame {
  public:
   static constexpr std::string_view kMagic = "BFLT";
-  static constexpr std::uint32_t kVersion = 2;
+  static constexpr std::uint32_t kVersion = 3;
 
   ColumnFrame();
 

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "berth/base/utf8.h"
+#include "berth/codec/json_text.h"
 
 namespace berth::page {
 
@@ -13,23 +14,33 @@ using codec::json::array, codec::json::object;
 
 namespace {
 
-object EntryJson(const DecisionFeed::Entry& entry) {
-  const scheduler::Decision& decision = entry.decision;
-  object json{{"sequence", entry.sequence},
-              {"cycle", decision.cycle},
-              {"seed", std::to_string(decision.seed)},
-              {"time", FormatRfc3339Micro(entry.time)},
-              {"namespace", decision.pod_namespace},
-              {"name", decision.pod_name},
-              {"node", decision.node_name},
-              {"attempt", decision.attempt},
-              {"nodes", decision.node_count},
-              {"feasible", decision.feasible_count},
-              {"total", decision.total},
-              {"why", CutUtf8(decision.Why(), DecisionFeed::kMessageBytesMax)}};
-  if (!decision.message.empty()) json["message"] = CutUtf8(decision.message, DecisionFeed::kMessageBytesMax);
-  json["reasons"] = ReasonsJson(ReasonsOf(decision));
-  return json;
+template <typename Number>
+void AppendNumber(std::string_view key, Number number, std::string& to) {
+  to.append(",\"").append(key).append("\":").append(std::to_string(number));
+}
+
+void AppendText(std::string_view key, std::string_view text, std::string& to) {
+  to.append(",\"").append(key).append("\":");
+  codec::AppendJsonString(text, to);
+}
+
+// Of a busy scheduler these are hundreds a second.
+void AppendEntry(const DecisionFeed::Entry& entry, std::string& to) {
+  const scheduler::Decision decision = entry.decision.Unpack();
+  to.append("{\"sequence\":").append(std::to_string(entry.sequence));
+  AppendNumber("cycle", decision.cycle, to);
+  AppendText("seed", std::to_string(decision.seed), to);
+  AppendText("time", FormatRfc3339Micro(entry.time), to);
+  AppendText("namespace", decision.pod_namespace, to);
+  AppendText("name", decision.pod_name, to);
+  AppendText("node", decision.node_name, to);
+  AppendNumber("attempt", decision.attempt, to);
+  AppendNumber("nodes", decision.node_count, to);
+  AppendNumber("feasible", decision.feasible_count, to);
+  AppendNumber("total", decision.total, to);
+  AppendText("why", CutUtf8(decision.Why(), DecisionFeed::kMessageBytesMax), to);
+  if (!decision.message.empty()) AppendText("message", CutUtf8(decision.message, DecisionFeed::kMessageBytesMax), to);
+  to.append(",\"reasons\":").append(codec::WriteJson(ReasonsJson(ReasonsOf(decision)))).append("}");
 }
 
 }  // namespace
@@ -58,7 +69,7 @@ void DecisionFeed::Note(const scheduler::Decision& decision, Time time_of_day) {
   if (!is_on_.load(std::memory_order_relaxed)) return;
   const auto entry = std::make_shared<Entry>();
   entry->time = time_of_day;
-  entry->decision = decision;
+  entry->decision.Assign(decision, kTextBytesMax);
   EntryPtr dropped;  // is freed without the lock
   const std::lock_guard lock(mutex_);
   entry->sequence = ++last_;
@@ -67,9 +78,11 @@ void DecisionFeed::Note(const scheduler::Decision& decision, Time time_of_day) {
     dropped = std::move(newest_.front());
     newest_.pop_front();
   }
-  if (const auto before = refused_.find(decision.pod_uid); before != refused_.end()) {
-    refused_ages_.erase(before->second.age);
-    refused_.erase(before);
+  if (!refused_.empty()) {
+    if (const auto before = refused_.find(decision.pod_uid); before != refused_.end()) {
+      refused_ages_.erase(before->second.age);
+      refused_.erase(before);
+    }
   }
   if (!decision.node_name.empty()) return;
   refused_ages_.push_back(decision.pod_uid);
@@ -97,7 +110,7 @@ DecisionFeed::EntryPtr DecisionFeed::LastRefusal(std::string_view uid) const {
   return known == refused_.end() ? nullptr : known->second.entry;
 }
 
-object DecisionFeed::Json(std::uint32_t epoch, std::uint64_t after, std::size_t count_max) const {
+DecisionFeed::List DecisionFeed::Since(std::uint32_t epoch, std::uint64_t after, std::size_t count_max) const {
   std::vector<EntryPtr> shown;
   std::uint64_t last = 0;
   {
@@ -109,10 +122,17 @@ object DecisionFeed::Json(std::uint32_t epoch, std::uint64_t after, std::size_t 
     }
   }
   std::ranges::reverse(shown);
-  array decisions;
-  for (const EntryPtr& entry : shown) decisions.push_back(EntryJson(*entry));
   const std::uint64_t dropped = last > after ? last - after - shown.size() : 0;
-  return {{"epoch", epoch}, {"last", last}, {"dropped", dropped}, {"decisions", std::move(decisions)}};
+  List list{last, "{\"epoch\":" + std::to_string(epoch)};
+  AppendNumber("last", last, list.json);
+  AppendNumber("dropped", dropped, list.json);
+  list.json += ",\"decisions\":[";
+  for (const EntryPtr& entry : shown) {
+    if (entry != shown.front()) list.json += ',';
+    AppendEntry(*entry, list.json);
+  }
+  list.json += "]}";
+  return list;
 }
 
 }  // namespace berth::page

@@ -42,10 +42,13 @@ class DecisionFeed {
   static constexpr std::size_t kRefusedMax = 20'000;
   static constexpr std::size_t kMessageBytesMax = 1'024;
 
+  // Message and refusals of a decision that are longer are kept as the message's beginning alone.
+  static constexpr std::size_t kTextBytesMax = std::size_t{16} << 10;
+
   struct Entry {
     std::uint64_t sequence = 0;
-    Time time{};  // of day
-    scheduler::Decision decision;
+    Time time{};                        // of day
+    scheduler::OlderDecision decision;  // its texts are one block: to keep it costs the scheduler one allocation
   };
   using EntryPtr = std::shared_ptr<const Entry>;
 
@@ -63,8 +66,12 @@ class DecisionFeed {
   std::uint64_t last() const;
   // The last decision about the pod, if it was not placed; null: none is known.
   EntryPtr LastRefusal(std::string_view uid) const;
-  // The newest `count_max` of those after `after`, oldest first: schema DecisionList.
-  codec::json::object Json(std::uint32_t epoch, std::uint64_t after, std::size_t count_max) const;
+  struct List {
+    std::uint64_t last = 0;  // the sequence of the newest one
+    std::string json;        // schema DecisionList
+  };
+  // The newest `count_max` of those after `after`, oldest first.
+  List Since(std::uint32_t epoch, std::uint64_t after, std::size_t count_max) const;
 
  private:
   struct Refused {

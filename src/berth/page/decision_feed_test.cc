@@ -33,11 +33,19 @@ scheduler::Decision DecisionOf(const std::string& pod, const std::string& node) 
   return decision;
 }
 
+codec::json::object Json(const DecisionFeed& feed, std::uint64_t after, std::size_t count_max) {
+  const DecisionFeed::List list = feed.Since(7, after, count_max);
+  const codec::json::object json = codec::ParseJson(list.json)->as_object();
+  EXPECT_EQ(json.at("last").to_number<std::uint64_t>(), list.last);
+  EXPECT_EQ(json.at("epoch").to_number<int>(), 7);
+  return json;
+}
+
 TEST(DecisionFeedTest, ListsWhatCameAfter) {
   DecisionFeed feed;
   for (const std::string pod : {"a", "b", "c"}) feed.Note(DecisionOf(pod, "n1"), kNow);
   feed.Note(DecisionOf("d", ""), kNow);
-  const codec::json::object list = feed.Json(7, 2, 10);
+  const codec::json::object list = Json(feed, 2, 10);
   EXPECT_EQ(list.at("last").to_number<int>(), 4);
   EXPECT_EQ(list.at("dropped").to_number<int>(), 0);
   ASSERT_EQ(list.at("decisions").as_array().size(), 2U);
@@ -47,8 +55,8 @@ TEST(DecisionFeedTest, ListsWhatCameAfter) {
   EXPECT_EQ(codec::WriteJson(refused.at("reasons")),
             R"([{"plugin":"NodeResourcesFit","text":"Insufficient cpu","nodes":3},)"
             R"({"plugin":"NodeUnschedulable","text":"node(s) were unschedulable","nodes":2}])");
-  EXPECT_EQ(feed.Json(7, 0, 1).at("dropped").to_number<int>(), 3);
-  EXPECT_EQ(feed.Json(7, 9, 1).at("decisions").as_array().size(), 0U) << "a sequence that has not been";
+  EXPECT_EQ(Json(feed, 0, 1).at("dropped").to_number<int>(), 3);
+  EXPECT_EQ(Json(feed, 9, 1).at("decisions").as_array().size(), 0U) << "a sequence that has not been";
 }
 
 TEST(DecisionFeedTest, BeginsOffForAScheduler) {
@@ -65,10 +73,20 @@ TEST(DecisionFeedTest, KeepsTheLastRefusalUntilThePodIsPlaced) {
   DecisionFeed feed;
   feed.Note(DecisionOf("a", ""), kNow);
   ASSERT_NE(feed.LastRefusal("uid-a"), nullptr);
-  EXPECT_EQ(feed.LastRefusal("uid-a")->decision.attempt, 2);
+  EXPECT_EQ(feed.LastRefusal("uid-a")->decision.Unpack().attempt, 2);
   EXPECT_EQ(feed.LastRefusal("uid-b"), nullptr);
   feed.Note(DecisionOf("a", "n1"), kNow);
   EXPECT_EQ(feed.LastRefusal("uid-a"), nullptr);
+}
+
+TEST(DecisionFeedTest, KeepsTheBeginningOfALongMessage) {
+  DecisionFeed feed;
+  scheduler::Decision decision = DecisionOf("a", "");
+  decision.message = std::string(DecisionFeed::kTextBytesMax, 'x') + "y";
+  feed.Note(decision, kNow);
+  const scheduler::Decision kept = feed.LastRefusal("uid-a")->decision.Unpack();
+  EXPECT_EQ(kept.message, std::string(DecisionFeed::kTextBytesMax, 'x'));
+  EXPECT_EQ(kept.attempt, 2);
 }
 
 TEST(DecisionFeedTest, IsBounded) {
@@ -76,7 +94,7 @@ TEST(DecisionFeedTest, IsBounded) {
   for (std::size_t i = 0; i <= DecisionFeed::kRefusedMax; ++i) feed.Note(DecisionOf(std::to_string(i), ""), kNow);
   EXPECT_EQ(feed.LastRefusal("uid-0"), nullptr) << "the oldest";
   EXPECT_NE(feed.LastRefusal("uid-1"), nullptr);
-  EXPECT_EQ(feed.Json(7, 0, 1'000'000).at("decisions").as_array().size(), DecisionFeed::kKeptMax);
+  EXPECT_EQ(Json(feed, 0, 1'000'000).at("decisions").as_array().size(), DecisionFeed::kKeptMax);
 }
 
 TEST(DecisionFeedTest, KeepsNothingWhileItIsOff) {

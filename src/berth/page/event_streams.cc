@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 #include <utility>
 
 #include "berth/base/base64.h"
@@ -43,17 +44,18 @@ std::string ReloadData(std::uint32_t revision) {
 
 }  // namespace
 
-bool EventStreams::Add(const std::shared_ptr<net::ResponseWriter>& writer, std::string_view last, Time now,
-                       Time time_of_day) {
+bool EventStreams::Add(const std::shared_ptr<net::ResponseWriter>& writer, std::string_view last,
+                       serving::ContentCoding coding, Time now, Time time_of_day) {
   const FleetCounts counts = fleet_.counts();
   const std::uint64_t newest = decisions_ == nullptr ? 0 : decisions_->last();
   Reader reader;
   reader.writer = writer;
   reader.is_gone = std::make_shared<std::atomic<bool>>(false);
+  reader.coding = coding;
   const std::optional<LastSeen> seen = ParseId(last);
   const bool is_known = seen && seen->epoch == fleet_.epoch() && seen->revision <= counts.revision;
-  reader.revision = is_known ? seen->revision : counts.revision;
-  reader.sequence = is_known && seen->sequence <= newest ? seen->sequence : newest;
+  reader.position.revision = is_known ? seen->revision : counts.revision;
+  reader.position.sequence = is_known && seen->sequence <= newest ? seen->sequence : newest;
   reader.needs_reload = !is_known;
   reader.written_at = now;
   const std::lock_guard lock(mutex_);
@@ -61,11 +63,14 @@ bool EventStreams::Add(const std::shared_ptr<net::ResponseWriter>& writer, std::
   if (readers_.size() >= kReadersMax) return false;
   net::Response head{200, {{"Content-Type", "text/event-stream"}, {"Cache-Control", "no-store"}}, ""};
   head.headers.push_back({"X-Content-Type-Options", "nosniff"});
+  std::string hello;
   AppendEvent(
       "hello",
       codec::WriteJson(
           object{{"epoch", fleet_.epoch()}, {"revision", counts.revision}, {"clock", FormatRfc3339Micro(time_of_day)}}),
-      reader, head.body);
+      reader.position, hello);
+  serving::SetEncodedBody(coding, std::string(serving::PieceEncoder::Head(coding)) + encoder_.Encode(coding, hello),
+                          head);
   writer->OnClosed([gone = reader.is_gone] { *gone = true; });
   readers_.push_back(std::move(reader));
   reader_count_ = readers_.size();
@@ -78,27 +83,34 @@ void EventStreams::Announce(Announcement announcement) {
   announcements_[announcement.event] = {++announced_, std::move(announcement.data)};
 }
 
+bool EventStreams::IsDue(Time now) const {
+  const std::lock_guard lock(mutex_);
+  return IsDueNow(now);
+}
+
+bool EventStreams::IsDueNow(Time now) const {
+  const auto count = static_cast<Duration::rep>(readers_.size());
+  return count > 0 && now - pumped_at_ >= count * Duration(std::chrono::seconds(1)) / kWritesPerSecondMax;
+}
+
 void EventStreams::Pump(Time now) {
   const std::lock_guard lock(mutex_);
-  const auto count = static_cast<Duration::rep>(readers_.size());
-  if (now - pumped_at_ < count * Duration(std::chrono::seconds(1)) / kWritesPerSecondMax) return;
+  if (!IsDueNow(now)) return;
   pumped_at_ = now;
-  Made made;
+  for (Reader& reader : readers_) CheckBehind(reader, now);
+  Made made = BeginPieces();
   for (Reader& reader : readers_) {
-    if (*reader.is_gone) continue;
-    if (reader.writer->BufferedBytes() > kUnreadBytesMax) {
-      if (!reader.behind_since) reader.behind_since = now;
-      if (now - *reader.behind_since < kBehindMax) continue;
-      reader.writer->Abort();
-      *reader.is_gone = true;
-      continue;
+    if (*reader.is_gone || reader.behind_since) continue;
+    Piece& piece = PieceFor(FleetPartFor(reader, made, now), reader.position, made);
+    reader.position = piece.next;
+    if (piece.text.empty()) {
+      if (now - reader.written_at < kSilenceMax) continue;
+      piece.text = ": alive\n\n";  // others that lack nothing get it as well
     }
-    reader.behind_since.reset();
-    std::string text = Lacking(reader, made, now);
-    if (text.empty() && now - reader.written_at >= kSilenceMax) text = ": alive\n\n";
-    if (text.empty()) continue;
     reader.written_at = now;
-    if (!reader.writer->Write(text)) *reader.is_gone = true;
+    const auto [encoded, is_first] = piece.encoded.try_emplace(reader.coding);
+    if (is_first) encoded->second = encoder_.Encode(reader.coding, piece.text);
+    if (!reader.writer->Write(encoded->second)) *reader.is_gone = true;
   }
   std::erase_if(readers_, [](const Reader& reader) { return reader.is_gone->load(); });
   reader_count_ = readers_.size();
@@ -113,67 +125,85 @@ void EventStreams::EndAll() {
   reader_count_ = 0;
 }
 
-std::string EventStreams::Id(const Reader& reader) const {
-  return std::to_string(fleet_.epoch()) + "-" + std::to_string(reader.revision) + "-" + std::to_string(reader.sequence);
+void EventStreams::CheckBehind(Reader& reader, Time now) {
+  if (*reader.is_gone) return;
+  if (reader.writer->BufferedBytes() <= kUnreadBytesMax) {
+    reader.behind_since.reset();
+    return;
+  }
+  if (!reader.behind_since) reader.behind_since = now;
+  if (now - *reader.behind_since < kBehindMax) return;
+  reader.writer->Abort();
+  *reader.is_gone = true;
 }
 
-void EventStreams::AppendEvent(std::string_view event, std::string_view data, const Reader& reader,
+EventStreams::Made EventStreams::BeginPieces() const {
+  std::set<std::uint32_t> bases;
+  for (const Reader& reader : readers_) {
+    if (!*reader.is_gone && !reader.behind_since && !reader.needs_reload) bases.insert(reader.position.revision);
+  }
+  const Fleet::Deltas deltas = fleet_.DeltasSince(bases);
+  Made made;
+  made.revision = deltas.revision;
+  for (const auto& [base, delta] : deltas.since) {
+    if (delta.size() > kDeltaBytesMax) continue;
+    std::string& data = made.deltas[base];
+    data = R"({"revision":)" + std::to_string(made.revision) + R"(,"base":)" + std::to_string(base) + R"(,"frame":")";
+    data.append(EncodeBase64(delta)).append("\"}");
+  }
+  return made;
+}
+
+std::string EventStreams::Id(const Position& position) const {
+  return std::to_string(fleet_.epoch()) + "-" + std::to_string(position.revision) + "-" +
+         std::to_string(position.sequence);
+}
+
+void EventStreams::AppendEvent(std::string_view event, std::string_view data, const Position& position,
                                std::string& to) const {
-  to.append("event: ").append(event).append("\nid: ").append(Id(reader)).append("\ndata: ").append(data).append("\n\n");
+  to.append("event: ").append(event).append("\nid: ").append(Id(position)).append("\ndata: ");
+  to.append(data).append("\n\n");
 }
 
-std::string EventStreams::Lacking(Reader& reader, Made& made, Time now) {
-  std::string text;
-  AppendFleet(reader, made, now, text);
-  AppendDecisions(reader, made, text);
-  for (const auto& [event, newest] : announcements_) {
-    std::uint64_t& had = reader.had[event];
-    if (std::exchange(had, newest.number) != newest.number) AppendEvent(event, newest.data, reader, text);
-  }
-  return text;
-}
-
-const EventStreams::EncodedDelta& EventStreams::DeltaSince(std::uint32_t base, Made& made) {
-  const auto [at, is_new] = made.deltas.try_emplace(base);
-  if (!is_new) return at->second;
-  const auto delta = fleet_.Delta(base);
-  if (delta && delta->bytes.size() <= kDeltaBytesMax) {
-    at->second.revision = delta->revision;
-    at->second.data =
-        codec::WriteJson(object{{"revision", delta->revision}, {"base", base}, {"frame", EncodeBase64(delta->bytes)}});
-  }
-  return at->second;
-}
-
-void EventStreams::AppendFleet(Reader& reader, Made& made, Time now, std::string& to) {
-  const std::uint32_t revision = fleet_.counts().revision;
+EventStreams::FleetPart EventStreams::FleetPartFor(Reader& reader, const Made& made, Time now) {
   if (!reader.needs_reload) {
-    if (reader.revision == revision) return;
-    const EncodedDelta& delta = DeltaSince(reader.revision, made);
-    if (!delta.data.empty()) {
-      reader.revision = delta.revision;
-      return AppendEvent("fleet", delta.data, reader, to);
-    }
+    if (reader.position.revision == made.revision) return FleetPart::kNone;
+    if (made.deltas.contains(reader.position.revision)) return FleetPart::kDelta;
     reader.needs_reload = true;
   }
-  if (reader.reloaded_at && now - *reader.reloaded_at < kReloadPause) return;
+  if (reader.reloaded_at && now - *reader.reloaded_at < kReloadPause) return FleetPart::kNone;
   reader.needs_reload = false;
   reader.reloaded_at = now;
-  reader.revision = revision;
-  reload_revision_ = revision;
-  AppendEvent("fleet", ReloadData(revision), reader, to);
+  return FleetPart::kReload;
 }
 
-void EventStreams::AppendDecisions(Reader& reader, Made& made, std::string& to) const {
-  if (decisions_ == nullptr || decisions_->last() == reader.sequence) return;
-  const auto [at, is_new] = made.decisions.try_emplace(reader.sequence);
-  EncodedDecisions& encoded = at->second;
-  if (is_new) {
-    const object list = decisions_->Json(fleet_.epoch(), reader.sequence, kDecisionsMax);
-    encoded = {list.at("last").to_number<std::uint64_t>(), codec::WriteJson(list)};
+EventStreams::Piece& EventStreams::PieceFor(FleetPart part, const Position& position, Made& made) {
+  const auto [at, is_new] = made.pieces.try_emplace({part, position});
+  Piece& piece = at->second;
+  if (!is_new) return piece;
+  piece.next = position;
+  if (part != FleetPart::kNone) {
+    piece.next.revision = made.revision;
+    const bool is_reload = part == FleetPart::kReload;
+    if (is_reload) reload_revision_ = made.revision;
+    AppendEvent("fleet", is_reload ? ReloadData(made.revision) : made.deltas.at(position.revision), piece.next,
+                piece.text);
   }
-  reader.sequence = encoded.last;
-  AppendEvent("decisions", encoded.data, reader, to);
+  AppendDecisions(piece, made);
+  piece.next.announcement = announced_;
+  for (const auto& [event, newest] : announcements_) {
+    if (newest.number > position.announcement) AppendEvent(event, newest.data, piece.next, piece.text);
+  }
+  return piece;
+}
+
+void EventStreams::AppendDecisions(Piece& piece, Made& made) const {
+  if (decisions_ == nullptr || decisions_->last() == piece.next.sequence) return;
+  const auto [at, is_new] = made.decisions.try_emplace(piece.next.sequence);
+  DecisionFeed::List& encoded = at->second;
+  if (is_new) encoded = decisions_->Since(fleet_.epoch(), piece.next.sequence, kDecisionsMax);
+  piece.next.sequence = encoded.last;
+  AppendEvent("decisions", encoded.json, piece.next, piece.text);
 }
 
 }  // namespace berth::page

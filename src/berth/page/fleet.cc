@@ -20,12 +20,40 @@ std::string KeyOf(std::string_view namespace_name, std::string_view name) {
   return std::string(namespace_name) + "/" + std::string(name);
 }
 
+std::string OwnerKey(const whatif::Workload& workload) {
+  std::string key;
+  key.reserve(workload.kind.size() + workload.namespace_name.size() + workload.name.size() + 2);
+  return key.append(workload.kind).append("/").append(workload.namespace_name).append("/").append(workload.name);
+}
+
 void SortByName(std::vector<std::shared_ptr<const api::Pod>>& pods) {
   std::ranges::sort(pods, [](const auto& a, const auto& b) {
     const api::ObjectMeta& left = a->metadata;
     const api::ObjectMeta& right = b->metadata;
     return std::tie(left.namespace_name, left.name) < std::tie(right.namespace_name, right.name);
   });
+}
+
+// Adds to the sums of a zone what one of its nodes requests, or takes it away.
+void AddRequested(const framework::Resource& requested, std::int64_t sign, ZoneSums& to) {
+  to.cpu_milli += sign * requested.cpu_milli;
+  to.memory_bytes += sign * requested.memory_bytes;
+  to.pods += sign * requested.pods;
+}
+
+// The same with all of a node.
+void AddNode(const NodeRow& row, std::int64_t sign, ZoneSums& to) {
+  to.nodes += static_cast<std::size_t>(sign);  // of unsigned numbers, so adding all ones takes one away
+  AddRequested(row.requested, sign, to);
+  to.allocatable_cpu_milli += sign * row.allocatable.cpu_milli;
+  to.allocatable_memory_bytes += sign * row.allocatable.memory_bytes;
+  to.allocatable_pods += sign * row.allocatable.pods;
+}
+
+const std::string& ZoneOf(const api::Node& node) {
+  static const std::string none;
+  const std::string* const zone = node.metadata.labels.Find(whatif::kZoneLabel);
+  return zone == nullptr ? none : *zone;
 }
 
 bool IsPending(const api::Pod& pod) { return pod.spec.node_name.empty() && !pod.metadata.deletion_time; }
@@ -36,10 +64,11 @@ void Fleet::SetNode(std::shared_ptr<const api::Node> node) {
   framework::Resource allocatable = framework::Resource::FromList(node->allocatable);
   const std::lock_guard lock(mutex_);
   ++revision_;
-  RowId id = kNoRow;
-  NodeRow& row = NodeNamed(node->metadata.name, id);
+  const NodeAt at = NodeNamed(node->metadata.name);
+  NodeRow& row = at->second;
   if (row.node != nullptr) {
     CountLabels(*row.node, false);
+    LeaveZone(row);
   } else {
     ++rows_.node_count;
   }
@@ -47,95 +76,113 @@ void Fleet::SetNode(std::shared_ptr<const api::Node> node) {
   for (const auto& [name, amount] : allocatable.scalars) {
     if (amount > 0 && scalars_seen_.size() < kScalarsMax && scalars_seen_.insert(name).second) is_schema_stale_ = true;
   }
+  row.zone = &zones_[ZoneOf(*node)];
   row.node = std::move(node);
   row.allocatable = std::move(allocatable);
-  Touch(id, true, row.changed_in);
+  AddNode(row, 1, *row.zone);
+  TouchNode(at->first, row);
 }
 
 void Fleet::RemoveNode(std::string_view name) {
   const std::lock_guard lock(mutex_);
   const auto known = node_ids_.find(name);
   if (known == node_ids_.end()) return;
-  NodeRow& row = rows_.nodes.at(known->second);
+  auto& [id, row] = *known->second;
   if (row.node == nullptr) return;
   CountLabels(*row.node, false);
+  LeaveZone(row);
   row.node = nullptr;
   row.allocatable = {};
   ++revision_;
-  Touch(known->second, true, row.changed_in);
+  TouchNode(id, row);
   --rows_.node_count;
-  DropNodeIfUnused(known->second);
+  DropNodeIfUnused(id);
 }
 
 void Fleet::SetPod(std::shared_ptr<const api::Pod> pod, std::optional<Time> now) {
+  PodTimes times;
+  (pod->spec.node_name.empty() ? times.arrived_at : times.bound_at) = now;
+  SetPod(std::move(pod), times);
+}
+
+void Fleet::SetPod(std::shared_ptr<const api::Pod> pod, const PodTimes& times) {
   // What takes time needs no lock.
   PodRow fresh;
-  fresh.requests = framework::MakePodClass(*pod, {})->requests;
   whatif::Workload workload = whatif::WorkloadOf(*pod);
   const api::ObjectMeta& meta = pod->metadata;
   std::string key = KeyOf(meta.namespace_name, meta.name);
 
   const std::lock_guard lock(mutex_);
   ++revision_;
-  RowId id = kNoRow;
+  fresh.requests = requests_.Of(pod);
+  PodAt at = rows_.pods.end();
   bool was_unbound = false;
   if (const auto known = pod_ids_.find(key); known != pod_ids_.end()) {
-    id = known->second;
-    const PodRow& before = rows_.pods.at(id);
+    at = known->second;
+    const PodRow& before = at->second;
     if (before.pod->metadata.uid != meta.uid) {
-      DropPod(id);
-      id = kNoRow;
+      DropPod(at);
+      at = rows_.pods.end();
     } else {
       was_unbound = before.pod->spec.node_name.empty();
       fresh.seen_at = before.seen_at;
       fresh.is_timed = before.is_timed;
-      Count(id, before, -1);
+      fresh.changed_in = before.changed_in;
+      Count(at->first, before, -1);
       CountScheduler(before.pod->spec.scheduler_name, -1);
       if (IsPending(*before.pod)) --pending_count_;
       // The new row may be of another owner.
       --before.owner->pod_count;
     }
   }
-  const bool is_new = id == kNoRow;
-  if (is_new) id = next_id_++;
-  const bool is_unbound = pod->spec.node_name.empty();
-  if (is_new && is_unbound && now) {
-    fresh.seen_at = *now;
-    fresh.is_timed = true;
-    ++activity_.arrived;
-  }
-  if (now && !is_unbound && (was_unbound || is_new)) {
-    ++activity_.bound;
-    if (was_unbound && fresh.is_timed && activity_.waited.size() < kWaitsMax)
-      activity_.waited.push_back(*now - fresh.seen_at);
-  }
-  OwnerRow& owner = rows_.owners[workload];
-  owner.workload = std::move(workload);
+  const bool is_new = at == rows_.pods.end();
+  CountActivity(times, is_new, was_unbound, fresh);
+  OwnerRow& owner = OwnerFor(std::move(workload));
   ++owner.pod_count;
-  if (!is_unbound) NodeNamed(pod->spec.node_name, fresh.node);
+  if (!pod->spec.node_name.empty()) {
+    const NodeAt node = NodeNamed(pod->spec.node_name);
+    fresh.node = node->first;
+    fresh.on = &node->second;
+  }
   if (IsPending(*pod)) ++pending_count_;
   CountScheduler(pod->spec.scheduler_name, 1);
   fresh.owner = &owner;
   fresh.pod = std::move(pod);
-  PodRow& row = rows_.pods[id];
+  if (is_new) {
+    at = rows_.pods.emplace_hint(rows_.pods.end(), next_id_++, PodRow());
+    pod_ids_.emplace(std::move(key), at);
+  }
+  PodRow& row = at->second;
   OwnerRow* const owner_before = row.owner;
   const RowId node_before = row.node;
   row = std::move(fresh);
-  Touch(id, false, row.changed_in);
-  Count(id, row, 1);
-  if (is_new) pod_ids_.emplace(std::move(key), id);
-  if (owner_before != nullptr && owner_before->pod_count == 0) {
-    const whatif::Workload gone = owner_before->workload;
-    rows_.owners.erase(gone);
-  }
+  Touch(at->first, false, row.changed_in);
+  Count(at->first, row, 1);
+  if (owner_before != nullptr && owner_before->pod_count == 0) DropOwner(*owner_before);
   if (node_before != kNoRow && node_before != row.node) DropNodeIfUnused(node_before);
 }
 
-void Fleet::RemovePod(std::string_view namespace_name, std::string_view name, std::string_view uid) {
+void Fleet::CountActivity(const PodTimes& times, bool is_new, bool was_unbound, PodRow& row) {
+  if (is_new && times.arrived_at) {
+    row.seen_at = *times.arrived_at;
+    row.is_timed = true;
+    ++activity_.arrived;
+  }
+  if (!times.bound_at || (!was_unbound && !is_new)) return;
+  ++activity_.bound;
+  if (row.is_timed && activity_.waited.size() < kWaitsMax)
+    activity_.waited.push_back(std::max(Duration(0), *times.bound_at - row.seen_at));
+}
+
+void Fleet::RemovePod(std::string_view namespace_name, std::string_view name, std::string_view uid,
+                      const PodTimes& times) {
   const std::lock_guard lock(mutex_);
   const auto known = pod_ids_.find(KeyOf(namespace_name, name));
-  if (known == pod_ids_.end() || rows_.pods.at(known->second).pod->metadata.uid != uid) return;
-  DropPod(known->second);
+  const bool is_known = known != pod_ids_.end() && known->second->second.pod->metadata.uid == uid;
+  PodRow passing;
+  PodRow& row = is_known ? known->second->second : passing;
+  CountActivity(times, !is_known, is_known && row.pod->spec.node_name.empty(), row);
+  if (is_known) DropPod(known->second);
 }
 
 FleetCounts Fleet::counts() const {
@@ -190,32 +237,15 @@ FleetActivity Fleet::TakeActivity() {
 }
 
 std::vector<ZoneUse> Fleet::UseByZone() const {
-  struct Sums {
-    std::size_t nodes = 0;
-    double cpu = 0, cpu_of = 0, memory = 0, memory_of = 0, pods = 0, pods_of = 0;
+  const auto part = [](std::int64_t some, std::int64_t of) {
+    return of > 0 ? static_cast<double>(some) / static_cast<double>(of) : 0.0;
   };
-  std::map<std::string, Sums> zones;
-  {
-    const std::lock_guard lock(mutex_);
-    for (const auto& [id, row] : rows_.nodes) {
-      if (row.node == nullptr) continue;
-      const std::string* const zone = row.node->metadata.labels.Find(whatif::kZoneLabel);
-      Sums& sums = zones[zone == nullptr ? std::string() : *zone];
-      ++sums.nodes;
-      sums.cpu += static_cast<double>(row.requested.cpu_milli);
-      sums.cpu_of += static_cast<double>(row.allocatable.cpu_milli);
-      sums.memory += static_cast<double>(row.requested.memory_bytes);
-      sums.memory_of += static_cast<double>(row.allocatable.memory_bytes);
-      sums.pods += static_cast<double>(row.requested.pods);
-      sums.pods_of += static_cast<double>(row.allocatable.pods);
-    }
-  }
-  const auto part = [](double some, double of) { return of > 0 ? some / of : 0.0; };
   std::vector<ZoneUse> uses;
-  for (const auto& [zone, sums] : zones) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [zone, sums] : zones_) {
     if (uses.size() == kZonesMax) break;
-    uses.push_back({zone, sums.nodes, part(sums.cpu, sums.cpu_of), part(sums.memory, sums.memory_of),
-                    part(sums.pods, sums.pods_of)});
+    uses.push_back({zone, sums.nodes, part(sums.cpu_milli, sums.allocatable_cpu_milli),
+                    part(sums.memory_bytes, sums.allocatable_memory_bytes), part(sums.pods, sums.allocatable_pods)});
   }
   return uses;
 }
@@ -230,7 +260,21 @@ std::optional<Fleet::Framed> Fleet::Delta(std::uint32_t base) {
   const std::lock_guard lock(mutex_);
   RefreshSchema();
   if (!CanGoOnFrom(base)) return std::nullopt;
-  return Framed{revision_, WriteFleetFrame(rows_, schema_, {epoch_, revision_, base, pod_rows_max_, kOwnerRowsMax})};
+  return Framed{revision_, DeltaFrom(base)};
+}
+
+Fleet::Deltas Fleet::DeltasSince(const std::set<std::uint32_t>& bases) {
+  const std::lock_guard lock(mutex_);
+  RefreshSchema();
+  Deltas deltas{revision_, {}};
+  for (const std::uint32_t base : bases) {
+    if (base != revision_ && CanGoOnFrom(base)) deltas.since.emplace(base, DeltaFrom(base));
+  }
+  return deltas;
+}
+
+std::string Fleet::DeltaFrom(std::uint32_t base) const {
+  return WriteFleetFrame(rows_, schema_, {epoch_, revision_, base, pod_rows_max_, kOwnerRowsMax});
 }
 
 Fleet::Framed Fleet::Part(const std::vector<RowId>& nodes) {
@@ -260,28 +304,40 @@ std::optional<codec::json::object> Fleet::NodeJson(std::string_view name) const 
   const std::lock_guard lock(mutex_);
   const auto known = node_ids_.find(name);
   if (known == node_ids_.end()) return std::nullopt;
-  return page::NodeJson(rows_, known->second, kNodePodsMax);
+  return page::NodeJson(rows_, known->second->first, kNodePodsMax);
 }
 
 std::optional<codec::json::object> Fleet::PodJson(std::string_view namespace_name, std::string_view name) const {
   const std::lock_guard lock(mutex_);
   const auto known = pod_ids_.find(KeyOf(namespace_name, name));
   if (known == pod_ids_.end()) return std::nullopt;
-  return page::PodJson(rows_.pods.at(known->second));
+  return page::PodJson(known->second->second);
 }
 
-NodeRow& Fleet::NodeNamed(std::string_view name, RowId& id) {
+Fleet::NodeAt Fleet::NodeNamed(std::string_view name) {
   const auto known = node_ids_.find(name);
-  if (known != node_ids_.end()) {
-    id = known->second;
-    return rows_.nodes.at(id);
+  if (known != node_ids_.end()) return known->second;
+  const NodeAt at = rows_.nodes.emplace_hint(rows_.nodes.end(), next_id_++, NodeRow());
+  node_ids_.emplace(std::string(name), at);
+  at->second.name = name;
+  TouchNode(at->first, at->second);
+  return at;
+}
+
+OwnerRow& Fleet::OwnerFor(whatif::Workload workload) {
+  const auto [at, is_new] = owner_ids_.try_emplace(OwnerKey(workload), nullptr);
+  if (is_new) {
+    OwnerRow& row = rows_.owners[workload];
+    row.workload = std::move(workload);
+    at->second = &row;
   }
-  id = next_id_++;
-  node_ids_.emplace(std::string(name), id);
-  NodeRow& row = rows_.nodes[id];
-  row.name = name;
-  Touch(id, true, row.changed_in);
-  return row;
+  return *at->second;
+}
+
+void Fleet::DropOwner(const OwnerRow& owner) {
+  const whatif::Workload gone = owner.workload;
+  owner_ids_.erase(OwnerKey(gone));
+  rows_.owners.erase(gone);
 }
 
 codec::json::array Fleet::PodsLike(std::string_view text, std::size_t count_max) const {
@@ -304,8 +360,9 @@ void Fleet::Count(RowId id, const PodRow& row, int sign) {
     }
     return;
   }
-  NodeRow& node = rows_.nodes.at(row.node);
+  NodeRow& node = *row.on;
   Touch(row.node, true, node.changed_in);
+  if (node.zone != nullptr) AddRequested(node.requested, -1, *node.zone);
   if (sign > 0) {
     node.pods.push_back(id);
     node.requested.Add(row.requests);
@@ -314,6 +371,7 @@ void Fleet::Count(RowId id, const PodRow& row, int sign) {
     node.requested.Subtract(row.requests);
   }
   node.requested.pods += sign;
+  if (node.zone != nullptr) AddRequested(node.requested, 1, *node.zone);
 }
 
 void Fleet::CountScheduler(const std::string& name, int sign) {
@@ -331,18 +389,27 @@ void Fleet::Touch(RowId id, bool is_node, std::uint32_t& changed_in) {
   Remember({revision_, id, is_node, false});
 }
 
-void Fleet::DropPod(RowId id) {
-  const auto at = rows_.pods.find(id);
+// While the row has the node that was in the zone.
+void Fleet::LeaveZone(NodeRow& row) {
+  AddNode(row, -1, *row.zone);
+  if (row.zone->nodes == 0) zones_.erase(ZoneOf(*row.node));
+  row.zone = nullptr;
+}
+
+void Fleet::TouchNode(RowId id, NodeRow& row) {
+  Touch(id, true, row.changed_in);
+  row.node_changed_in = revision_;
+}
+
+void Fleet::DropPod(PodAt at) {
+  const RowId id = at->first;
   const api::Pod& pod = *at->second.pod;
   ++revision_;
   Count(id, at->second, -1);
   CountScheduler(pod.spec.scheduler_name, -1);
   if (IsPending(pod)) --pending_count_;
   OwnerRow& owner = *at->second.owner;
-  if (--owner.pod_count == 0) {
-    const whatif::Workload gone = owner.workload;
-    rows_.owners.erase(gone);
-  }
+  if (--owner.pod_count == 0) DropOwner(owner);
   const RowId node = at->second.node;
   pod_ids_.erase(KeyOf(pod.metadata.namespace_name, pod.metadata.name));
   rows_.pods.erase(at);

@@ -24,6 +24,7 @@
 #include "berth/base/time.h"
 #include "berth/codec/json.h"
 #include "berth/page/fleet_rows.h"
+#include "berth/page/requests_memo.h"
 
 namespace berth::page {
 
@@ -46,6 +47,12 @@ struct FleetActivity {
   std::size_t arrived = 0;       // pods that came without a node
   std::size_t bound = 0;         // pods that got one
   std::vector<Duration> waited;  // of these, from when they were seen; at most kWaitsMax
+};
+
+// When what is told of a pod was seen.
+struct PodTimes {
+  std::optional<Time> arrived_at;  // without a node, for the first time
+  std::optional<Time> bound_at;    // likewise with one
 };
 
 // How full a zone is; the sums are of its nodes.
@@ -84,8 +91,11 @@ class Fleet {
   // `now`: when it was seen; nullopt: while the cluster is read for the first time, which is nobody's arrival. Pods
   // that have ended should not be added.
   void SetPod(std::shared_ptr<const api::Pod> pod, std::optional<Time> now);
-  // A pod of that name with another uid stays.
-  void RemovePod(std::string_view namespace_name, std::string_view name, std::string_view uid);
+  // The same for a pod that may have come, and got its node, without a call of its own for each.
+  void SetPod(std::shared_ptr<const api::Pod> pod, const PodTimes& times);
+  // A pod of that name with another uid stays. `times`: as of SetPod(), of one that was not set before it went.
+  void RemovePod(std::string_view namespace_name, std::string_view name, std::string_view uid,
+                 const PodTimes& times = {});
 
   std::uint32_t epoch() const { return epoch_; }
   FleetCounts counts() const;
@@ -106,6 +116,12 @@ class Fleet {
   // What has changed since `base`; nullopt: not known any more, or frames have other columns now: a whole one is
   // needed.
   std::optional<Framed> Delta(std::uint32_t base);
+  // The same since each of some revisions, all up to one; of the revision that is now there is none.
+  struct Deltas {
+    std::uint32_t revision = 0;
+    std::map<std::uint32_t, std::string> since;  // without those for which a whole frame is needed
+  };
+  Deltas DeltasSince(const std::set<std::uint32_t>& bases);
   // The pods of these nodes, whatever their number in the cluster. Of nodes that there are not it has none.
   Framed Part(const std::vector<RowId>& nodes);
   // Whether Delta() could go on from there.
@@ -118,15 +134,25 @@ class Fleet {
   codec::json::array PodsLike(std::string_view text, std::size_t count_max) const;
 
  private:
-  NodeRow& NodeNamed(std::string_view name, RowId& id);
+  using NodeAt = std::map<RowId, NodeRow>::iterator;
+  using PodAt = std::map<RowId, PodRow>::iterator;
+
+  NodeAt NodeNamed(std::string_view name);
+  OwnerRow& OwnerFor(whatif::Workload workload);
+  void DropOwner(const OwnerRow& owner);
   // Adds what the pod requests to its node, or takes it away.
   void Count(RowId id, const PodRow& row, int sign);
-  void DropPod(RowId id);
+  // Counts a pod among what happens.
+  void CountActivity(const PodTimes& times, bool is_new, bool was_unbound, PodRow& row);
+  void DropPod(PodAt pod);
   void DropNodeIfUnused(RowId id);
   void Remember(const FleetChange& change);
   // Notes that a row has changed in this revision; `changed_in` is the row's.
   void Touch(RowId id, bool is_node, std::uint32_t& changed_in);
+  void TouchNode(RowId id, NodeRow& row);
+  void LeaveZone(NodeRow& row);
   bool CanGoOnFrom(std::uint32_t base) const;
+  std::string DeltaFrom(std::uint32_t base) const;
   void CountScheduler(const std::string& name, int sign);
   void CountLabels(const api::Node& node, bool is_added);
   void RefreshSchema();
@@ -137,13 +163,16 @@ class Fleet {
   std::uint32_t revision_ = 1;
   RowId next_id_ = 0;
   FleetRows rows_;
-  StringHashMap<RowId> node_ids_;         // by name
-  StringHashMap<RowId> pod_ids_;          // by "namespace/name"
+  StringHashMap<NodeAt> node_ids_;      // by name
+  StringHashMap<PodAt> pod_ids_;        // by "namespace/name"
+  StringHashMap<OwnerRow*> owner_ids_;  // by OwnerKey(): found sooner than in the order of rows_.owners
+  RequestsMemo requests_;
   std::uint32_t changes_known_from_ = 0;  // of an older base some are forgotten
   std::size_t pending_count_ = 0;
   std::map<std::string, std::size_t, std::less<>> label_counts_;      // nodes, by label key
   std::map<std::string, std::size_t, std::less<>> scheduler_counts_;  // pods, by schedulerName
   std::set<std::string, std::less<>> scalars_seen_;                   // that some node has
+  std::map<std::string, ZoneSums, std::less<>> zones_;                // by name; "": of nodes without a zone
   bool is_schema_stale_ = true;
   FleetSchema schema_;
   std::uint32_t schema_since_ = 0;  // revision; frames before it have other columns

@@ -97,6 +97,7 @@ class Writer {
   std::string Write() {
     if (options_.base) FindChanges();
     WriteNodes();
+    if (options_.base) WriteUse();
     if (!schema_.is_aggregated) {
       WritePods(PodsOfFrame());
       WriteOwners();
@@ -148,8 +149,9 @@ class Writer {
         (at->is_node ? removed_nodes_ : removed_pods_).push_back(at->id);
       } else if (at->is_node) {
         const auto row = rows_.nodes.find(at->id);
-        if (row != rows_.nodes.end() && row->second.changed_in == at->revision)
-          changed_nodes_.emplace_back(at->id, &row->second);
+        if (row == rows_.nodes.end() || row->second.changed_in != at->revision) continue;
+        const bool is_more = row->second.node_changed_in > *options_.base;
+        (is_more ? changed_nodes_ : used_nodes_).emplace_back(at->id, &row->second);
       } else {
         const auto row = rows_.pods.find(at->id);
         if (row != rows_.pods.end() && row->second.changed_in == at->revision)
@@ -157,6 +159,7 @@ class Writer {
       }
     }
     std::ranges::sort(changed_nodes_);
+    std::ranges::sort(used_nodes_);
     std::ranges::sort(changed_pods_);
   }
 
@@ -220,6 +223,20 @@ class Writer {
     frame_.Add("node.allocatable", allocatable);
     frame_.Add("node.requested", requested);
     frame_.Add("node.podCount", pod_counts);
+  }
+
+  // Most nodes of a delta have got or lost a pod and are else as they were.
+  void WriteUse() {
+    std::vector<std::uint32_t> ids, pod_counts;
+    std::vector<double> requested;
+    for (const auto& [id, row] : used_nodes_) {
+      ids.push_back(id);
+      pod_counts.push_back(static_cast<std::uint32_t>(row->pods.size()));
+      AppendAmounts(row->requested, schema_, requested);
+    }
+    frame_.AddDifferences("use.node", ids);
+    frame_.Add("use.requested", requested);
+    frame_.Add("use.podCount", pod_counts);
   }
 
   void WritePods(const PodRows& pods) {
@@ -318,6 +335,7 @@ class Writer {
   const FleetFrameOptions& options_;
   ColumnFrame frame_;
   NodeRows changed_nodes_;  // of a delta
+  NodeRows used_nodes_;     // likewise: only their pods, and what these request, have changed
   PodRows changed_pods_;
   std::vector<std::uint32_t> removed_nodes_;
   std::vector<std::uint32_t> removed_pods_;

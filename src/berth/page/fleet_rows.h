@@ -24,13 +24,22 @@ namespace berth::page {
 using RowId = std::uint32_t;
 inline constexpr RowId kNoRow = 0xffffffff;
 
+// How full a zone is: sums of its nodes.
+struct ZoneSums {
+  std::size_t nodes = 0;
+  std::int64_t cpu_milli = 0, memory_bytes = 0, pods = 0;                                      // requested
+  std::int64_t allocatable_cpu_milli = 0, allocatable_memory_bytes = 0, allocatable_pods = 0;  // of which
+};
+
 struct NodeRow {
   std::string name;
   std::shared_ptr<const api::Node> node;  // null: only pods name it
+  ZoneSums* zone = nullptr;               // of the same Fleet; null where `node` is
   framework::Resource allocatable;
-  framework::Resource requested;  // of the pods that count; `pods` is how many they are
-  std::vector<RowId> pods;        // all that name it, in no order
-  std::uint32_t changed_in = 0;   // revision
+  framework::Resource requested;      // of the pods that count; `pods` is how many they are
+  std::vector<RowId> pods;            // all that name it, in no order
+  std::uint32_t changed_in = 0;       // revision
+  std::uint32_t node_changed_in = 0;  // in which something else than its pods and what they request has changed
 };
 
 struct OwnerRow {
@@ -43,6 +52,7 @@ struct OwnerRow {
 struct PodRow {
   std::shared_ptr<const api::Pod> pod;
   RowId node = kNoRow;
+  NodeRow* on = nullptr;         // the row of `node`, of the same Fleet
   OwnerRow* owner = nullptr;     // of the same Fleet
   framework::Resource requests;  // effective ones, as a node must have them free
   Time seen_at{};                // when it was first seen without a node, or at all

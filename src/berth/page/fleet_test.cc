@@ -106,9 +106,68 @@ TEST(FleetTest, DeltaHasWhatChangedAndNothingElse) {
   EXPECT_EQ(delta.directory.at("kind").as_string(), "delta");
   EXPECT_EQ(delta.directory.at("base").to_number<std::uint32_t>(), base);
   EXPECT_THAT(delta.Texts("pod.name"), ElementsAre("web-2"));
-  EXPECT_THAT(delta.Texts("node.name"), ElementsAre("a", "b")) << "what they request has changed";
+  EXPECT_THAT(delta.Column<std::uint32_t>("node.id"), IsEmpty()) << "of the nodes only what is requested has changed";
+  const auto node_ids = FrameReader(fleet.Frame().bytes).Column<std::uint32_t>("node.id");
+  EXPECT_EQ(delta.Column<std::uint32_t>("use.node"), node_ids);
+  EXPECT_THAT(delta.Column<std::uint32_t>("use.podCount"), ElementsAre(0, 1));
+  EXPECT_THAT(delta.Column<double>("use.requested"), ElementsAre(0, 0, 0, 0, 500, 1 << 30, 0, 1));
   EXPECT_EQ(delta.Column<std::uint32_t>("pod.removed").size(), 1U);
   EXPECT_THAT(delta.Column<std::uint32_t>("node.removed"), IsEmpty());
+}
+
+TEST(FleetTest, DeltasOfSeveralReadersLeadToOneRevision) {
+  Fleet fleet(kEpoch);
+  fleet.SetNode(MakeNode("a").Build());
+  const std::uint32_t first = fleet.Frame().revision;
+  fleet.SetPod(Built(WebPod("web-1").Node("a")), std::nullopt);
+  const std::uint32_t second = fleet.counts().revision;
+  fleet.SetPod(Built(WebPod("web-2").Node("a")), std::nullopt);
+  const std::uint32_t now = fleet.counts().revision;
+  const Fleet::Deltas deltas = fleet.DeltasSince({first, second, now, now + 1});
+  EXPECT_EQ(deltas.revision, now);
+  ASSERT_EQ(deltas.since.size(), 2U) << "who has all needs none, and who has what never was needs a frame";
+  EXPECT_EQ(deltas.since.at(first), fleet.Delta(first)->bytes);
+  EXPECT_THAT(FrameReader(deltas.since.at(second)).Texts("pod.name"), ElementsAre("web-2"));
+}
+
+TEST(FleetTest, ANodeThatChangesItselfIsARowOfItsOwn) {
+  Fleet fleet(kEpoch);
+  fleet.SetNode(MakeNode("a").Build());
+  const std::uint32_t base = fleet.Frame().revision;
+  fleet.SetPod(Built(WebPod("web-1").Node("a")), std::nullopt);
+  fleet.SetNode(MakeNode("a").Unschedulable().Build());
+  fleet.SetPod(Built(WebPod("web-2").Node("a")), std::nullopt);
+  const FrameReader delta(fleet.Delta(base)->bytes);
+  EXPECT_THAT(delta.Texts("node.name"), ElementsAre("a"));
+  EXPECT_THAT(delta.Column<std::uint32_t>("node.podCount"), ElementsAre(2));
+  EXPECT_THAT(delta.Column<std::uint32_t>("use.node"), IsEmpty());
+}
+
+TEST(FleetTest, ZonesAreAsFullAsTheirNodes) {
+  const auto zone = [](const char* name) { return MakeNode("a").Label("topology.kubernetes.io/zone", name); };
+  Fleet fleet(kEpoch);
+  fleet.SetPod(Built(WebPod("web-1").Node("a")), std::nullopt);
+  EXPECT_THAT(fleet.UseByZone(), IsEmpty()) << "of which zone it is nobody knows";
+  fleet.SetNode(zone("z1").Build());
+  fleet.SetNode(MakeNode("b").Build());
+  fleet.SetPod(Built(WebPod("web-2").Node("a")), std::nullopt);
+  auto uses = fleet.UseByZone();
+  ASSERT_EQ(uses.size(), 2U);
+  EXPECT_EQ(uses[0].zone, "");
+  EXPECT_EQ(uses[0].cpu, 0);
+  EXPECT_EQ(uses[1].zone, "z1");
+  EXPECT_EQ(uses[1].nodes, 1U);
+  EXPECT_EQ(uses[1].cpu, 0.25);
+  EXPECT_EQ(uses[1].pods, 2.0 / 110);
+  fleet.SetNode(zone("z2").Allocatable("cpu", "2").Build());
+  uses = fleet.UseByZone();
+  ASSERT_EQ(uses.size(), 2U) << "z1 has no node any more";
+  EXPECT_EQ(uses[1].zone, "z2");
+  EXPECT_EQ(uses[1].cpu, 0.5);
+  fleet.RemovePod("default", "web-1", "uid-default-web-1");
+  EXPECT_EQ(fleet.UseByZone()[1].cpu, 0.25);
+  fleet.RemoveNode("a");
+  EXPECT_EQ(fleet.UseByZone().size(), 1U);
 }
 
 TEST(FleetTest, ANewLabelOrResourceNeedsAWholeFrame) {
@@ -159,8 +218,8 @@ TEST(FleetTest, OfManyPodsAFrameHasNumbersAlone) {
 
   fleet.SetPod(Built(WebPod("web-4").Node("b")), std::nullopt);
   const FrameReader bound(fleet.Delta(whole.revision)->bytes);
-  EXPECT_THAT(bound.Texts("node.name"), ElementsAre("b"));
-  EXPECT_THAT(bound.Column<std::uint32_t>("node.podCount"), ElementsAre(1));
+  EXPECT_THAT(bound.Column<std::uint32_t>("use.node"), ElementsAre(frame.Column<std::uint32_t>("node.id").at(1)));
+  EXPECT_THAT(bound.Column<std::uint32_t>("use.podCount"), ElementsAre(1));
   EXPECT_FALSE(bound.Has("group.node")) << "nothing else waits than before";
   fleet.SetPod(Built(WebPod("web-3").Node("b")), std::nullopt);
   EXPECT_THAT(FrameReader(fleet.Delta(whole.revision)->bytes).Column<std::uint32_t>("group.node"), IsEmpty());
@@ -306,6 +365,7 @@ TEST(FleetPropertyTest, DeltasAddUpToTheFrame) {
       FrameModel whole;
       whole.Apply(FrameReader(fleet.Frame().bytes));
       ASSERT_EQ(model.nodes, whole.nodes) << "seed " << seed << ", step " << step;
+      ASSERT_EQ(model.use, whole.use) << "seed " << seed << ", step " << step;
       ASSERT_EQ(model.pods, whole.pods) << "seed " << seed << ", step " << step;
       std::size_t pending = 0;
       for (const auto& pod : fleet.Copy().pods)

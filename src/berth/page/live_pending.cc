@@ -17,7 +17,7 @@ void SetReasons(const api::Pod& pod, const DecisionFeed& decisions, WaitingPod& 
     return;
   }
   if (const DecisionFeed::EntryPtr refusal = decisions.LastRefusal(pod.metadata.uid)) {
-    const scheduler::Decision& decision = refusal->decision;
+    const scheduler::Decision decision = refusal->decision.Unpack();
     waiting.state = "Refused";
     waiting.message = decision.message;
     waiting.reasons = ReasonsOf(decision);

@@ -60,6 +60,11 @@ net::Response NoSuchPath(const net::Request& request) {
                           "no such path; docs/reference/page-api.yaml lists those of /ui/api/v1");
 }
 
+// Brings the fleet up to now.
+void CatchUp(ClusterWatch* watch) {
+  if (watch != nullptr) watch->CatchUp();
+}
+
 std::optional<std::uint64_t> NumberOf(std::string_view text, std::uint64_t otherwise) {
   if (text.empty()) return otherwise;
   std::uint64_t number = 0;
@@ -71,7 +76,7 @@ std::optional<std::uint64_t> NumberOf(std::string_view text, std::uint64_t other
 }  // namespace
 
 PageService::PageService(PageOptions options, ClusterSource source, CoreSources core, client::RestClient* rest,
-                         DecisionFeed* decisions, const Clock& clock)
+                         DecisionFeed* decisions, const Clock& clock, SchedulerWatch scheduler)
     : options_(std::move(options)),
       clock_(clock),
       decisions_(decisions),
@@ -81,7 +86,8 @@ PageService::PageService(PageOptions options, ClusterSource source, CoreSources 
       core_(std::move(core), clock),
       questions_(source, fleet_, clock),
       streams_(fleet_, decisions) {
-  if (rest != nullptr) watch_ = std::make_unique<ClusterWatch>(*rest, fleet_, clock, options_.seed);
+  if (rest != nullptr)
+    watch_ = std::make_unique<ClusterWatch>(*rest, fleet_, clock, options_.seed, std::move(scheduler));
   if (options_.timeline) (void)options_.timeline->seek(options_.timeline->state().to, fleet_);
   if (source.fixed == nullptr) return;
   for (const auto& node : source.fixed->nodes) fleet_.SetNode(node);
@@ -197,7 +203,8 @@ void PageService::Later(Lane lane, const AskedPtr& asked, Make make) {
     return asked->writer->Send(serving::Failure(asked->request, 429, "TooManyRequests",
                                                 "other questions are being answered, please try again later"));
   }
-  const bool is_running = RunIn(lane, [&waiting, asked, make = std::move(make)] {
+  const bool is_running = RunIn(lane, [this, &waiting, asked, make = std::move(make)] {
+    CatchUp(watch_.get());
     net::Response response = serving::EncodedFor(asked->request, make(*asked));
     --waiting;
     asked->writer->Send(std::move(response));
@@ -208,6 +215,7 @@ void PageService::Later(Lane lane, const AskedPtr& asked, Make make) {
 void PageService::ExplainSoon(const AskedPtr& asked, const std::string& namespace_name, const std::string& name,
                               int tries) {
   const bool is_running = RunIn(Lane::kQuick, [this, asked, namespace_name, name, tries] {
+    CatchUp(watch_.get());
     net::Response response = AnswerPod(*asked, namespace_name, name);
     if (response.status != kTooManyRequests || tries == 0) {
       --explaining_;
@@ -298,7 +306,9 @@ net::Response PageService::AnswerDecisions(const Asked& asked) const {
   const auto limit = NumberOf(asked.target.Query("limit"), kDecisionsShown);
   if (!after || !limit) return serving::Failure(asked.request, 400, "BadRequest", "after and limit should be numbers");
   const auto count_max = static_cast<std::size_t>(std::min<std::uint64_t>(*limit, kDecisionsShownMax));
-  return JsonAnswer(decisions_->Json(fleet_.epoch(), *after, count_max));
+  net::Response response = serving::Text(decisions_->Since(fleet_.epoch(), *after, count_max).json + "\n", kJson);
+  AddDataHeaders(response);
+  return response;
 }
 
 net::Response PageService::AnswerQuestion(const Asked& asked) {
@@ -346,9 +356,11 @@ net::Response PageService::AnswerSeek(const Asked& asked) {
 }
 
 void PageService::BeginEvents(const Asked& asked) {
+  CatchUp(watch_.get());
   std::string_view last = asked.request.Get("Last-Event-ID");
   if (last.empty()) last = asked.target.Query("last");
-  if (streams_.Add(asked.writer, last, clock_.Now(), clock_.WallNow())) return;
+  const serving::ContentCoding coding = serving::CodingFor(asked.request);
+  if (streams_.Add(asked.writer, last, coding, clock_.Now(), clock_.WallNow())) return;
   asked.writer->Send(
       serving::Failure(asked.request, 429, "TooManyRequests", "there are as many readers of events as there may be"));
 }
@@ -428,15 +440,19 @@ Expected<void> PageService::RefreshPending() {
   if (!view.ok()) return view.error();
   pending_.fleet = revision;
   pending_.decisions = decided;
+  bool is_news = false;
   if (facts != pending_.facts) {
     ++pending_.revision;
     pending_.facts = std::move(facts);
-    streams_.Announce(
-        {"pending", codec::WriteJson(object{
-                        {"revision", pending_.revision}, {"pods", view->pods}, {"classes", view->classes.size()}})});
+    is_news = true;
   }
   pending_.json = PendingJson(*view);
   (*pending_.json)["revision"] = pending_.revision;
+  if (!is_news) return {};
+  object said{{"revision", pending_.revision}, {"pods", view->pods}, {"classes", view->classes.size()}};
+  // What is short is told at once: otherwise every reader would ask for it.
+  if (pending_.facts.size() <= kPendingToldBytesMax) said["pending"] = *pending_.json;
+  streams_.Announce({"pending", codec::WriteJson(said)});
   return {};
 }
 
@@ -456,12 +472,19 @@ void PageService::ArmPump() {
 void PageService::Pump() {
   if (is_stopped_) return;
   const Time now = clock_.Now();
+  const bool is_piece_due = streams_.IsDue(now);
   bool is_sample_due = false;
   bool is_pending_due = false;
   {
     const std::lock_guard lock(mutex_);
     is_sample_due = now - sampled_at_ >= Numbers::kInterval;
-    is_pending_due = streams_.HasReaders() && IsPendingDue(now);
+  }
+  if (!is_piece_due && !is_sample_due) return;
+  CatchUp(watch_.get());
+  if (is_piece_due) {
+    // Readers cannot be told of it sooner than with the next piece.
+    const std::lock_guard lock(mutex_);
+    is_pending_due = IsPendingDue(now);
     if (is_pending_due) pending_.is_under_way = true;
   }
   if (is_sample_due) {

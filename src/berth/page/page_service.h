@@ -77,11 +77,13 @@ class PageService {
   // What waits is found out anew no more often, and that takes a tenth of a thread's time at most.
   static constexpr Duration kPendingPeriod = std::chrono::seconds(1);
   static constexpr int kPendingRestFactor = 9;
+  // Up to this size an event says what waits, beyond it that there is something to ask for.
+  static constexpr std::size_t kPendingToldBytesMax = std::size_t{32} << 10;
 
   // `rest` is watched; null: a snapshot, which `source.fixed` has. `decisions` is fed by a scheduler in this process;
-  // null: there is none. They and what else is referred to must outlive it.
+  // null: there is none. `scheduler`: its watch. They and what else is referred to must outlive it.
   PageService(PageOptions options, ClusterSource source, CoreSources core, client::RestClient* rest,
-              DecisionFeed* decisions, const Clock& clock);
+              DecisionFeed* decisions, const Clock& clock, SchedulerWatch scheduler = {});
   ~PageService();
   PageService(const PageService&) = delete;
   PageService& operator=(const PageService&) = delete;

@@ -24,7 +24,7 @@ class FrameReader {
  public:
   explicit FrameReader(std::string bytes) : bytes_(std::move(bytes)) {
     BERTH_CHECK(bytes_.starts_with("BFLT"));
-    BERTH_CHECK(Number<std::uint32_t>(4) == 2);
+    BERTH_CHECK(Number<std::uint32_t>(4) == 3);
     const auto length = Number<std::uint32_t>(8);
     begin_ = Number<std::uint32_t>(12);
     BERTH_CHECK(begin_ % 8 == 0 && begin_ >= 16 + length && begin_ < 16 + length + 8);
@@ -92,25 +92,26 @@ class FrameReader {
 // What a frame says of nodes and pods, by name, kept current by deltas as a reader does it.
 struct FrameModel {
   std::map<std::uint32_t, std::string> nodes, pods;  // by id: all that the columns say of the row
+  std::map<std::uint32_t, std::string> use;          // of nodes: what is requested, and how many pods they have
 
   void Apply(const FrameReader& frame) {
     if (frame.directory.at("kind").as_string() == "full") {
       nodes.clear();
+      use.clear();
       pods.clear();
     } else {
-      for (const std::uint32_t id : frame.Column<std::uint32_t>("node.removed")) nodes.erase(id);
+      for (const std::uint32_t id : frame.Column<std::uint32_t>("node.removed")) {
+        nodes.erase(id);
+        use.erase(id);
+      }
       for (const std::uint32_t id : frame.Column<std::uint32_t>("pod.removed")) pods.erase(id);
     }
     const auto ids = frame.Column<std::uint32_t>("node.id");
     const auto flags = frame.Column<std::uint16_t>("node.flags");
     const auto names = frame.Texts("node.name");
-    const auto requested = frame.Column<double>("node.requested");
-    const std::size_t width = frame.directory.at("resources").as_array().size();
-    for (std::size_t i = 0; i < ids.size(); ++i) {
-      std::string row = names[i] + " " + std::to_string(flags[i]);
-      for (std::size_t j = 0; j < width; ++j) row += " " + std::to_string(requested.at(i * width + j));
-      nodes[ids[i]] = row;
-    }
+    for (std::size_t i = 0; i < ids.size(); ++i) nodes[ids[i]] = names[i] + " " + std::to_string(flags[i]);
+    TakeUse(frame, ids, "node");
+    if (frame.Has("use.node")) TakeUse(frame, frame.Column<std::uint32_t>("use.node"), "use");
     const auto pod_ids = frame.Column<std::uint32_t>("pod.id");
     const auto pod_nodes = frame.Column<std::uint32_t>("pod.node");
     const auto pod_flags = frame.Column<std::uint16_t>("pod.flags");
@@ -120,6 +121,16 @@ struct FrameModel {
     for (std::size_t i = 0; i < pod_ids.size(); ++i) {
       pods[pod_ids[i]] = pod_names[i] + " " + std::to_string(pod_nodes[i]) + " " + std::to_string(pod_flags[i]) + " " +
                          owner_names.at(owners[i]);
+    }
+  }
+  void TakeUse(const FrameReader& frame, const std::vector<std::uint32_t>& ids, const std::string& columns) {
+    const auto requested = frame.Column<double>(columns + ".requested");
+    const auto pod_counts = frame.Column<std::uint32_t>(columns + ".podCount");
+    const std::size_t width = frame.directory.at("resources").as_array().size();
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      BERTH_CHECK(nodes.contains(ids[i]), "what is used is of a node that the reader has");
+      std::string& row = use[ids[i]] = std::to_string(pod_counts.at(i));
+      for (std::size_t j = 0; j < width; ++j) row += " " + std::to_string(requested.at(i * width + j));
     }
   }
   bool operator==(const FrameModel&) const = default;

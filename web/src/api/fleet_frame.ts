@@ -29,7 +29,7 @@ export interface FleetFrame {
 }
 
 const magic = 0x544c4642; // "BFLT", little endian
-const layoutVersion = 2;
+const layoutVersion = 3;
 const empty = new Uint32Array(0);
 
 export function readFrame(buffer: ArrayBuffer): FleetFrame {

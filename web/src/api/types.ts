@@ -363,6 +363,12 @@ export interface Timeline {
   readonly problem?: string;
 }
 
+export interface PendingEvent {
+  readonly revision: number;
+  /** All of it, where it is short. */
+  readonly pending?: Pending;
+}
+
 export interface FleetEvent {
   readonly revision: number;
   readonly base?: number;

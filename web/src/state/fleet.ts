@@ -133,6 +133,7 @@ export function applyDelta(fleet: Fleet, frame: FleetFrame): Fleet | undefined {
     isReshaped = !isAlikeInGroups(nodes.get(node.id), node) || isReshaped;
     nodes.set(node.id, node);
   }
+  setUse(nodes, frame);
   if (fleet.isAggregated) {
     for (const id of frame.column("node.removed")) forget(fleet, id);
     if (frame.has("group.node")) {
@@ -162,6 +163,19 @@ export function applyDelta(fleet: Fleet, frame: FleetFrame): Fleet | undefined {
     else podsOf.set(node, list.sort(ownersTogether));
   }
   return { ...fleet, revision: directory.revision, shape: isReshaped ? directory.revision : fleet.shape };
+}
+
+/** What is used of nodes that are else as they were. */
+function setUse(nodes: Map<number, FleetNode>, frame: FleetFrame): void {
+  const { column, directory } = frame;
+  const requested = column("use.requested");
+  const podCount = column("use.podCount");
+  const width = directory.resources?.length ?? 0;
+  column("use.node").forEach((id, i) => {
+    const node = nodes.get(id);
+    if (node === undefined) return;
+    nodes.set(id, { ...node, requested: rowOf(frame, requested, i, width), podCount: podCount[i] ?? 0, revision: directory.revision });
+  });
 }
 
 /** Nodes whose pods are kept at once. */

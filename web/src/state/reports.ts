@@ -155,3 +155,27 @@ export function differenceText(each: ShadowDifference): string {
   }
   return each.ours.message ?? each.theirs.message ?? "";
 }
+
+const leftOutTexts: Readonly<Record<string, string>> = {
+  hadNode: "had a node when seen first",
+  otherScheduler: "placed by another scheduler",
+  deleted: "deleted before a decision",
+  ownClaims: "volumes or claims were bound for it before it was",
+  failed: "attempts that ended with an error of the scheduler",
+  late: "berth was too far behind",
+  gated: "held back by a scheduling gate at the end",
+  undecided: "not decided yet at the end",
+};
+
+export interface LeftOutRow {
+  readonly key: string;
+  readonly text: string;
+  readonly pods: number;
+}
+
+/** The pods that were not compared, by why. */
+export function leftOutRows(report: ShadowReport): LeftOutRow[] {
+  return Object.entries(report.leftOut ?? {})
+    .filter(([, pods]) => pods > 0)
+    .map(([key, pods]) => ({ key, text: leftOutTexts[key] ?? key, pods }));
+}

@@ -11,7 +11,7 @@ import type { ColumnOf } from "../parts/table";
 import { Table } from "../parts/table";
 import { formatClock, formatCount, formatShare, plural } from "../state/format";
 import type { UseChange } from "../state/reports";
-import { agreementText, differenceText, matchText, moveKey, outcomeRows, planSentence, readReport, reportBytesMax, usesAfter } from "../state/reports";
+import { agreementText, differenceText, leftOutRows, matchText, moveKey, outcomeRows, planSentence, readReport, reportBytesMax, usesAfter } from "../state/reports";
 import { formatRoute, withQuery } from "../state/route";
 import { Store, useStore } from "../state/store";
 
@@ -26,6 +26,31 @@ const tabs = [
   { value: "shadow", label: "Shadow" },
 ] as const;
 
+/** Opens what a text is; returns what is wrong with it, or "". */
+export function takeReport(text: string): string {
+  const read = readReport(text);
+  if (read.kind === "plan") model.plan.set(read.plan);
+  if (read.kind === "shadow") model.shadowReport.set(read.report);
+  return read.kind === "wrong" ? read.problem : "";
+}
+
+/** The report that is open, alone. */
+export function ShadowFile({ problem }: { problem: string }): JSX.Element {
+  const report = useStore(model.shadowReport);
+  return (
+    <div class="reports">
+      <ViewHead title="berth shadow" sub={report === undefined ? "" : periodText(report)} />
+      {problem !== "" ? <Problem>{problem}</Problem> : null}
+      {report === undefined ? null : <Shadow report={report} />}
+    </div>
+  );
+}
+
+function periodText(report: ShadowReport): string {
+  const time = (text: string): string => new Date(text).toLocaleString("en-GB");
+  return `Where ${report.schedulers.join(", ")} and berth decided differently: ${report.source}, from ${time(report.beganAt)} to ${time(report.endedAt)}, by ${report.configuration || "kube-scheduler's defaults"}.`;
+}
+
 export function ReportsView(): JSX.Element {
   const route = useStore(model.route);
   const tab = route.query.tab ?? "plan";
@@ -37,11 +62,10 @@ export function ReportsView(): JSX.Element {
       setProblem("This file has more than 64 MiB, which no plan or report has.");
       return;
     }
-    const read = readReport(await file.text());
-    setProblem(read.kind === "wrong" ? `${file.name}: ${read.problem}` : "");
-    if (read.kind === "plan") model.plan.set(read.plan);
-    if (read.kind === "shadow") model.shadowReport.set(read.report);
-    if (read.kind !== "wrong") model.go(withQuery(model.route.value, { tab: read.kind === "plan" ? "" : "shadow", open: "" }), true);
+    const before = model.plan.value;
+    const wrong = takeReport(await file.text());
+    setProblem(wrong === "" ? "" : `${file.name}: ${wrong}`);
+    if (wrong === "") model.go(withQuery(model.route.value, { tab: model.plan.value === before ? "shadow" : "", open: "" }), true);
   };
   return (
     <div
@@ -277,11 +301,15 @@ function Move({ move, uses }: { move: PlannedMove; uses: ReadonlyMap<string, rea
 }
 
 function Side({ title, node, children }: { title: string; node: string | undefined; children: ComponentChildren }): JSX.Element {
+  // Of a file nothing is known but its report.
+  const status = useStore(model.status);
   return (
     <section class="side">
       <h2 class="h3">
         <span class="quiet">{title}</span>{" "}
-        {node ? (
+        {node && status === undefined ? (
+          <Name text={node} />
+        ) : node ? (
           <a href={formatRoute({ view: "cluster", path: [], query: { node } })}>
             <Name text={node} />
           </a>
@@ -409,7 +437,27 @@ function Shadow({ report }: { report: ShadowReport }): JSX.Element {
           ]}
         />
       )}
+      <LeftOut report={report} />
     </div>
+  );
+}
+
+function LeftOut({ report }: { report: ShadowReport }): JSX.Element | null {
+  const rows = leftOutRows(report);
+  if (rows.length === 0) return null;
+  return (
+    <details class="stays">
+      <summary>{plural(rows.reduce((sum, row) => sum + row.pods, 0), "pod")} left out</summary>
+      <Table
+        label="Pods that were left out"
+        rows={rows}
+        keyOf={(row) => row.key}
+        columns={[
+          { key: "why", title: "Why", cell: (row) => row.text },
+          { key: "pods", title: "Pods", isNumber: true, cell: (row) => formatCount(row.pods) },
+        ]}
+      />
+    </details>
   );
 }
 

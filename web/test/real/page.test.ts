@@ -4,10 +4,12 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test, { after, before } from "node:test";
+import { pathToFileURL } from "node:url";
 import type { Browser, Page } from "puppeteer-core";
-import type { DrainPlan, Explanation, Pending, Simulation } from "../../src/api/types";
+import type { DrainPlan, Explanation, Pending, ShadowReport, Simulation } from "../../src/api/types";
+import { agreementText } from "../../src/state/reports";
 import { axe, open, settled, shows, startBrowser, textsOf } from "../browser/browser";
-import { Serving, berth, binary, folder, until } from "./berth";
+import { Serving, berth, binary, folder, run, until } from "./berth";
 import { deployment, guarded, stuckRollout, waitingGang } from "./scenes";
 
 let browser: Browser;
@@ -161,6 +163,13 @@ test("a link opens the same view again", async () => {
 
 test("what changes in the cluster is on the page without asking", async () => {
   await go("#/pending");
+  const coding = await page.evaluate(async () => {
+    const stop = new AbortController();
+    const events = await fetch("api/v1/events", { signal: stop.signal });
+    stop.abort();
+    return events.headers.get("Content-Encoding");
+  });
+  assert.ok(coding === "zstd" || coding === "gzip", `events come in ${coding}`);
   await cluster.create(deployment({ name: "late", replicas: 2, cpu: "90" }));
   await shows(page, "1 new", ".new-rows");
   await page.keyboard.press("r");
@@ -233,6 +242,41 @@ test("a gang that waits says what its group lacks", async () => {
     await shows(own, "Waits for its group training", ".verdict");
     await shows(own, "minCount (4) cannot be satisfied", ".message");
     await own.close();
+  } finally {
+    await another.end();
+  }
+});
+
+test("berth shadow --page writes what the page shows of its report into one file", async () => {
+  const another = await Serving.start("cluster", "--nodes", "3", "--write-kubeconfig", "");
+  try {
+    const path = join(files.path, "shadow.html");
+    const pods = Array.from({ length: 6 }, (_, i) => `by-hand-${i}`);
+    const watching = run("shadow", "--master", another.master, "--scheduler-name", "by-hand", "--pods", String(pods.length), "-o", "json", "--page", path);
+    await until("berth shadow compares", () => watching.complaint().includes("decisions are compared"));
+    const nodes = await another.kube<{ items: { metadata: { name: string } }[] }>("GET", "/api/v1/nodes");
+    const all = "/api/v1/namespaces/default/pods";
+    for (const name of pods) {
+      const spec = { schedulerName: "by-hand", containers: [{ name: "c", image: "nginx", resources: { requests: { cpu: "500m" } } }] };
+      await another.kube("POST", all, { apiVersion: "v1", kind: "Pod", metadata: { name }, spec });
+      // All on one node, which is the best one only for the first of them.
+      await another.kube("POST", `${all}/${name}/binding`, { apiVersion: "v1", kind: "Binding", metadata: { name }, target: { kind: "Node", name: nodes.items[0]?.metadata.name } });
+    }
+    const report = JSON.parse(await watching.out) as ShadowReport;
+    assert.equal(report.decisions, pods.length);
+    assert.ok(report.differences.length > 0);
+    const { page: file, complaints: of } = await open(browser, pathToFileURL(path).href, { before: watchPolicy });
+    await shows(file, `${agreementText(report)} agreement`);
+    await file.click(".shadow .row-open");
+    await shows(file, "by-hand", ".side");
+    const lines = await textsOf(file, "[aria-label='Differences, the newest first'] .row-open");
+    assert.equal(lines.length, report.differences.length);
+    assert.equal(await file.$(".nav"), null, "there is nothing else to go to");
+    assert.equal(await file.$(".side a"), null);
+    assert.deepEqual(await axe(file), []);
+    assert.deepEqual(await file.evaluate(() => (window as unknown as { refusedByPolicy: string[] }).refusedByPolicy), []);
+    assert.deepEqual(of, []);
+    await file.close();
   } finally {
     await another.end();
   }

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/app/page/own_page.h"
 
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "berth/app/process.h"
+#include "berth/page/fleet_inbox.h"
 #include "berth/shell/client/kubeconfig.h"
 #include "berth/shell/plugin_files/plugin_files.h"
+#include "berth/shell/runner/feeds.h"
+#include "berth/shell/runner/object_listener.h"
 #include "berth/whatif/cluster_reader.h"
 #include "berth/whatif/offline_cluster.h"
 
@@ -40,6 +45,30 @@ page::ClusterSource SourceOf(const OwnPageOptions& options, client::RestClient& 
   return source;
 }
 
+page::SchedulerWatch WatchOf(runner::SchedulerShell& shell) {
+  page::SchedulerWatch watch;
+  watch.set_inbox = [&shell](page::FleetInbox* inbox) {
+    if (inbox == nullptr) return shell.SetListener(std::nullopt);
+    runner::ObjectListener listener;
+    listener.on_node = [inbox](const auto& node) { inbox->SetNode(node); };
+    listener.on_node_gone = [inbox](std::string_view name) { inbox->RemoveNode(name); };
+    listener.on_pod = [inbox](const auto& pod) { inbox->SetPod(pod); };
+    listener.on_pod_gone = [inbox](std::string_view namespace_name, std::string_view name, std::string_view uid) {
+      inbox->RemovePod(namespace_name, name, uid);
+    };
+    shell.SetListener(std::move(listener));
+  };
+  watch.has_synced = [&shell] { return shell.HasSynced(); };
+  watch.problem = [&shell]() -> std::string {
+    for (const runner::FeedSource& source : shell.Sources()) {
+      const bool is_shown = source.name == "nodes" || source.name == "pods";
+      if (is_shown && source.stats.failure) return source.stats.failure->message;
+    }
+    return "";
+  };
+  return watch;
+}
+
 }  // namespace
 
 std::function<void(const scheduler::Decision&)> FeedPage(page::DecisionFeed& feed, const Clock& clock) {
@@ -63,7 +92,7 @@ std::unique_ptr<page::PageService> MakeOwnPage(OwnPageOptions options, client::R
     core.scheduler_names.push_back(profile.scheduler_name);
   page::ClusterSource source = SourceOf(options, rest, clock);
   return std::make_unique<page::PageService>(std::move(of_page), std::move(source), std::move(core), &rest, &feed,
-                                             clock);
+                                             clock, WatchOf(shell));
 }
 
 Expected<std::unique_ptr<page::PageServer>> ServePage(page::PageService& service, const std::string& listen) {

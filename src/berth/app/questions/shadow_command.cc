@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "berth/answers/shadow_answer.h"
-#include "berth/answers/shadow_page.h"
 #include "berth/app/commands.h"
 #include "berth/app/common_flags.h"
 #include "berth/app/connection.h"
@@ -33,6 +32,8 @@
 #include "berth/base/tick_clock.h"
 #include "berth/base/time.h"
 #include "berth/core/config/known_plugins.h"
+#include "berth/page/page_files.h"
+#include "berth/page/report_file.h"
 #include "berth/shell/cli/command.h"
 #include "berth/shell/cli/exit_codes.h"
 #include "berth/shell/cli/flag_set.h"
@@ -159,8 +160,10 @@ class ShadowRun {
     cli::FileTerminal terminal(STDOUT_FILENO);
     PrintAnswer(terminal, options_.output, AnswerOf(report));
     if (!options_.page.empty()) {
+      const auto page = page::ReportFile(page::PageFiles(), answers::ShadowJson(report));
+      if (!page.ok()) return cli::FailWith(page.error().Wrap("--page"));
       std::ofstream file(options_.page, std::ios::binary | std::ios::trunc);
-      file << answers::ShadowPage(report);
+      file << *page;
       file.close();
       if (!file) return cli::FailWith(InvalidError("--page " + options_.page + ": cannot be written"));
     }
@@ -246,6 +249,7 @@ Expected<void> ShadowRun::Prepare() {
 // That it cannot be written is said before the hours of watching, not after them.
 Expected<void> ShadowRun::CheckPage() const {
   if (options_.page.empty()) return {};
+  if (const auto page = page::ReportFile(page::PageFiles(), {}); !page.ok()) return page.error().Wrap("--page");
   const std::ofstream file(options_.page, std::ios::binary | std::ios::app);
   if (!file) return InvalidError("--page " + options_.page + ": cannot be written");
   return {};
@@ -273,7 +277,7 @@ void AddShadowCommand(Commands& commands) {
   shadow.Option("scheduler-name", options->scheduler_name,
                 "compare the pods of this scheduler alone; default: those of every profile of the configuration");
   AddQuestionOutput(shadow, options->output);
-  shadow.Option("page", options->page, "file for the report as an HTML page, for example shadow.html")
+  shadow.Option("page", options->page, "file for the report as a page for the browser, for example shadow.html")
       .Type(cli::kFileHint);
   shadow
       .Option("duration", "end after so long, for example 24h; default: at SIGINT or SIGTERM",

@@ -526,7 +526,8 @@ Expected<void> ClusterRun::ServeSecurely() {
   return {};
 }
 
-// The page watches over a connection and a loop of its own: it must not hold up those that decisions wait for.
+// The page lists, and reads for questions, over a connection and a loop of its own: it must not hold up those that
+// decisions wait for.
 Expected<page::PageOnDemand::Opened> ClusterRun::OpenPage() {
   ConnectionOptions connection = connection_options_;
   connection.fence = nullptr;  // it writes nothing

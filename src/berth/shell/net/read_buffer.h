@@ -22,7 +22,9 @@ class ReadBuffer {
   // Room for one read; Filled says how much of it was used.
   std::pair<char*, std::size_t> Room() {
     if (begin_ > 0) {
-      bytes_.erase(0, begin_);
+      // Only what is unread: the room behind it may be a thousand times as large.
+      std::copy(bytes_.begin() + static_cast<std::ptrdiff_t>(begin_),
+                bytes_.begin() + static_cast<std::ptrdiff_t>(end_), bytes_.begin());
       end_ -= begin_;
       begin_ = 0;
     }

@@ -81,6 +81,19 @@ KnownNames Feeds::Names() const {
   return names;
 }
 
+void Feeds::SetListener(std::optional<ObjectListener> listener) {
+  const std::lock_guard lock(listener_mutex_);
+  listener_ = std::move(listener);
+  has_listener_ = listener_.has_value();
+}
+
+template <typename Call>
+void Feeds::Tell(const Call& call) {
+  if (!has_listener_.load(std::memory_order_acquire)) return;
+  const std::lock_guard lock(listener_mutex_);
+  if (listener_) call(*listener_);
+}
+
 // Which list ends first is chance. Nodes get their rows, by which a seed chooses among equals, in the order in which
 // they come, and a node that a pod names before gets its row then: if pods come last, a seed means the same at each
 // start.
@@ -121,13 +134,16 @@ void Feeds::MakeNodeInformer(const Options& options) {
   if (!extenders_.wants_nodes())
     nodes.decode_protobuf = [](std::string_view message) { return api::DecodeNodeProtobuf(message); };
   client::Informer<api::Node>::Handler handler;
-  handler.on_add = [this](std::shared_ptr<const api::Node> node) {
+  const auto set = [this](std::shared_ptr<const api::Node> node) {
+    Tell([&](const ObjectListener& listener) { listener.on_node(node); });
     callbacks_.push(scheduler::NodeSet{std::move(node)});
   };
-  handler.on_update = [this](const std::shared_ptr<const api::Node>&, std::shared_ptr<const api::Node> node) {
-    callbacks_.push(scheduler::NodeSet{std::move(node)});
+  handler.on_add = set;
+  handler.on_update = [set](const std::shared_ptr<const api::Node>&, std::shared_ptr<const api::Node> node) {
+    set(std::move(node));
   };
   handler.on_gone = [this](const client::Reflector::Identity& node) {
+    Tell([&](const ObjectListener& listener) { listener.on_node_gone(node.name); });
     extenders_.RemoveNode(node.name, node.uid);
     callbacks_.push(scheduler::NodeGone{std::string(node.name)});
   };
@@ -152,11 +168,16 @@ void Feeds::MakePodInformer(const Options& options) {
   if (!extenders_.wants_pods())
     pods.decode_protobuf = [](std::string_view message) { return api::DecodePodProtobuf(message); };
   client::Informer<api::Pod>::Handler handler;
-  handler.on_add = [this](std::shared_ptr<const api::Pod> pod) { PushPod(scheduler::PodSet{std::move(pod)}); };
-  handler.on_update = [this](const std::shared_ptr<const api::Pod>&, std::shared_ptr<const api::Pod> pod) {
+  const auto set = [this](std::shared_ptr<const api::Pod> pod) {
+    Tell([&](const ObjectListener& listener) { listener.on_pod(pod); });
     PushPod(scheduler::PodSet{std::move(pod)});
   };
+  handler.on_add = set;
+  handler.on_update = [set](const std::shared_ptr<const api::Pod>&, std::shared_ptr<const api::Pod> pod) {
+    set(std::move(pod));
+  };
   handler.on_gone = [this](const client::Reflector::Identity& pod) {
+    Tell([&](const ObjectListener& listener) { listener.on_pod_gone(pod.namespace_name, pod.name, pod.uid); });
     extenders_.RemovePod(pod.uid);
     PushPod(scheduler::PodGone{std::string(pod.namespace_name), std::string(pod.name), std::string(pod.uid)});
   };

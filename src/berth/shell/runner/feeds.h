@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,7 @@
 #include "berth/shell/client/informer.h"
 #include "berth/shell/client/rest_client.h"
 #include "berth/shell/runner/debug_dump.h"
+#include "berth/shell/runner/object_listener.h"
 
 namespace berth::outside {
 class HttpExtenders;
@@ -66,6 +69,10 @@ class Feeds final {
   // the time of this call has been pushed. Any thread.
   void Refresh(std::function<void()> on_fresh);
 
+  // Who gets all changes of nodes and pods from now on, in the place of who got them before; nullopt: nobody. The one
+  // before is not called any more when it returns. Any thread but those of the listener's calls.
+  void SetListener(std::optional<ObjectListener> listener);
+
   // Every object has been listed once. Any thread.
   bool HasSynced() const { return unsynced_ == 0; }
   // Any thread.
@@ -77,6 +84,9 @@ class Feeds final {
   void MakeNodeInformer(const Options& options);
   void MakePodInformer(const Options& options);
   void MakeObjectInformer(const Options& options, framework::ObjectKind kind);
+  // Calls `call` with the listener, if there is one.
+  template <typename Call>
+  void Tell(const Call& call);
   void PushPod(scheduler::Input input);
   void ReleasePods();
   void Listed();
@@ -85,8 +95,11 @@ class Feeds final {
   client::RestClient& rest_;
   outside::HttpExtenders& extenders_;
   const Callbacks callbacks_;
-  std::atomic<std::size_t> unsynced_;  // informers that have not listed yet
-  std::size_t stale_ = 0;              // informers that have not read anew; on the loop's thread
+  std::atomic<bool> has_listener_{false};  // without one a change costs no lock
+  std::mutex listener_mutex_;
+  std::optional<ObjectListener> listener_;  // guarded by listener_mutex_
+  std::atomic<std::size_t> unsynced_;       // informers that have not listed yet
+  std::size_t stale_ = 0;                   // informers that have not read anew; on the loop's thread
   // On the loop's thread: kinds other than pods that have not been listed; whether pods wait for them, and the inputs
   // that wait, in order.
   std::size_t others_unlisted_;

@@ -107,6 +107,32 @@ class FeedsTest : public ::testing::Test {
   std::vector<std::string> seen;
 };
 
+TEST_F(FeedsTest, AListenerHearsOfEachChangeBeforeTheCore) {
+  ObjectListener listener;
+  listener.on_node = [this](const auto& node) { Saw("heard node " + node->metadata.name); };
+  listener.on_node_gone = [this](std::string_view name) { Saw("heard no node " + std::string(name)); };
+  listener.on_pod = [this](const auto& pod) { Saw("heard pod " + pod->metadata.name); };
+  listener.on_pod_gone = [this](std::string_view, std::string_view name, std::string_view uid) {
+    Saw("heard no pod " + std::string(name) + (uid.empty() ? "" : " of a uid"));
+  };
+  Create("/api/v1/nodes", "first");
+  feeds->Start();
+  (void)WaitFor("synced");
+  feeds->SetListener(listener);
+  using ::testing::ElementsAre;
+  Create("/api/v1/nodes", "n");
+  EXPECT_THAT(WaitFor("node n"), ElementsAre("heard node n", "node n"));
+  Create(kPods, "p", kSpec);
+  EXPECT_THAT(WaitFor("pod p"), ElementsAre("heard pod p", "pod p"));
+  Send("DELETE", std::string(kPods) + "/p?gracePeriodSeconds=0");
+  EXPECT_THAT(WaitFor("no pod p"), ElementsAre("heard no pod p of a uid", "no pod p"));
+  Send("DELETE", "/api/v1/nodes/n");
+  EXPECT_THAT(WaitFor("no node n"), ElementsAre("heard no node n", "no node n"));
+  feeds->SetListener(std::nullopt);
+  Create(kPods, "q", kSpec);
+  EXPECT_THAT(WaitFor("pod q"), ElementsAre("pod q"));
+}
+
 TEST_F(FeedsTest, WhatIsListedComesBeforeTheWordThatAllIs) {
   Create("/api/v1/nodes", "n");
   Create(kPods, "p", kSpec);

@@ -148,6 +148,8 @@ void SchedulerShell::Lead() {
 
 bool SchedulerShell::HasSynced() const { return feeds_->HasSynced(); }
 
+void SchedulerShell::SetListener(std::optional<ObjectListener> listener) { feeds_->SetListener(std::move(listener)); }
+
 std::vector<FeedSource> SchedulerShell::Sources() const { return feeds_->Sources(); }
 
 std::vector<scheduler::UnboundPod> SchedulerShell::Unbound() {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,6 +27,7 @@
 #include "berth/shell/plugin_files/plugin_files.h"
 #include "berth/shell/runner/await.h"
 #include "berth/shell/runner/booking_feed.h"
+#include "berth/shell/runner/object_listener.h"
 #include "berth/shell/runner/reservations.h"
 #include "berth/shell/runner/turn_runner.h"
 
@@ -126,6 +128,10 @@ class SchedulerShell final {
 
   // All objects that the profiles' plugins read have been listed once. Any thread.
   bool HasSynced() const;
+
+  // See Feeds::SetListener(). What was listed before is not told: the listener has to list by itself after this call,
+  // and then finds nothing older than what it is told.
+  void SetListener(std::optional<ObjectListener> listener);
 
   // The state of each informer. Any thread.
   std::vector<FeedSource> Sources() const;

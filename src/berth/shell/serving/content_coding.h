@@ -5,10 +5,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "berth/shell/net/transport.h"
+
+struct ZSTD_CCtx_s;
 
 namespace berth::serving {
 
@@ -21,6 +24,27 @@ ContentCoding CodingFor(const net::Request& request);
 std::string_view NameOf(ContentCoding coding);
 
 std::string Encoded(ContentCoding coding, std::string_view text);
+
+// Compresses the pieces of streams that many readers get. A piece stands by itself: it is compressed once for all of
+// them, whichever pieces a reader has had before it. One thread's.
+class PieceEncoder {
+ public:
+  PieceEncoder();
+  ~PieceEncoder();
+  PieceEncoder(const PieceEncoder&) = delete;
+  PieceEncoder& operator=(const PieceEncoder&) = delete;
+
+  // What a reader's stream begins with.
+  static std::string_view Head(ContentCoding coding);
+  // The reader can read all of the piece as soon as it has come.
+  std::string Encode(ContentCoding coding, std::string_view piece);
+
+ private:
+  struct Free {
+    void operator()(ZSTD_CCtx_s* context) const;
+  };
+  std::unique_ptr<ZSTD_CCtx_s, Free> zstd_;  // kept, since to make it costs as much as a small piece
+};
 
 // Replaces the body by one that is encoded already, and says so in the headers.
 void SetEncodedBody(ContentCoding coding, std::string body, net::Response& response);

@@ -44,6 +44,19 @@ TEST(ContentCoding, ZstdCanBeUnpacked) {
   }
 }
 
+TEST(ContentCoding, PiecesAreFramesOfTheirOwn) {
+  PieceEncoder encoder;
+  EXPECT_EQ(PieceEncoder::Head(ContentCoding::kZstd), "");
+  const std::string first = encoder.Encode(ContentCoding::kZstd, "first, first, first");
+  const std::string second = encoder.Encode(ContentCoding::kZstd, std::string(300'000, 'x'));
+  for (const std::string& packed : {first + second, second + first, second + second}) {
+    std::string unpacked(600'001, '\0');
+    const std::size_t size = ZSTD_decompress(unpacked.data(), unpacked.size(), packed.data(), packed.size());
+    EXPECT_EQ(size, packed == second + second ? 600'000U : 300'019U);
+  }
+  EXPECT_EQ(encoder.Encode(ContentCoding::kIdentity, "as it is"), "as it is");
+}
+
 TEST(ContentCoding, OfALongAnswerAlone) {
   const std::string text(100'000, 'x');
   for (const char* const coding : {"gzip", "zstd"}) {

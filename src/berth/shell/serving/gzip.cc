@@ -29,6 +29,25 @@ void AppendLittleEndian(std::string& out, std::uint32_t number) {
   for (int i = 0; i < 4; ++i) out += static_cast<char>(number >> (8 * i) & 0xff);
 }
 
+// All of `text` is taken.
+boost::beast::error_code AppendDeflated(std::string_view text, zlib::Flush flush, std::string& out) {
+  constexpr std::size_t kFlushBytesMax = 16;  // that the end of a flush takes beyond the bound
+  const std::size_t begin = out.size();
+  zlib::deflate_stream stream;
+  stream.reset(kLevel, kWindowBits, kMemoryLevel, zlib::Strategy::normal);
+  out.resize(begin + stream.upper_bound(text.size()) + kFlushBytesMax);
+  zlib::z_params params;
+  params.next_in = text.data();
+  params.avail_in = text.size();
+  params.next_out = out.data() + begin;
+  params.avail_out = out.size() - begin;
+  boost::beast::error_code ec;
+  stream.write(params, flush, ec);
+  BERTH_CHECK(params.avail_in == 0 && params.avail_out > 0, ec.message());
+  out.resize(begin + params.total_out);
+  return ec;
+}
+
 }  // namespace
 
 bool Accepts(const net::Request& request, std::string_view coding) {
@@ -45,23 +64,20 @@ bool Accepts(const net::Request& request, std::string_view coding) {
 }
 
 std::string Gzip(std::string_view text) {
-  zlib::deflate_stream stream;
-  stream.reset(kLevel, kWindowBits, kMemoryLevel, zlib::Strategy::normal);
   std::string out(kHeader);
-  out.resize(kHeader.size() + stream.upper_bound(text.size()));
-  zlib::z_params params;
-  params.next_in = text.data();
-  params.avail_in = text.size();
-  params.next_out = out.data() + kHeader.size();
-  params.avail_out = out.size() - kHeader.size();
-  boost::beast::error_code ec;
-  stream.write(params, zlib::Flush::finish, ec);
-  BERTH_CHECK(ec == zlib::error::end_of_stream, ec.message());
-  out.resize(kHeader.size() + params.total_out);
+  BERTH_CHECK(AppendDeflated(text, zlib::Flush::finish, out) == zlib::error::end_of_stream);
   boost::crc_32_type crc;
   crc.process_bytes(text.data(), text.size());
   AppendLittleEndian(out, crc.checksum());
   AppendLittleEndian(out, static_cast<std::uint32_t>(text.size()));
+  return out;
+}
+
+std::string_view GzipStreamHead() { return kHeader; }
+
+std::string GzipPiece(std::string_view text) {
+  std::string out;
+  BERTH_CHECK(!AppendDeflated(text, zlib::Flush::full, out).failed());
   return out;
 }
 

@@ -17,6 +17,11 @@ inline bool AcceptsGzip(const net::Request& request) { return Accepts(request, "
 // The text as a gzip file (RFC 1952).
 std::string Gzip(std::string_view text);
 
+// A gzip stream of pieces that may be put together in any order: what it begins with, and a piece. A piece ends on a
+// whole byte and refers to none before it. The stream has no end.
+std::string_view GzipStreamHead();
+std::string GzipPiece(std::string_view text);
+
 // Returns `response` with its body compressed if the request accepts that.
 net::Response Compressed(const net::Request& request, net::Response response);
 

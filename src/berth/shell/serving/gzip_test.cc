@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <boost/beast/zlib/inflate_stream.hpp>
@@ -54,6 +55,32 @@ TEST(Gzip, CanBeUnpacked) {
   for (const std::string& text : {std::string(), std::string("a"), std::string("\0\xff", 2), metrics})
     EXPECT_EQ(Unpacked(Gzip(text), text.size()), text);
   EXPECT_LT(Gzip(metrics).size(), metrics.size() / 4);
+}
+
+TEST(Gzip, PiecesMakeAStreamInAnyOrder) {
+  namespace zlib = boost::beast::zlib;
+  const std::string texts[] = {"event: one\n\n", "", std::string(200'000, 'x'), "event: one\n\n"};
+  for (const auto& order : {std::vector{0, 1, 2, 3}, std::vector{2, 3, 2, 0}}) {
+    std::string packed, want;
+    for (const int i : order) {
+      packed += GzipPiece(texts[i]);
+      want += texts[i];
+    }
+    EXPECT_LT(packed.size(), 3'000U);
+    std::string text(want.size() + 1, '\0');
+    zlib::inflate_stream stream;
+    zlib::z_params params;
+    params.next_in = packed.data();
+    params.avail_in = packed.size();
+    params.next_out = text.data();
+    params.avail_out = text.size();
+    boost::beast::error_code ec;
+    stream.write(params, zlib::Flush::sync, ec);
+    EXPECT_FALSE(ec.failed()) << ec.message();
+    text.resize(params.total_out);
+    EXPECT_EQ(text, want) << "all of it, though the stream has no end";
+  }
+  EXPECT_EQ(GzipStreamHead(), Gzip("a").substr(0, kHeaderBytes));
 }
 
 TEST(Gzip, ForWhoAcceptsIt) {
