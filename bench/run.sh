@@ -21,6 +21,9 @@ usage() {
 ./dev bench buy [...]                prices of berth buy beside the optimum, which CBC finds (--count N)
 ./dev bench descheduler [...]        berth run --rebalance beside descheduler 0.36 on the real control plane (needs Go 1.26;
                                      bench/descheduler)
+./dev bench promises [...]           what an answer to a ProvisioningRequest costs, and whether promises hold when more is asked for than
+                                     there is, with targets (--requests, --instructions; docs/provisioning-requests.md);
+                                     `promises served`: how long its client waits, with a target (--requests, --rate)
 ./dev bench explain [...]            what questions to a running scheduler cost the pods it schedules, with a target
 ./dev bench page [...]               what 50 open pages cost berth run at 500 pods a second, with targets (--readers, --rate)
 ./dev bench recording [...]             what `berth run --record` costs a pod, by turns with runs without it, with its target
@@ -125,6 +128,15 @@ case $what in
     # The machine may have other work.
     exec nice -n 5 build/bench/descheduler-bench -bin "$controlplane" -descheduler "$PWD/build/bench/descheduler" \
       -berth "$PWD/build/release/bin/berth" "$@"
+    ;;
+  promises)
+    if [ "${1:-}" = served ]; then
+      shift
+      build release berth >&2
+      exec python3 bench/promises_served.py build/release/bin/berth "$@"
+    fi
+    build release berth-promise-bench >&2
+    exec python3 bench/promises.py build/release/bin/berth-promise-bench "$@"
     ;;
   explain)
     build release berth >&2

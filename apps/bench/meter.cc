@@ -83,11 +83,15 @@ Reading Meter::Read() const {
   reading.allocated_bytes = allocated_bytes.load(std::memory_order_relaxed);
   std::uint64_t count = 0;
   if (counter_ >= 0 && read(counter_, &count, sizeof count) == sizeof count) reading.instructions = count;
-  timespec time{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  reading.cpu_s = static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+  reading.cpu_s = CpuMicroseconds() * 1e-6;
   reading.wall_s = NowMicroseconds() * 1e-6;
   return reading;
+}
+
+double CpuMicroseconds() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) * 1e6 + static_cast<double>(time.tv_nsec) * 1e-3;
 }
 
 double NowMicroseconds() {

@@ -34,6 +34,9 @@ class Meter {
 // Wall clock, relative to some fixed moment.
 double NowMicroseconds();
 
+// User and system time of the process.
+double CpuMicroseconds();
+
 // Returns unused memory of the allocator to the system, so that resident memory shows what is in use.
 void ReturnFreeMemory();
 

@@ -2,7 +2,6 @@
 #include "berth/provisioning/controller.h"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "berth/base/backoff.h"
@@ -78,6 +77,7 @@ void Controller::SetRequest(RequestPtr request, Time now) {
     entry.draft = {};
   }
   if (is_leading_ && entry.phase == Phase::kWaiting && entry.request->Is(kProvisioned)) Restore(entry, now);
+  Plan(entry);
   Tick(now);
 }
 
@@ -97,15 +97,38 @@ void Controller::RequestGone(std::string_view key) {
   const auto entry = entries_.find(key);
   if (entry == entries_.end()) return;
   Release(entry->second);
+  agenda_.Remove(key);
   entries_.erase(entry);
+}
+
+// Enters what is due for the request, and when.
+void Controller::Plan(const Entry& entry) {
+  const auto says_end = [](const Draft& draft) {
+    return std::ranges::find(draft.conditions, kBookingExpired, &Condition::type) != draft.conditions.end();
+  };
+  Plans plans;
+  plans.is_asked = entry.phase == Phase::kAsked;
+  if (entry.phase == Phase::kWaiting) plans.check = entry.due;
+  if (entry.phase == Phase::kBooked && !says_end(entry.draft) && !says_end(entry.sent)) plans.end = entry.end;
+  if (!entry.draft.empty() && entry.sent.empty()) plans.write = entry.write_at;
+  agenda_.Set(entry.request->Key(), entry.request->creation_time, plans);
+}
+
+// Counts the pods of a promise; none: it has ended.
+void Controller::SetBooked(const std::string& key, std::uint64_t pods) {
+  const auto known = booked_pods_.try_emplace(key, 0).first;
+  booked_pods_sum_ += pods - known->second;
+  known->second = pods;
+  if (pods == 0) booked_pods_.erase(known);
+  bookings_.Set(static_cast<double>(booked_pods_.size()));
+  pods_.Set(static_cast<double>(booked_pods_sum_));
 }
 
 // Ends the promise in the core.
 void Controller::Release(Entry& entry) {
   if (entry.phase != Phase::kAsked && entry.phase != Phase::kBooked) return;
   outside_.Push(scheduler::BookingEnded{entry.request->Key(), entry.request->uid});
-  booked_pods_.erase(entry.request->Key());
-  SetGauges();
+  SetBooked(entry.request->Key(), 0);
 }
 
 void Controller::Lead(Time now) {
@@ -116,7 +139,10 @@ void Controller::Lead(Time now) {
   }
   std::ranges::stable_sort(promised, {},
                            [](const Entry* entry) { return entry->request->Find(kProvisioned)->transition_time; });
-  for (Entry* const entry : promised) Restore(*entry, now);
+  for (Entry* const entry : promised) {
+    Restore(*entry, now);
+    Plan(*entry);
+  }
   Tick(now);
 }
 
@@ -175,15 +201,16 @@ void Controller::Take(const scheduler::BookingReport& report, Time now) {
       if (entry.phase == Phase::kBooked) Revoke(entry, report.why, now);
       break;
   }
+  Plan(entry);
   Tick(now);
 }
 
 void Controller::Booked(Entry& entry, const scheduler::BookingReport& report, Time now) {
   entry.phase = Phase::kBooked;
   entry.refusals = 0;
-  std::uint64_t& pods = booked_pods_[report.request] = 0;
+  std::uint64_t pods = 0;
   for (const scheduler::BookedSet& set : report.sets) pods += set.count;
-  SetGauges();
+  SetBooked(report.request, pods);
   auto details = DetailsOf(PlacesIn(report));
   if (entry.is_restored) {
     const bool is_moved =
@@ -211,8 +238,7 @@ void Controller::Refused(Entry& entry, const std::string& why, Time now) {
 
 // The room is not kept any more. A promise that nobody has read yet was never given.
 void Controller::Revoke(Entry& entry, const std::string& why, Time now) {
-  booked_pods_.erase(entry.request->Key());
-  SetGauges();
+  SetBooked(entry.request->Key(), 0);
   const bool is_read = entry.request->Is(kProvisioned) || !entry.sent.empty();
   if (!is_read) {
     entry.draft = {};
@@ -275,9 +301,10 @@ void Controller::Written(const std::string& key, const std::string& uid, const s
     }
     // The object with what was written comes by the watch; until then nothing is written on top of the old one.
     entry.write_at = now + kWriteRetryMin;
+    Plan(entry);
     return Tick(now);
   }
-  if (error->code == ErrorCode::kNotFound) return;  // the watch will say that it is gone
+  if (error->code == ErrorCode::kNotFound) return Plan(entry);  // the watch will say that it is gone
   // What was to be written, under what is to be written now. Nothing is written twice: after a conflict, or with an
   // unknown outcome, the watch brings another object first.
   for (Condition& each : sent.conditions) {
@@ -286,6 +313,7 @@ void Controller::Written(const std::string& key, const std::string& uid, const s
   }
   if (!entry.draft.details) entry.draft.details = std::move(sent.details);
   entry.write_at = now + Doubled(kWriteRetryMin, kWriteRetryMax, entry.write_failures++);
+  Plan(entry);
   log::Warning("provisioning", "Cannot write a request's status", {{"request", key}, {"err", error->message}});
 }
 
@@ -298,50 +326,34 @@ void Controller::Expire(Entry& entry, Time now) {
 
 void Controller::Tick(Time now) {
   if (!is_leading_) return;
-  std::vector<Entry*> checks;
-  for (auto& [key, entry] : entries_) {
-    if (entry.phase == Phase::kWaiting && now >= entry.due) checks.push_back(&entry);
-    if (entry.phase == Phase::kBooked && Wall(now) >= entry.end) {
-      const auto says_end = [](const Draft& draft) {
-        return std::ranges::find(draft.conditions, kBookingExpired, &Condition::type) != draft.conditions.end();
-      };
-      if (!says_end(entry.draft) && !says_end(entry.sent)) Expire(entry, now);
-    }
+  while (agenda_.asked_count() < kAskedMax) {
+    const std::optional<std::string> key = agenda_.FirstCheck(now);
+    if (!key) break;
+    Entry& entry = entries_.find(*key)->second;
+    Check(entry, now);
+    Plan(entry);
   }
-  std::ranges::sort(checks, {}, [](const Entry* entry) {
-    return std::tuple(entry->request->creation_time, std::string_view(entry->request->namespace_name),
-                      std::string_view(entry->request->name));
-  });
-  const std::size_t asked = AskedCount();
-  std::size_t room = kAskedMax - std::min(kAskedMax, asked);
-  for (Entry* const entry : checks) {
-    if (room == 0) break;
-    Check(*entry, now);
-    if (entry->phase == Phase::kAsked) --room;
+  for (const std::string& key : agenda_.Ended(Wall(now))) {
+    Entry& entry = entries_.find(key)->second;
+    Expire(entry, now);
+    Plan(entry);
   }
-  for (auto& [key, entry] : entries_) {
-    if (!entry.draft.empty() && entry.sent.empty() && now >= entry.write_at) Send(entry);
+  for (const std::string& key : agenda_.ToWrite(now)) {
+    Entry& entry = entries_.find(key)->second;
+    Send(entry);
+    Plan(entry);
   }
 }
 
 std::optional<Time> Controller::NextWake() const {
   if (!is_leading_) return std::nullopt;
-  std::optional<Time> wake;
-  const auto note = [&wake](Time time) {
-    if (!wake || time < *wake) wake = time;
+  std::optional<Time> wake = agenda_.NextWrite();
+  const auto note = [&wake](std::optional<Time> time) {
+    if (time && (!wake || *time < *wake)) wake = time;
   };
-  const bool has_room = AskedCount() < kAskedMax;
-  for (const auto& [key, entry] : entries_) {
-    if (entry.phase == Phase::kWaiting && has_room) note(entry.due);
-    if (entry.phase == Phase::kBooked && entry.draft.empty() && entry.sent.empty()) note(entry.end - wall_ahead_);
-    if (!entry.draft.empty() && entry.sent.empty()) note(entry.write_at);
-  }
+  if (agenda_.asked_count() < kAskedMax) note(agenda_.NextCheck());
+  if (const std::optional<Time> end = agenda_.NextEnd()) note(*end - wall_ahead_);
   return wake;
-}
-
-std::size_t Controller::AskedCount() const {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(entries_, [](const auto& each) { return each.second.phase == Phase::kAsked; }));
 }
 
 void Controller::Count(std::string_view result) {
@@ -349,13 +361,6 @@ void Controller::Count(std::string_view result) {
       ->GetCounter("berth_provisioning_answers_total", "What became of checks of ProvisioningRequests.",
                    {{"result", std::string(result)}})
       .Add();
-}
-
-void Controller::SetGauges() {
-  std::uint64_t pods = 0;
-  for (const auto& [request, count] : booked_pods_) pods += count;
-  bookings_.Set(static_cast<double>(booked_pods_.size()));
-  pods_.Set(static_cast<double>(pods));
 }
 
 }  // namespace berth::provisioning

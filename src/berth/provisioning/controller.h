@@ -29,6 +29,7 @@
 #include "berth/base/time.h"
 #include "berth/core/scheduler/io.h"
 #include "berth/framework/metrics.h"
+#include "berth/provisioning/agenda.h"
 #include "berth/provisioning/provisioning_request.h"
 #include "berth/provisioning/request_pods.h"
 
@@ -127,17 +128,19 @@ class Controller {
   void SayUnknownParameters(const ProvisioningRequest& request) const;
   void Add(Entry& entry, std::string_view type, bool is_true, std::string_view reason, std::string message, Time now);
   void Send(Entry& entry);
-  std::size_t AskedCount() const;
   void Count(std::string_view result);
-  void SetGauges();
+  void Plan(const Entry& entry);
+  void SetBooked(const std::string& key, std::uint64_t pods);
 
   ControllerOutside& outside_;
   const ControllerOptions options_;
   PodSources sources_;
   Entries entries_;
+  Agenda agenda_;  // of the entries
   bool is_leading_ = false;
   Duration wall_ahead_{0};
   std::map<std::string, std::uint64_t, std::less<>> booked_pods_;  // of promises, by request
+  std::uint64_t booked_pods_sum_ = 0;
   framework::Gauge& bookings_;
   framework::Gauge& pods_;
 };

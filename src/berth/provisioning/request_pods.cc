@@ -2,6 +2,8 @@
 #include "berth/provisioning/request_pods.h"
 
 #include <memory>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "berth/api/pod.h"
@@ -14,6 +16,10 @@ namespace berth::provisioning {
 namespace {
 
 namespace json = codec::json;
+
+constexpr std::string_view kPriorityClass = "PriorityClass";
+constexpr std::string_view kRuntimeClass = "RuntimeClass";
+constexpr std::string_view kClaimTemplate = "ResourceClaimTemplate";
 
 Error NotFound(std::string message) { return {ErrorCode::kNotFound, std::move(message)}; }
 
@@ -36,6 +42,41 @@ json::object PodOf(const json::object& pod_template, const ProvisioningRequest& 
   return {{"apiVersion", "v1"}, {"kind", "Pod"}, {"metadata", std::move(metadata)}, {"spec", ObjectAt(of_pod, "spec")}};
 }
 
+// The ResourceClaimTemplates that pods of the template name.
+std::vector<std::string> ClaimTemplatesIn(const json::object& pod_template) {
+  std::vector<std::string> names;
+  const json::object spec = ObjectAt(ObjectAt(pod_template, "template"), "spec");
+  const json::value* const claims = spec.if_contains("resourceClaims");
+  if (claims == nullptr || !claims->is_array()) return names;
+  for (const json::value& claim : claims->get_array()) {
+    const json::value* const name =
+        claim.is_object() ? claim.get_object().if_contains("resourceClaimTemplateName") : nullptr;
+    if (name != nullptr && name->is_string()) names.emplace_back(name->get_string());
+  }
+  return names;
+}
+
+// What fills the request's pods in. Of the cluster's ResourceClaimTemplates, which may be many, only those they name.
+whatif::ClusterState AdmissionOf(const ProvisioningRequest& request, const PodSources& sources) {
+  whatif::ClusterState state;
+  for (const std::string_view kind : {kPriorityClass, kRuntimeClass}) {
+    for (auto at = sources.admission.lower_bound({std::string(kind), ""});
+         at != sources.admission.end() && at->first.first == kind; ++at)
+      state.admission.push_back(at->second);
+  }
+  std::set<std::string> named;
+  for (const PodSet& set : request.pod_sets) {
+    const auto found = sources.templates.find(request.namespace_name + "/" + set.template_name);
+    if (found == sources.templates.end()) continue;
+    for (std::string& name : ClaimTemplatesIn(found->second)) named.insert(std::move(name));
+  }
+  for (const std::string& name : named) {
+    const auto found = sources.admission.find({std::string(kClaimTemplate), request.namespace_name + "/" + name});
+    if (found != sources.admission.end()) state.admission.push_back(found->second);
+  }
+  return state;
+}
+
 }  // namespace
 
 Expected<scheduler::BookingAsked> PodsOf(const ProvisioningRequest& request, const PodSources& sources,
@@ -48,8 +89,7 @@ Expected<scheduler::BookingAsked> PodsOf(const ProvisioningRequest& request, con
     }
     count += set.count;
   }
-  whatif::ClusterState state;
-  for (const auto& [key, object] : sources.admission) state.admission.push_back(object);
+  const whatif::ClusterState state = AdmissionOf(request, sources);
   const whatif::Manifests none;
   const whatif::AdmissionRules rules(none, state);
   scheduler::BookingAsked asked;

@@ -54,6 +54,24 @@ TEST(RequestPodsTest, PodsWithClaimsOfTheirOwnAreMadeOneByOne) {
   EXPECT_EQ(asked->objects.size(), 2U);
 }
 
+// What others have made does not reach this request's pods.
+TEST(RequestPodsTest, TemplatesOfOtherNamespacesAreOthers) {
+  PodSources sources;
+  sources.templates["jobs/main"] =
+      MakeTemplate(R"({"containers":[{"name":"c","image":"i","resources":{"claims":[{"name":"gpu"}]}}],)"
+                   R"("resourceClaims":[{"name":"gpu","resourceClaimTemplateName":"one-gpu"}]})");
+  const auto add = [&](const std::string& namespace_name, const std::string& name) {
+    sources.admission[{"ResourceClaimTemplate", namespace_name + "/" + name}] = {
+        "ResourceClaimTemplate", namespace_name, name,
+        codec::ParseJson(R"({"spec":{"spec":{"devices":{}}}})")->get_object()};
+  };
+  add("other", "one-gpu");
+  add("jobs", "two-gpus");
+  const auto asked = PodsOf(MakeRequest("r", Time{}), sources, {});
+  ASSERT_FALSE(asked.ok());
+  EXPECT_EQ(asked.error().message, "PodTemplate \"main\": ResourceClaimTemplate \"one-gpu\" not found");
+}
+
 TEST(RequestPodsTest, SaysWhatIsWrong) {
   PodSources sources;
   sources.templates["jobs/pinned"] = MakeTemplate(R"({"nodeName":"a","containers":[{"name":"c","image":"i"}]})");

@@ -19,56 +19,6 @@ using framework::PodInfoPtr;
 
 namespace {
 
-// How well a pod suits the room of a stand-in; less is better.
-enum class Fit : std::uint8_t {
-  kSame,      // the same demands on a node
-  kKin,       // admission may have added tolerations and volumes since the template was written
-  kSameSize,  // another pod set may have this size, too
-  kSmaller,
-  kNone,
-};
-
-bool Covers(const framework::Resource& room, const framework::Resource& asked) {
-  return asked.cpu_milli <= room.cpu_milli && asked.memory_bytes <= room.memory_bytes &&
-         asked.ephemeral_storage_bytes <= room.ephemeral_storage_bytes &&
-         std::ranges::all_of(asked.scalars, [&](const auto& each) { return each.second <= room.Scalar(each.first); });
-}
-
-Fit FitOf(const PodInfo& stand_in, const PodInfo& pod) {
-  const framework::PodClass& room = *stand_in.pod_class;
-  const framework::PodClass& asked = *pod.pod_class;
-  if (room.id == asked.id || (room.placement_id != 0 && room.placement_id == asked.placement_id)) return Fit::kSame;
-  if (room.requests == asked.requests) {
-    const bool is_kin =
-        room.spec.node_selector == asked.spec.node_selector && room.spec.node_affinity == asked.spec.node_affinity;
-    return is_kin ? Fit::kKin : Fit::kSameSize;
-  }
-  return Covers(room.requests, asked.requests) ? Fit::kSmaller : Fit::kNone;
-}
-
-// The held part that suits the pod best, the first of equals; null: none is held. Among equals one on the pod's own
-// node comes first.
-template <typename Part, typename IsHeld>
-Part* BestOf(std::vector<Part>& parts, const PodInfo& pod, IsHeld is_held) {
-  Part* best = nullptr;
-  std::pair<Fit, bool> best_fit{};
-  const framework::PodClass* last = nullptr;  // the stand-ins of a set share their class
-  Fit of_last = Fit::kNone;
-  for (Part& part : parts) {
-    if (!is_held(part)) continue;
-    if (part.stand_in->pod_class.get() != last) {
-      last = part.stand_in->pod_class.get();
-      of_last = FitOf(*part.stand_in, pod);
-    }
-    const std::pair fit{of_last, pod.node_name.empty() || part.node_name != pod.node_name};
-    if (best != nullptr && best_fit <= fit) continue;
-    best = &part;
-    best_fit = fit;
-    if (fit.first == Fit::kSame && (pod.node_name.empty() || !fit.second)) break;
-  }
-  return best;
-}
-
 std::string_view RequestOf(const api::Pod& pod) {
   for (const std::string_view key : {kConsumeAnnotation, kConsumeAnnotationOld}) {
     if (const std::string* const name = pod.metadata.annotations.Find(key)) return *name;
@@ -82,9 +32,12 @@ bool IsStandIn(const std::string& name) { return name.find(kStandInMark) != std:
 
 Overlay& Bookings::Ready() {
   if (overlay_ == nullptr) overlay_ = std::make_unique<Overlay>(state_);
-  if (state_.now - last_used_ > kIdle) overlay_->DropIdle();
-  last_used_ = state_.now;
   return *overlay_;
+}
+
+void Bookings::DropIdle() {
+  opened_.reset();
+  if (overlay_ != nullptr) overlay_->DropIdle();
 }
 
 Bookings::Part* Bookings::Find(const PartRef& ref) {
@@ -116,7 +69,10 @@ void Bookings::Ask(BookingAsked&& asked) {
   if (PlaceAll(asked, booking)) {
     Booking& booked = bookings_[asked.request] = std::move(booking);
     for (std::size_t i = 0; i < booked.parts.size(); ++i) {
-      if (booked.parts[i].state == PartState::kHeld) stand_ins_[booked.parts[i].stand_in->Key()] = {asked.request, i};
+      const Part& part = booked.parts[i];
+      if (part.state != PartState::kHeld) continue;
+      stand_ins_[part.stand_in->Key()] = {asked.request, i};
+      booked.held.Add(i, part.stand_in->pod_class, part.node_name);
     }
     Report(asked.request, booked, BookingState::kBooked, {});
   }
@@ -160,16 +116,19 @@ void Bookings::MakeParts(const BookingAsked& asked, Booking& booking) {
 
 // The pods that have come already have used up their part of the room.
 void Bookings::UseUp(const std::string& request, Booking& booking) const {
-  std::vector<PodInfoPtr> placed;
-  for (const auto& [uid, named] : requests_) {
-    if (named != request) continue;
-    if (const PodInfoPtr* const pod = state_.cache.FindPod(uid)) placed.push_back(*pod);
-  }
-  std::ranges::sort(placed, {}, [](const PodInfoPtr& pod) -> const std::string& { return pod->uid; });
-  for (const PodInfoPtr& pod : placed) {
-    Part* const part = BestOf(booking.parts, *pod, [](const Part& each) { return each.state == PartState::kHeld; });
-    if (part == nullptr) break;
-    part->state = PartState::kUsed;
+  const auto comers = comers_.find(request);
+  if (comers == comers_.end()) return;
+  HeldParts open;
+  for (std::size_t i = 0; i < booking.parts.size(); ++i)
+    open.Add(i, booking.parts[i].stand_in->pod_class, booking.parts[i].node_name);
+  for (const std::string& uid : comers->second) {
+    const PodInfoPtr* const pod = state_.cache.FindPod(uid);
+    if (pod == nullptr) continue;
+    const std::optional<std::size_t> best = open.BestFor(**pod);
+    if (!best) break;
+    Part& part = booking.parts[*best];
+    open.Remove(*best, *part.stand_in->pod_class, part.node_name);
+    part.state = PartState::kUsed;
   }
 }
 
@@ -240,10 +199,17 @@ void Bookings::End(const BookingEnded& ended) {
 void Bookings::Drop(const std::string& request) {
   const auto booking = bookings_.find(request);
   if (booking == bookings_.end()) return;
-  for (Part& part : booking->second.parts) {
-    if (part.state == PartState::kHeld) Release(part, true);
+  // Pods that wait are told once for all stand-ins that were alike and on one node, when all of them have gone: they
+  // look at the node as it is then.
+  std::map<std::pair<std::string_view, std::uint64_t>, const Part*> gone;
+  for (std::size_t i = 0; i < booking->second.parts.size(); ++i) {
+    Part& part = booking->second.parts[i];
     if (part.state == PartState::kOpen) holders_.erase(part.holder);
+    if (part.state != PartState::kHeld) continue;
+    Release({request, i}, part, false);
+    gone.emplace(std::pair(std::string_view(part.node_name), part.stand_in->pod_class->id), &part);
   }
+  for (const auto& [which, part] : gone) Wake(*part);
   std::shared_ptr<const api::ResourceClaim> claim;
   for (const auto& [kind, key] : booking->second.objects) {
     const framework::AnyObject removed = state_.objects.Remove(kind, key);
@@ -269,9 +235,12 @@ void Bookings::Lose(const std::string& request, const std::string& why) {
 
 // --- Stand-ins ---
 
-// Takes the stand-in off its node. `wakes`: pods that wait for room are told.
-void Bookings::Release(Part& part, bool wakes) {
+// Takes the stand-in off its node, if it is held. `wakes`: pods that wait for room are told.
+void Bookings::Release(const PartRef& ref, Part& part, bool wakes) {
+  if (part.state != PartState::kHeld) return;
+  part.state = PartState::kUsed;
   stand_ins_.erase(part.stand_in->Key());
+  bookings_.find(ref.first)->second.held.Remove(ref.second, *part.stand_in->pod_class, part.node_name);
   if (const PodInfoPtr* const known = state_.cache.FindPod(part.stand_in->uid)) {
     const PodInfoPtr assumed = *known;
     Unreserve(state_, *state_.profiles.Find(*assumed), *assumed);
@@ -290,13 +259,14 @@ void Bookings::Hold(const PartRef& ref, Part& part) {
   part.state = PartState::kHeld;
   part.holder.clear();
   stand_ins_[part.stand_in->Key()] = ref;
+  bookings_.find(ref.first)->second.held.Add(ref.second, part.stand_in->pod_class, part.node_name);
 }
 
 // These stand-ins may not be where they are any more: looks for room anew, for the oldest promise first.
 void Bookings::Replace(std::vector<PartRef> lost, const std::string& why) {
   std::ranges::sort(lost, {},
                     [this](const PartRef& ref) { return std::pair(bookings_.at(ref.first).number, ref.second); });
-  for (const PartRef& ref : lost) Release(*Find(ref), false);
+  for (const PartRef& ref : lost) Release(ref, *Find(ref), false);
   std::vector<std::string> moved;
   for (const PartRef& ref : lost) {
     Part* const part = Find(ref);
@@ -311,7 +281,9 @@ void Bookings::Replace(std::vector<PartRef> lost, const std::string& why) {
       if (part->node_name != before && (moved.empty() || moved.back() != ref.first)) moved.push_back(ref.first);
       continue;
     }
-    part->state = PartState::kUsed;  // it is on no node
+    for (const PartRef& each : lost) {
+      if (each.first == ref.first && Find(each)->state == PartState::kUsed) Wake(*Find(each));
+    }
     Lose(ref.first, why + "; elsewhere there is no room: " + why_not);
   }
   for (const std::string& request : moved) {
@@ -326,6 +298,7 @@ void Bookings::NodeChanged(std::string_view node_name) {
   if (row == framework::kNoNode) return;
   std::vector<PartRef> there;
   for (const PodInfoPtr& pod : state_.cache.nodes().Info(row).pods()) {
+    if (!IsStandIn(pod->name)) continue;
     const auto stand_in = stand_ins_.find(pod->Key());
     if (stand_in != stand_ins_.end()) there.push_back(stand_in->second);
   }
@@ -337,6 +310,7 @@ void Bookings::PodsLostNode(std::span<const PodInfoPtr> pods) {
   std::vector<PartRef> lost;
   std::string node_name;
   for (const PodInfoPtr& pod : pods) {
+    if (!IsStandIn(pod->name)) continue;
     const auto stand_in = stand_ins_.find(pod->Key());
     if (stand_in == stand_ins_.end()) continue;
     lost.push_back(stand_in->second);
@@ -349,7 +323,23 @@ void Bookings::PodsLostNode(std::span<const PodInfoPtr> pods) {
 
 void Bookings::NotePod(const api::Pod& pod) {
   const std::string_view name = RequestOf(pod);
-  if (!name.empty()) requests_[pod.metadata.uid] = pod.metadata.namespace_name + "/" + std::string(name);
+  if (name.empty()) return Leave(pod.metadata.uid);
+  std::string request = pod.metadata.namespace_name + "/" + std::string(name);
+  if (const auto known = requests_.find(pod.metadata.uid); known != requests_.end() && known->second == request) return;
+  Leave(pod.metadata.uid);
+  comers_[request].insert(pod.metadata.uid);
+  requests_[pod.metadata.uid] = std::move(request);
+}
+
+// The pod names no request any more.
+void Bookings::Leave(std::string_view uid) {
+  if (requests_.empty()) return;
+  const auto request = requests_.find(uid);
+  if (request == requests_.end()) return;
+  const auto comers = comers_.find(request->second);
+  comers->second.erase(comers->second.find(uid));
+  if (comers->second.empty()) comers_.erase(comers);
+  requests_.erase(request);
 }
 
 void Bookings::PodWaits(std::string_view uid) {
@@ -358,24 +348,28 @@ void Bookings::PodWaits(std::string_view uid) {
   const auto booking = bookings_.find(request->second);
   const std::string_view node_name = state_.queue.nominator().NominatedNode(uid);
   if (booking == bookings_.end() || node_name.empty()) return;
-  const bool is_kept = std::ranges::any_of(booking->second.parts, [&](const Part& part) {
-    return part.state == PartState::kHeld && part.node_name == node_name;
-  });
-  if (is_kept) state_.queue.nominator().DeleteNominated(uid);
+  if (booking->second.held.HasOn(node_name)) state_.queue.nominator().DeleteNominated(uid);
 }
 
 // While room is looked for, the request's own pods do not count: they come for this room.
 Bookings::Nominations Bookings::TakeNominations(const std::string& request) {
   Nominations taken;
   queue::Nominator& nominator = state_.queue.nominator();
-  if (nominator.empty() || requests_.empty()) return taken;
-  nominator.ForEachNode([&](std::string_view node_name, std::span<const PodInfoPtr> pods) {
-    for (const PodInfoPtr& pod : pods) {
-      const auto named = requests_.find(pod->uid);
-      if (named != requests_.end() && named->second == request) taken.emplace_back(pod, node_name);
+  const auto comers = comers_.find(request);
+  if (nominator.empty() || comers == comers_.end()) return taken;
+  if (comers->second.size() <= nominator.size()) {
+    for (const std::string& uid : comers->second) {
+      const std::string_view node_name = nominator.NominatedNode(uid);
+      if (!node_name.empty()) taken.emplace_back(nominator.FindPod(uid), node_name);
     }
-  });
-  std::ranges::sort(taken, {}, [](const auto& each) -> const std::string& { return each.first->uid; });
+  } else {
+    nominator.ForEachNode([&](std::string_view node_name, std::span<const PodInfoPtr> pods) {
+      for (const PodInfoPtr& pod : pods) {
+        if (comers->second.contains(pod->uid)) taken.emplace_back(pod, node_name);
+      }
+    });
+    std::ranges::sort(taken, {}, [](const auto& each) -> const std::string& { return each.first->uid; });
+  }
   for (const auto& [pod, node_name] : taken) nominator.DeleteNominated(pod->uid);
   return taken;
 }
@@ -388,26 +382,28 @@ void Bookings::ReturnNominations(Nominations&& taken) {
 }
 
 void Bookings::PodGone(std::string_view uid) {
-  requests_.erase(uid);
+  Leave(uid);
   Close(uid);
 }
 
-PodInfoPtr Bookings::Open(const PodInfoPtr& pod) {
+const PodInfoPtr& Bookings::Open(const PodInfoPtr& pod) {
   const auto request = requests_.find(pod->uid);
   if (request == requests_.end() || holders_.contains(pod->uid)) return pod;
   const auto booking = bookings_.find(request->second);
   if (booking == bookings_.end()) return pod;
-  std::vector<Part>& parts = booking->second.parts;
-  Part* const part = BestOf(parts, *pod, [](const Part& each) { return each.state == PartState::kHeld; });
-  if (part == nullptr) return pod;
-  Release(*part, false);
-  part->state = PartState::kOpen;
-  part->holder = pod->uid;
-  holders_[pod->uid] = {request->second, static_cast<std::size_t>(part - parts.data())};
+  const std::optional<std::size_t> best = booking->second.held.BestFor(*pod);
+  if (!best) return pod;
+  const PartRef ref{request->second, *best};
+  Part& part = booking->second.parts[*best];
+  Release(ref, part, false);
+  part.state = PartState::kOpen;
+  part.holder = pod->uid;
+  holders_[pod->uid] = ref;
   if (!pod->nominated_node_name.empty()) return pod;
   auto nominated = std::make_shared<PodInfo>(*pod);
-  nominated->nominated_node_name = part->node_name;
-  return nominated;
+  nominated->nominated_node_name = part.node_name;
+  opened_ = std::move(nominated);
+  return opened_;
 }
 
 void Bookings::Close(std::string_view uid) {
@@ -432,7 +428,7 @@ void Bookings::PodAssigned(const PodInfo& pod) {
     Part& part = *Find(holder->second);
     const bool is_elsewhere = part.node_name != pod.node_name;
     // A pod that does not suit the part has found another place: a better suited pod may still come.
-    if (is_elsewhere && FitOf(*part.stand_in, pod) > Fit::kKin) return Close(pod.uid);
+    if (is_elsewhere && FitOf(*part.stand_in->pod_class, *pod.pod_class) > Fit::kKin) return Close(pod.uid);
     part.state = PartState::kUsed;
     part.holder.clear();
     if (is_elsewhere) Wake(part);
@@ -444,11 +440,9 @@ void Bookings::PodAssigned(const PodInfo& pod) {
   if (request == requests_.end()) return;
   const auto booking = bookings_.find(request->second);
   if (booking == bookings_.end()) return;
-  Part* const part =
-      BestOf(booking->second.parts, pod, [](const Part& each) { return each.state == PartState::kHeld; });
-  if (part == nullptr) return;
-  Release(*part, true);
-  part->state = PartState::kUsed;
+  const std::optional<std::size_t> best = booking->second.held.BestFor(pod);
+  if (!best) return;
+  Release({request->second, *best}, booking->second.parts[*best], true);
 }
 
 // --- Outputs ---
@@ -471,9 +465,11 @@ std::vector<std::uint64_t> Bookings::TakeOwn(std::vector<Output>& outputs) {
     return true;
   });
   if (preempted.empty()) return own;
+  std::ranges::sort(preempted);
+  preempted.erase(std::ranges::unique(preempted).begin(), preempted.end());
   for (const PartRef& ref : preempted) {
     Part& part = *Find(ref);
-    Release(part, true);
+    Release(ref, part, true);
     // Preemption remembers whom it has evicted: elsewhere it is another pod.
     auto other = std::make_shared<PodInfo>(*part.stand_in);
     other->uid += kStandInMark;

@@ -15,12 +15,13 @@
 // Within turns only. It decides nothing about pods.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,6 +32,7 @@
 #include "berth/base/hash_map.h"
 #include "berth/base/time.h"
 #include "berth/core/scheduler/core_state.h"
+#include "berth/core/scheduler/held_parts.h"
 #include "berth/core/scheduler/io.h"
 #include "berth/core/scheduler/overlay.h"
 #include "berth/framework/pod_info.h"
@@ -47,9 +49,6 @@ inline constexpr char kStandInMark = ':';
 
 class Bookings {
  public:
-  // What evaluations keep is dropped when nothing was asked for this long.
-  static constexpr Duration kIdle = std::chrono::minutes(5);
-
   // `state` must outlive it.
   explicit Bookings(CoreState& state) : state_(state) {}
   Bookings(const Bookings&) = delete;
@@ -70,8 +69,8 @@ class Bookings {
   // The API server shows the pod on a node.
   void PodAssigned(const framework::PodInfo& pod);
   // Gives the pod, which is tried now, the room of its request. Returns the pod as it is to be evaluated: nominated for
-  // the node of that room.
-  framework::PodInfoPtr Open(const framework::PodInfoPtr& pod);
+  // the node of that room. Valid until the next call, and as long as `pod` is.
+  const framework::PodInfoPtr& Open(const framework::PodInfoPtr& pod);
   // The attempt did not bind the pod. The room is held again.
   void Close(std::string_view uid);
 
@@ -82,6 +81,11 @@ class Bookings {
   // Takes what is about stand-ins out of the outputs: events, and writes, whose operations it returns. A stand-in whose
   // deletion is written loses its room.
   std::vector<std::uint64_t> TakeOwn(std::vector<Output>& outputs);
+
+  // For the idle sweep: drops what evaluations keep for pods of requests that nobody has asked for since the last call.
+  void DropIdle();
+  // Drops all of it, as a core that begins anew has none.
+  void DropAll() { overlay_.reset(); }
 
   // Stand-ins that hold room now.
   std::size_t held_count() const { return stand_ins_.size(); }
@@ -101,6 +105,7 @@ class Bookings {
     std::string uid;
     std::vector<BookedSet> sets;  // names and counts
     std::vector<Part> parts;      // in the order of the sets
+    HeldParts held;               // those that are kHeld
     std::vector<std::pair<framework::ObjectKind, std::string>> objects;
   };
   using Nominations = std::vector<std::pair<framework::PodInfoPtr, std::string>>;  // pods, and their nodes
@@ -113,9 +118,10 @@ class Bookings {
   bool PlaceAll(const BookingAsked& asked, Booking& booking);
   bool Place(Part& part, std::string& why);
   void Hold(const PartRef& ref, Part& part);
+  void Leave(std::string_view uid);
   Nominations TakeNominations(const std::string& request);
   void ReturnNominations(Nominations&& taken);
-  void Release(Part& part, bool wakes);
+  void Release(const PartRef& ref, Part& part, bool wakes);
   void Wake(const Part& part);
   void Drop(const std::string& request);
   void Lose(const std::string& request, const std::string& why);
@@ -124,14 +130,15 @@ class Bookings {
 
   CoreState& state_;
   std::size_t pods_max_ = 0;
-  std::uint64_t promises_ = 0;        // so far
-  std::unique_ptr<Overlay> overlay_;  // made when it is needed first
-  Time last_used_{};
-  std::uint64_t seed_ = 0;                   // another one for each stand-in, as in a scheduler
-  std::map<std::string, Booking> bookings_;  // by request
-  StringHashMap<PartRef> stand_ins_;         // held parts, by the stand-in's "namespace/name"
-  StringHashMap<PartRef> holders_;           // open parts, by the pod that has them
-  StringHashMap<std::string> requests_;      // by the uid of each pod that names one
+  std::uint64_t promises_ = 0;                                // so far
+  std::unique_ptr<Overlay> overlay_;                          // made when it is needed first
+  framework::PodInfoPtr opened_;                              // the last one that Open() made
+  std::uint64_t seed_ = 0;                                    // another one for each stand-in, as in a scheduler
+  std::map<std::string, Booking> bookings_;                   // by request
+  StringHashMap<PartRef> stand_ins_;                          // held parts, by the stand-in's "namespace/name"
+  StringHashMap<PartRef> holders_;                            // open parts, by the pod that has them
+  StringHashMap<std::string> requests_;                       // by the uid of each pod that names one
+  StringHashMap<std::set<std::string, std::less<>>> comers_;  // the same: uids, by request
 };
 
 }  // namespace berth::scheduler

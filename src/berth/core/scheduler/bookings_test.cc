@@ -213,6 +213,48 @@ TEST_F(BookingsTest, RoomThatIsTakenFromOutsideIsLost) {
   EXPECT_EQ(Binds(), (Lines{"bind other to a"}));
 }
 
+TEST_F(BookingsTest, WhoWaitsHearsOfTheRoomOfALostPromise) {
+  h.Set(MakeNode("a").Allocatable("cpu", "2").Label("n", "a"));
+  Ask({SetOf(Template().NodeSelector("n", "a"), 2)});
+  h.Set(MakePod("waits").Request("cpu", "1"));
+  h.Run();
+  h.Take();
+  // The stand-ins may not be here any more, but others may.
+  h.Set(MakeNode("a").Allocatable("cpu", "2").Label("n", "b"));
+  EXPECT_EQ(Reports().size(), 1U);
+  h.Run(20s);
+  EXPECT_EQ(Binds(), (Lines{"bind waits to a"}));
+}
+
+TEST_F(BookingsTest, APodMayNameAnotherRequestOrNone) {
+  h.Set(MakeNode("a").Allocatable("cpu", "2"));
+  Ask({SetOf(Template(), 1)});
+  Ask({SetOf(Template("main", "s"), 1)}, false, "default/s");
+  h.Take();
+  h.Set(Consumer("p").Gate("later"));
+  h.Set(MakePod("p").Request("cpu", "1"));
+  h.Set(Consumer("q").Gate("later"));
+  h.Set(Consumer("q", "s"));
+  h.Run();
+  EXPECT_EQ(Binds(), (Lines{"bind q to a"}));
+  h.Set(Consumer("r"));
+  h.Run();
+  EXPECT_EQ(Binds(), (Lines{"bind r to a"})) << "neither of them has its room";
+}
+
+TEST_F(BookingsTest, RequestsThatAreAskedAgainAndAgainLeaveNothingBehind) {
+  h.Set(MakeNode("a").Allocatable("cpu", "2"));
+  for (int minute = 0; minute < 60; ++minute) {
+    const std::string request = "r" + std::to_string(minute);
+    Ask({SetOf(Template("main", request).Request("cpu", std::to_string(minute + 3)), 1)}, false, "default/" + request);
+    h.Run(1min);
+  }
+  EXPECT_EQ(Reports().size(), 60U);
+  EXPECT_LE(h.core.pod_classes().size(), 12U) << "those of two periods of the sweep, and one";
+  h.Run(11min);
+  EXPECT_EQ(h.core.pod_classes().size(), 0U);
+}
+
 TEST_F(BookingsTest, ANodeThatIsCordonedOrShrinksLosesTheRoom) {
   h.Set(MakeNode("a").Allocatable("cpu", "2"));
   Ask({SetOf(Template(), 2)});

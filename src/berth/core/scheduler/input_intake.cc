@@ -378,12 +378,14 @@ void InputIntake::On(BookingsKept&& input) {
   state_.bookings = &kept_rooms_;
 }
 
-void InputIntake::On(BookingAsked&& input) { kept_rooms_.Ask(std::move(input)); }
+void InputIntake::On(BookingAsked&& input) {
+  idle_sweep_.RecordCycle();
+  kept_rooms_.Ask(std::move(input));
+}
 
 void InputIntake::On(BookingEnded&& input) { kept_rooms_.End(input); }
 
 void InputIntake::TakeOwnWrites(std::vector<Output>& outputs) {
-  if (state_.bookings == nullptr) return;
   for (std::vector<std::uint64_t> own = state_.bookings->TakeOwn(outputs); !own.empty();) {
     for (const std::uint64_t operation : own) Take(WriteDone{operation, std::nullopt});
     std::vector<Output> further;

@@ -41,7 +41,8 @@ class InputIntake {
   void Take(Input&& input);
   // Time is an input, too: ends the operations whose wait is over.
   void TakeTime();
-  // Answers the writes among the outputs that are about stand-ins (bookings.h), and takes them out.
+  // Answers the writes among the outputs that are about stand-ins (bookings.h), and takes them out. Where no room is
+  // promised it is not called.
   void TakeOwnWrites(std::vector<Output>& outputs);
   std::optional<Time> NextWake() const { return unclaimed_.NextWake(); }
 

@@ -124,7 +124,7 @@ std::optional<Time> Scheduler::NextWake() const {
 void Scheduler::TakeOutputs(std::vector<Output>& outputs) {
   parts_->ObserveSizes();
   parts_->state.outputs.TakeInto(outputs);
-  parts_->intake.TakeOwnWrites(outputs);
+  if (parts_->state.bookings != nullptr) parts_->intake.TakeOwnWrites(outputs);
 }
 
 bool Scheduler::IsWaitingForExtenders() const { return parts_->scheduling.waiting_pod() != nullptr; }

@@ -52,7 +52,8 @@ bool SchedulingCycle::ScheduleOne() {
   const std::size_t count_asked = queue::CountAsked(*pod.pod_class);
   if (DropStale(attempt) || PutOff(attempt, count_asked)) return true;
   // A pod that comes for promised room is evaluated as if it were nominated for it.
-  const PodInfoPtr opened = state_.bookings == nullptr ? nullptr : state_.bookings->Open(attempt.queued.pod);
+  const PodInfoPtr& evaluated =
+      state_.bookings == nullptr ? attempt.queued.pod : state_.bookings->Open(attempt.queued.pod);
   state_.UpdateNominations();
   LogAttempt(state_, pod);
   attempt.seed = decision.seed = random_.Next();
@@ -66,9 +67,8 @@ bool SchedulingCycle::ScheduleOne() {
     Advance(std::move(cycle), progress);
     return true;
   }
-  const Outcome& outcome =
-      attempt.profile->evaluator.Evaluate(opened != nullptr ? opened : attempt.queued.pod, state_.cache.nodes(),
-                                          &state_.nominations.rows(), attempt.seed, state_.WallNow());
+  const Outcome& outcome = attempt.profile->evaluator.Evaluate(
+      evaluated, state_.cache.nodes(), &state_.nominations.rows(), attempt.seed, state_.WallNow());
   if (outcome.result == Result::kRefused && ExtenderPreemption::IsWantedFor(pod, extenders)) {
     auto cycle = std::make_unique<ExtenderCycle>(state_, std::move(attempt));
     const ExtenderCycle::Progress progress = cycle->StartPreemption(outcome);
