@@ -50,7 +50,7 @@ std::string QueueMetrics::CauseLabel(std::size_t cause) const {
 }
 
 CounterCell& QueueMetrics::MakeEntities(std::size_t cause, std::size_t queue, std::string_view type) {
-  return metrics_->registry.AddCounter(DescriptionOf("scheduler_queue_incoming_entities_total"))
+  return metrics_->registry.AddCounter(DescriptionOf("scheduler_queue_incoming_entities_total", metrics_->release))
       .With({kQueueNames[queue], CauseLabel(cause), type});
 }
 

@@ -25,17 +25,17 @@ using Labels = std::initializer_list<std::string_view>;
 class PodGroupMetricsTest : public ::testing::Test {
  protected:
   double Counter(std::string_view name, Labels labels) {
-    return registry_.AddCounter(instruments::DescriptionOf(name)).With(labels).value();
+    return registry_.AddCounter(instruments::DescriptionOf(name, metrics_->release)).With(labels).value();
   }
   double Gauge(std::string_view name, Labels labels) {
-    return registry_.AddGauge(instruments::DescriptionOf(name)).With(labels).value();
+    return registry_.AddGauge(instruments::DescriptionOf(name, metrics_->release)).With(labels).value();
   }
   // The number of observations, and their sum.
   std::uint64_t Count(std::string_view name, Labels labels) {
-    return registry_.AddHistogram(instruments::DescriptionOf(name)).With(labels).count();
+    return registry_.AddHistogram(instruments::DescriptionOf(name, metrics_->release)).With(labels).count();
   }
   double Sum(std::string_view name, Labels labels) {
-    return registry_.AddHistogram(instruments::DescriptionOf(name)).With(labels).sum();
+    return registry_.AddHistogram(instruments::DescriptionOf(name, metrics_->release)).With(labels).sum();
   }
   double Attempts(std::string_view result) {
     const double attempts = Counter("scheduler_podgroup_schedule_attempts_total", {result, "default-scheduler"});
@@ -269,7 +269,7 @@ TEST_F(PodGroupMetricsTest, EnoughPlacements) {
     const std::vector<std::string_view> labels =
         c.minor < 38 ? std::vector<std::string_view>{"feasible", "default-scheduler"}
                      : std::vector<std::string_view>{"feasible", "default-scheduler", "podgroup"};
-    EXPECT_EQ(registry.AddCounter(instruments::DescriptionOf("scheduler_placement_evaluations_total"))
+    EXPECT_EQ(registry.AddCounter(instruments::DescriptionOf("scheduler_placement_evaluations_total", metrics.release))
                   .With(std::span(labels))
                   .value(),
               c.want);

@@ -635,7 +635,7 @@ TEST_P(Rest, ANameThatIsTaken) {
   };
   const std::string taken = "pods \"web\" already exists";
   const std::string not_unique = ", the server was not able to generate a unique name for the object 1";
-  EXPECT_EQ(refusal(R"("name":"web")"), taken + " ");
+  EXPECT_EQ(refusal(R"("name":"web")"), taken + " null") << "it need not be tried again";
   EXPECT_EQ(refusal(R"("name":"web","generateName":"w-")"), taken + not_unique)
       << "the pods of a StatefulSet have both";
   EXPECT_EQ(refusal(R"("name":"web","generateName":"w-")", "?dryRun=All"), taken + not_unique);
@@ -644,7 +644,7 @@ TEST_P(Rest, ANameThatIsTaken) {
                 .status,
             200);
   EXPECT_EQ(Do("DELETE", std::string(kPods) + "/web").status, 200);
-  EXPECT_EQ(refusal(R"("name":"web")"), "object is being deleted: " + taken + " ");
+  EXPECT_EQ(refusal(R"("name":"web")"), "object is being deleted: " + taken + " null");
 }
 
 TEST_P(Rest, EmptyLabelsAreNone) {
