@@ -12,13 +12,16 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kUnitKinds = {"pod", "podgroup", "compositepodgroup"};  // as PodGroupToll
 
-// Those that the release lists are in the registry already, and found by their names.
-CounterFamily& Counter(MetricRegistry& registry, std::string_view name) {
-  return registry.AddCounter(DescriptionOf(name));
-}
-HistogramFamily& Histogram(MetricRegistry& registry, std::string_view name) {
-  return registry.AddHistogram(DescriptionOf(name));
-}
+// The families of a release.
+struct Families {
+  MetricRegistry& registry;
+  const framework::Release& release;
+
+  CounterFamily& Counter(std::string_view name) const { return registry.AddCounter(DescriptionOf(name, release)); }
+  HistogramFamily& Histogram(std::string_view name) const {
+    return registry.AddHistogram(DescriptionOf(name, release));
+  }
+};
 
 }  // namespace
 
@@ -36,18 +39,21 @@ std::string_view KindLabel(const framework::PodGroupKey& group) { return kUnitKi
 
 GroupMetrics::GroupMetrics(MetricRegistry& registry, const framework::Release& release)
     : tells_kinds_(TellsGroupKinds(release)),
-      attempts_(Counter(registry, "scheduler_podgroup_schedule_attempts_total")),
-      attempt_duration_(Histogram(registry, "scheduler_podgroup_scheduling_attempt_duration_seconds")),
-      algorithm_duration_(Histogram(registry, "scheduler_podgroup_scheduling_algorithm_duration_seconds")),
-      preemption_attempts_(Counter(registry, "scheduler_workload_preemption_attempts_total")),
-      preemption_victims_(Histogram(registry, "scheduler_workload_preemption_victims")),
-      disruptions_(Histogram(registry, "scheduler_preemption_workload_disruptions")),
-      pdb_violations_(Counter(registry, "scheduler_preemption_pdb_violations_total")),
-      evaluation_duration_(Histogram(registry, "scheduler_preemption_evaluation_duration_seconds")) {
+      attempts_(Families{registry, release}.Counter("scheduler_podgroup_schedule_attempts_total")),
+      attempt_duration_(
+          Families{registry, release}.Histogram("scheduler_podgroup_scheduling_attempt_duration_seconds")),
+      algorithm_duration_(
+          Families{registry, release}.Histogram("scheduler_podgroup_scheduling_algorithm_duration_seconds")),
+      preemption_attempts_(Families{registry, release}.Counter("scheduler_workload_preemption_attempts_total")),
+      preemption_victims_(Families{registry, release}.Histogram("scheduler_workload_preemption_victims")),
+      disruptions_(Families{registry, release}.Histogram("scheduler_preemption_workload_disruptions")),
+      pdb_violations_(Families{registry, release}.Counter("scheduler_preemption_pdb_violations_total")),
+      evaluation_duration_(Families{registry, release}.Histogram("scheduler_preemption_evaluation_duration_seconds")) {
   if (!release.places_pod_groups_by_topology) return;
-  placements_ = &Counter(registry, "scheduler_generated_placements_total");
-  placement_evaluations_ = &Counter(registry, "scheduler_placement_evaluations_total");
-  placement_duration_ = &Histogram(registry, "scheduler_placement_evaluation_duration_seconds");
+  const Families families{registry, release};
+  placements_ = &families.Counter("scheduler_generated_placements_total");
+  placement_evaluations_ = &families.Counter("scheduler_placement_evaluations_total");
+  placement_duration_ = &families.Histogram("scheduler_placement_evaluation_duration_seconds");
 }
 
 template <typename Family>

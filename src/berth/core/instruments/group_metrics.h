@@ -26,7 +26,7 @@ std::string_view KindLabel(const framework::PodGroupKey& group);
 
 class GroupMetrics {
  public:
-  // Without the gate TopologyAwareWorkloadScheduling placements are not counted.
+  // Without the gate TopologyAwareWorkloadScheduling placements are not counted. The release must list the metrics.
   GroupMetrics(MetricRegistry& registry, const framework::Release& release);
 
   // The cycle of a group, which is in no other, has ended, `took` after the group was popped.
