@@ -86,7 +86,7 @@ TEST_F(FleetInboxTest, ActivityIsWhatItWouldBeWithoutIt) {
   inbox_.Apply();
   activity = fleet_.TakeActivity();
   EXPECT_EQ(activity.arrived, 0U);
-  EXPECT_THAT(activity.waited, ElementsAre(milliseconds(55)));
+  EXPECT_THAT(activity.waited, ElementsAre(milliseconds(50)));
 }
 
 TEST_F(FleetInboxTest, HoldsNoMoreThanThereAreObjects) {
