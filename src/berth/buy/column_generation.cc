@@ -2,6 +2,7 @@
 #include "berth/buy/column_generation.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <optional>
@@ -20,6 +21,18 @@ constexpr double kBoundSafety = 1 - 1e-9;
 // Columns of one round. All offers are looked at only when few can be found.
 constexpr std::size_t kColumnsPerRound = 12;
 constexpr double kUseMin = 1e-7;
+// How much more than an offer's price a filling must be worth, as a share of it, to be looked for: columns that save
+// much come first. What is left at the end makes the bound lower by no more than the last of them.
+constexpr std::array<double, 4> kGainShares = {0.03, 0.004, 0.0005, 0};
+// The part that prices by amounts have in those of the first rounds, and the last one before they have none.
+constexpr double kSteadiness = 0.8;
+constexpr double kSteadinessMin = 0.15;
+// Offers that AddWorthyColumns() chooses from, those with the highest bound of worth, and the part of the steps that it
+// may take.
+constexpr std::size_t kCandidatesMax = 16;
+constexpr std::uint64_t kWorthyPart = 3;
+// The relaxation is solved when the bound is so close below its price.
+constexpr double kGapMin = 1e-6;
 
 bool IsAsGood(const PackingProblem& problem, std::size_t better, std::size_t worse) {
   const NodeOffer& a = problem.offers[better];
@@ -119,9 +132,107 @@ PackedNode ColumnGeneration::RandomNode(const Remainder& rest, Random& random) {
   return {index, FillNode(problem_, offer, values, rest.demands, 0, weights, steps_).fill};
 }
 
-ColumnGeneration::Solution ColumnGeneration::Solve(const Remainder& rest, std::size_t rounds_max) {
+// What pods would be worth if nodes were nothing but their amounts: prices of amounts come from a linear program of one
+// row each. Early prices of the real program are far off; these are near, and steady them.
+std::vector<double> ColumnGeneration::WorthByAmounts(const Remainder& rest) const {
+  std::vector<double> worth(problem_.kinds.size(), 0);
+  if (problem_.kinds.empty()) return worth;
+  const std::size_t amounts = problem_.kinds.front().size.size();
+  std::vector<double> needed(amounts, 0);
+  for (std::size_t kind = 0; kind < worth.size(); ++kind) {
+    for (std::size_t i = 0; i < amounts; ++i)
+      needed[i] += static_cast<double>(rest.demands[kind]) * static_cast<double>(problem_.kinds[kind].size[i]);
+  }
+  // Each amount in parts of what is needed of it, so that the rows are of one scale.
+  CoveringProgram program(std::vector<double>(amounts, 1), {}, kMissingCost * static_cast<double>(offers_.size()));
+  for (const std::size_t offer : offers_) {
+    if (rest.offers_left[offer] <= 0) continue;
+    CoveringProgram::Column column;
+    for (std::size_t i = 0; i < amounts; ++i) {
+      const auto room = static_cast<double>(problem_.offers[offer].room[i]);
+      if (needed[i] > 0 && room > 0) column.emplace_back(i, room / needed[i]);
+    }
+    if (!column.empty())
+      program.AddColumn(std::move(column), static_cast<double>(problem_.offers[offer].price_micro) / scale_);
+  }
+  program.Solve(kPivotsMax);
+  for (std::size_t kind = 0; kind < worth.size(); ++kind) {
+    for (std::size_t i = 0; i < amounts; ++i) {
+      if (needed[i] > 0)
+        worth[kind] += program.demand_prices()[i] * static_cast<double>(problem_.kinds[kind].size[i]) / needed[i];
+    }
+  }
+  return worth;
+}
+
+// A bound of the price that needs no columns, for where there is no time for more: weak duality with these prices of
+// pods, and with bounds of the fillings that are not searched for.
+double ColumnGeneration::BoundByWorth(const Remainder& rest, const std::vector<double>& worth) {
+  double of_demands = 0;
+  for (std::size_t kind = 0; kind < worth.size(); ++kind)
+    of_demands += worth[kind] * static_cast<double>(std::max<std::int64_t>(rest.demands[kind], 0));
+  double factor = 1;
+  double of_scarce = 0;
+  worthiness_.assign(problem_.offers.size(), 0);
+  for (const std::size_t offer : offers_) {
+    if (rest.offers_left[offer] <= 0) continue;
+    const double price = static_cast<double>(problem_.offers[offer].price_micro) / scale_;
+    const double bound =
+        FillNode(problem_, problem_.offers[offer], worth, rest.demands, 0, weights_[offer], steps_, 0).bound;
+    worthiness_[offer] = bound / std::max(price, 1e-12);
+    if (bound <= price) continue;
+    if (rest.offers_left[offer] == kUnlimited) {
+      factor = std::min(factor, price / bound);
+    } else {
+      of_scarce += static_cast<double>(rest.offers_left[offer]) * (bound - price);
+    }
+  }
+  return std::max(factor * of_demands - of_scarce, 0.0) * scale_ * kBoundSafety;
+}
+
+// Fills the nodes that are most worth their price, one after the other and each as often as the demand allows, which
+// is a packing of its own. Its columns are good ones to begin with.
+void ColumnGeneration::AddWorthyColumns(Remainder rest, const std::vector<double>& worth, std::uint64_t steps_end) {
+  std::vector<std::size_t> candidates;
+  for (const std::size_t offer : offers_) {
+    if (worthiness_[offer] > 0) candidates.push_back(offer);
+  }
+  std::ranges::stable_sort(candidates, std::greater<>(), [&](std::size_t offer) { return worthiness_[offer]; });
+  while (steps_ < steps_end && columns_.size() < kColumnsMax) {
+    PackedNode best;
+    double most = 0;
+    std::size_t looked_at = 0;
+    for (const std::size_t offer : candidates) {
+      if (!MayBuy(problem_, offer, rest)) continue;
+      if (++looked_at > kCandidatesMax) break;
+      const double price = std::max(static_cast<double>(problem_.offers[offer].price_micro) / scale_, 1e-12);
+      NodeFilling filling = FillNode(problem_, problem_.offers[offer], worth, rest.demands, most * price,
+                                     weights_[offer], steps_, kFillingStepsQuick);
+      if (filling.fill.empty() || filling.value <= most * price) continue;
+      most = filling.value / price;
+      best = {offer, std::move(filling.fill)};
+    }
+    if (best.fill.empty()) break;
+    std::int64_t times = kUnlimited;
+    for (const auto& [kind, count] : best.fill) times = std::min(times, rest.demands[kind] / count);
+    if (!AddColumn(best)) break;
+    for (; times > 0 && MayBuy(problem_, best.offer, rest); --times) Buy(problem_, best, rest);
+  }
+}
+
+ColumnGeneration::Solution ColumnGeneration::Solve(const Remainder& rest, std::size_t rounds_max,
+                                                   std::uint64_t steps_max) {
+  const std::uint64_t steps_end = steps_max < kUnlimitedSteps - steps_ ? steps_ + steps_max : kUnlimitedSteps;
   constexpr std::size_t kNoRow = static_cast<std::size_t>(-1);
   Solution solution;
+  const bool is_whole = rounds_max >= kRoundsMax;
+  std::vector<double> center;
+  double first_bound = 0;
+  if (is_whole) {
+    center = WorthByAmounts(rest);
+    first_bound = BoundByWorth(rest, center);
+    AddWorthyColumns(rest, center, std::min(steps_end, steps_ + steps_max / kWorthyPart));
+  }
   for (;;) {
     // Rows: kinds in demand, side limits, offers of which there are few.
     std::vector<std::size_t> row_of_kind(problem_.kinds.size(), kNoRow);
@@ -163,6 +274,9 @@ ColumnGeneration::Solution ColumnGeneration::Solve(const Remainder& rest, std::s
     for (std::size_t i = 0; i < columns_.size(); ++i) add(i);
     std::vector<double> worth(problem_.kinds.size(), 0);
     std::size_t filling_steps = kFillingStepsUsual;
+    std::size_t share = 0;
+    double steadiness = is_whole ? kSteadiness : 0;
+    solution.bound_micro = first_bound;
     for (std::size_t round = 0;; ++round) {
       const std::size_t before = program.pivot_count();
       program.Solve(kPivotsMax);
@@ -170,9 +284,14 @@ ColumnGeneration::Solution ColumnGeneration::Solve(const Remainder& rest, std::s
       steps_ += (program.pivot_count() - before + 1) * (rows * rows / 256 + used_columns.size() / 16 + 1);
       for (std::size_t kind = 0; kind < worth.size(); ++kind)
         worth[kind] = row_of_kind[kind] == kNoRow ? 0 : program.demand_prices()[row_of_kind[kind]];
-      // With the duals of limits, an offer's price is higher by what it takes of them.
+      // Any prices of demands make a bound.
       double of_demands = 0;
-      for (std::size_t i = 0; i < demands.size(); ++i) of_demands += program.demand_prices()[i] * demands[i];
+      for (std::size_t kind = 0; kind < worth.size(); ++kind) {
+        if (row_of_kind[kind] == kNoRow) continue;
+        if (steadiness > 0) worth[kind] = steadiness * center[kind] + (1 - steadiness) * worth[kind];
+        of_demands += worth[kind] * demands[row_of_kind[kind]];
+      }
+      // With the duals of limits, an offer's price is higher by what it takes of them.
       double of_limits = 0;
       for (std::size_t i = 0; i < limits.size(); ++i) of_limits += program.limit_prices()[i] * limits[i];
       const auto full_price = [&](std::size_t offer) {
@@ -191,10 +310,11 @@ ColumnGeneration::Solution ColumnGeneration::Solve(const Remainder& rest, std::s
         if (rest.offers_left[offer] <= 0) continue;
         const double price = full_price(offer);
         is_sound = is_sound && price >= 0;
-        NodeFilling filling = FillNode(problem_, problem_.offers[offer], worth, rest.demands, price + kGainMin / 2,
+        const double enough = price + std::max(price, 0.0) * kGainShares[share];
+        NodeFilling filling = FillNode(problem_, problem_.offers[offer], worth, rest.demands, enough + kGainMin / 2,
                                        weights_[offer], steps_, filling_steps);
         bounds.emplace_back(offer, filling.bound);
-        if (filling.value <= price + kGainMin || filling.fill.empty()) continue;
+        if (filling.value <= enough + kGainMin || filling.fill.empty()) continue;
         if (!AddColumn({offer, std::move(filling.fill)})) continue;
         added.push_back(columns_.size() - 1);
         if (added.size() < kColumnsPerRound) continue;
@@ -216,10 +336,18 @@ ColumnGeneration::Solution ColumnGeneration::Solve(const Remainder& rest, std::s
         }
         solution.bound_micro = std::max(solution.bound_micro, bound_of_all * scale_ * kBoundSafety);
       }
-      if (round >= rounds_max) break;
-      if (added.empty() && (filling_steps == kFillingStepsThorough || rounds_max < kRoundsMax)) break;
-      // The last columns and the bound of the whole are worth a thorough search.
-      if (added.empty()) filling_steps = kFillingStepsThorough;
+      if (round >= rounds_max || steps_ >= steps_end) break;
+      const double objective = program.objective() * scale_;
+      if (has_all && objective - solution.bound_micro <= objective * kGapMin) break;
+      if (added.empty() && steadiness > 0) {
+        steadiness = steadiness > kSteadinessMin ? steadiness / 2 : 0;
+      } else if (added.empty() && share + 1 < kGainShares.size()) {
+        ++share;
+      } else if (added.empty()) {
+        // The last columns and the bound of the whole are worth a thorough search.
+        if (filling_steps == kFillingStepsThorough || rounds_max < kRoundsMax) break;
+        filling_steps = kFillingStepsThorough;
+      }
       for (const std::size_t index : added) add(index);
     }
     const std::vector<double> values = program.Values();

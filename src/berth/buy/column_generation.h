@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "berth/base/random.h"
@@ -29,6 +30,7 @@ bool MayBuy(const PackingProblem& problem, std::size_t offer, const Remainder& r
 class ColumnGeneration {
  public:
   static constexpr std::size_t kRoundsMax = 400;
+  static constexpr std::uint64_t kUnlimitedSteps = std::numeric_limits<std::uint64_t>::max();
   static constexpr std::size_t kPivotsMax = 20'000;   // of one round
   static constexpr std::size_t kColumnsMax = 20'000;  // those of all solutions so far
 
@@ -46,8 +48,8 @@ class ColumnGeneration {
   // The problem must outlive it.
   explicit ColumnGeneration(const PackingProblem& problem);
 
-  // Columns are kept for later calls. `rounds_max` bounds how many new ones are looked for.
-  Solution Solve(const Remainder& rest, std::size_t rounds_max = kRoundsMax);
+  // Columns are kept for later calls. `rounds_max` and `steps_max` bound how many new ones are looked for.
+  Solution Solve(const Remainder& rest, std::size_t rounds_max = kRoundsMax, std::uint64_t steps_max = kUnlimitedSteps);
   const PackedNode& column(std::size_t index) const { return columns_[index]; }
   // A node of some offer, filled with what takes most of its room, each kind a little more or less than it is worth.
   PackedNode RandomNode(const Remainder& rest, Random& random);
@@ -57,12 +59,16 @@ class ColumnGeneration {
  private:
   void AddSimpleColumns();
   bool AddColumn(PackedNode column);
+  std::vector<double> WorthByAmounts(const Remainder& rest) const;
+  double BoundByWorth(const Remainder& rest, const std::vector<double>& worth);
+  void AddWorthyColumns(Remainder rest, const std::vector<double>& worth, std::uint64_t steps_end);
 
   const PackingProblem& problem_;
   double scale_ = 1;                 // prices are divided by it
   std::vector<std::size_t> offers_;  // those that no other one makes superfluous, by price
   std::vector<PackedNode> columns_;
   std::vector<std::vector<double>> weights_;  // by offer, see FillNode()
+  std::vector<double> worthiness_;            // by offer: what a filling is worth at most, of the price
   std::vector<std::uint8_t> is_scarce_;       // by offer: a row says how many there are
   std::size_t next_offer_ = 0;                // where the next round begins
   std::uint64_t steps_ = 0;

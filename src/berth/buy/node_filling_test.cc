@@ -50,6 +50,45 @@ TEST(FillNode, FindsTheMostValuableFillAndABoundThatHolds) {
   }
 }
 
+TEST(FillNode, FindsWhatIsWorthMoreThanEnoughAndNothingElse) {
+  int found = 0;
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    Random random(seed);
+    PackingProblem problem;
+    NodeOffer offer;
+    offer.room = {static_cast<std::int64_t>(8 + random.Below(30)), static_cast<std::int64_t>(8 + random.Below(30)), 3};
+    std::vector<double> values;
+    std::vector<std::int64_t> counts;
+    for (std::size_t kind = 0; kind < 5; ++kind) {
+      // The last amount is one of which a pod takes all or nothing. Some kinds are alike in size and worth.
+      problem.kinds.push_back({9,
+                               {static_cast<std::int64_t>(1 + random.Below(6)),
+                                static_cast<std::int64_t>(1 + random.Below(6)), kind % 2 == 0 ? 3 : 0}});
+      if (kind == 4) problem.kinds.back().size = problem.kinds.front().size;
+      offer.fits.push_back(static_cast<std::int32_t>(1 + random.Below(6)));
+      values.push_back(kind == 4 ? values.front() : static_cast<double>(1 + random.Below(90)) / 10);
+      counts.push_back(static_cast<std::int64_t>(1 + random.Below(6)));
+    }
+    const double best = BestByTrying(problem, offer, values, counts, 0, offer.room);
+    const double enough = best * (0.85 + 0.003 * static_cast<double>(random.Below(100)));
+    std::vector<double> weights;
+    std::uint64_t steps = 0;
+    const NodeFilling filling = FillNode(problem, offer, values, counts, enough, weights, steps);
+    EXPECT_GE(std::max(filling.bound, enough), best - 1e-9) << "seed " << seed;
+    EXPECT_TRUE(Fits(problem, offer, filling.fill)) << "seed " << seed;
+    if (best <= enough) continue;
+    ++found;
+    EXPECT_NEAR(filling.value, best, 1e-9) << "seed " << seed;
+    double value = 0;
+    for (const auto& [kind, count] : filling.fill) {
+      value += values[kind] * count;
+      EXPECT_LE(count, std::min<std::int64_t>(offer.fits[kind], counts[kind])) << "seed " << seed;
+    }
+    EXPECT_NEAR(value, filling.value, 1e-9) << "seed " << seed;
+  }
+  EXPECT_GT(found, 100);
+}
+
 TEST(FillNode, LooksForNothingWhereTheBoundIsLowEnough) {
   PackingProblem problem;
   problem.kinds.push_back({10, {2, 1}});

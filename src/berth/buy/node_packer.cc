@@ -15,6 +15,11 @@ namespace {
 
 // Rounds of new columns for a remainder: most of what it needs is there.
 constexpr std::size_t kDiveRoundsMax = 60;
+// Of all steps, those that the relaxation of the whole may take; and of what is left, each one of a remainder.
+constexpr std::uint64_t kRootPart = 2;
+constexpr std::uint64_t kDivePart = 16;
+// Of the columns that are used in part, so many become nodes before the next solution.
+constexpr std::size_t kAtOncePart = 12;
 // Nodes that are given up together.
 constexpr std::size_t kNeighboursMin = 1;
 constexpr std::size_t kNeighboursMax = 7;
@@ -45,7 +50,7 @@ class Packer {
 
   PackResult Go() {
     const Remainder all = Everything(problem_);
-    auto root = generation_.Solve(all);
+    auto root = generation_.Solve(all, ColumnGeneration::kRoundsMax, options_.steps_max / kRootPart);
     PackResult result;
     result.bound_micro = BoundOf(problem_, root);
     result.packing = Dive(all, std::move(root));
@@ -58,6 +63,7 @@ class Packer {
  private:
   bool IsInterrupted() const { return options_.is_interrupted && options_.is_interrupted(); }
   bool IsOver() const { return generation_.steps() >= options_.steps_max || IsInterrupted(); }
+  std::uint64_t Used() const { return std::min(generation_.steps(), options_.steps_max); }
 
   // Makes the solution's nodes whole, the surest first; or, with `random`, one by one, each as likely as it is used.
   // `price_max`: what costs more is of no use.
@@ -85,14 +91,18 @@ class Packer {
             return a.amount != b.amount ? a.amount > b.amount : a.column < b.column;
           });
         }
+        // Many at once where many are used in part, so that the program is not solved again for each.
+        const std::size_t at_once = random == nullptr ? std::max<std::size_t>(uses.size() / kAtOncePart, 1) : 1;
+        std::size_t bought = 0;
         for (const auto& use : uses) {
-          has_bought = Take(generation_.column(use.column), rest, packing);
-          if (has_bought) break;
+          bought += Take(generation_.column(use.column), rest, packing) ? 1 : 0;
+          if (bought == at_once) break;
         }
+        has_bought = bought > 0;
       }
       if (!has_bought) break;
       if (std::ranges::all_of(rest.demands, [](std::int64_t demand) { return demand == 0; })) break;
-      solution = generation_.Solve(rest, IsOver() ? 0 : kDiveRoundsMax);
+      solution = generation_.Solve(rest, IsOver() ? 0 : kDiveRoundsMax, (options_.steps_max - Used()) / kDivePart);
     }
     packing.left = rest.demands;
     if (closed && (packing.LeftCount() > 0 || closed->price_micro < packing.price_micro)) return *std::move(closed);
@@ -237,10 +247,10 @@ PackResult PackNodes(const PackingProblem& problem, const PackOptions& options) 
   return Packer(problem, options).Go();
 }
 
-std::int64_t BoundOfPrice(const PackingProblem& problem) {
+std::int64_t BoundOfPrice(const PackingProblem& problem, std::uint64_t steps_max) {
   if (problem.offers.empty()) return 0;
   ColumnGeneration generation(problem);
-  return BoundOf(problem, generation.Solve(Everything(problem)));
+  return BoundOf(problem, generation.Solve(Everything(problem), ColumnGeneration::kRoundsMax, steps_max));
 }
 
 }  // namespace berth::buy

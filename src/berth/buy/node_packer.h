@@ -26,7 +26,7 @@ struct PackResult {
 };
 
 PackResult PackNodes(const PackingProblem& problem, const PackOptions& options);
-// The bound alone.
-std::int64_t BoundOfPrice(const PackingProblem& problem);
+// The bound alone; fewer steps make it lower.
+std::int64_t BoundOfPrice(const PackingProblem& problem, std::uint64_t steps_max);
 
 }  // namespace berth::buy

@@ -6,9 +6,13 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "berth/core/runtime/evaluator.h"
+#include "berth/core/runtime/profile_plugins.h"
+#include "berth/framework/fast_path.h"
+#include "berth/plugins/names.h"
 #include "berth/whatif/placement.h"
 
 namespace berth::buy {
@@ -18,6 +22,11 @@ using framework::NodeIndex;
 using Detail = scheduler::Overlay::Detail;
 
 constexpr std::string_view kHostname = "kubernetes.io/hostname";
+// Of a node for an exclusion: one pod that excludes others takes all of it.
+constexpr std::int64_t kExclusionRoom = std::int64_t{1} << 20;
+// Pods that a rule counts go to zones in step, although they are free to go anywhere, where one in so many of them or
+// more has the rule.
+constexpr std::size_t kInStepPart = 4;
 constexpr std::int32_t kManyPods = std::numeric_limits<std::int32_t>::max();
 // Of pods whose claims decide how many a node takes: beyond it there is no node.
 constexpr std::int32_t kCountedMax = 256;
@@ -48,6 +57,34 @@ api::Pod WithoutCompany(const api::Pod& pod) {
   alone.spec.pod_group_name.clear();
   alone.spec.scheduling_gates.clear();
   return alone;
+}
+
+// Plugins of upstream whose filters ask more of a pod than PodClass::placement_id has, but only of company, claims and
+// volumes.
+bool IsAboutCompany(std::string_view plugin) {
+  static constexpr std::array<std::string_view, 6> kAboutCompany = {
+      plugins::names::kInterPodAffinity,   plugins::names::kPodTopologySpread, plugins::names::kDynamicResources,
+      plugins::names::kVolumeRestrictions, plugins::names::kVolumeZone,        plugins::names::kGangScheduling};
+  return std::ranges::find(kAboutCompany, plugin) != kAboutCompany.end();
+}
+
+// Whether pods without company that have one PodClass::placement_id fit on the same nodes.
+bool FiltersByPlacement(const runtime::ProfilePlugins& profile) {
+  const auto is_so = [](const framework::Plugin* plugin) {
+    const auto* const fast = dynamic_cast<const framework::FastPlugin*>(plugin);
+    return IsAboutCompany(plugin->Name()) || (fast != nullptr && fast->ReadsPlacementOnly());
+  };
+  return profile.own.empty() && std::ranges::all_of(profile.pre_filter, is_so) &&
+         std::ranges::all_of(profile.filter, is_so);
+}
+
+// Whether pods on these nodes bear no others, which they may tell by their labels.
+bool HasAntiAffinity(const framework::NodeTable& nodes) {
+  return std::ranges::any_of(nodes.rows(), [&](NodeIndex row) {
+    return std::ranges::any_of(nodes.Info(row).pods(), [](const framework::PodInfoPtr& pod) {
+      return !pod->spec().pod_anti_affinity.required.empty();
+    });
+  });
 }
 
 std::string ReasonOf(const framework::Status& status) {
@@ -118,7 +155,8 @@ PurchaseDemand::PurchaseDemand(scheduler::Overlay& overlay, const NodeCatalogue&
   std::map<const framework::PodClass*, std::size_t> group_of;
   for (std::size_t i = 0; i < pods_.size(); ++i) {
     const auto [at, is_new] = group_of.try_emplace(pods_[i].info->pod_class.get(), groups_.size());
-    if (is_new) groups_.push_back({whatif::WorkloadOf(*pods_[i].pod), pods_[i].info, {}, {}, 0, {}, {}, false, {}});
+    if (is_new)
+      groups_.push_back({whatif::WorkloadOf(*pods_[i].pod), pods_[i].info, {}, {}, 0, {}, {}, kNoRule, false, {}});
     pods_[i].group = at->second;
     groups_[at->second].pods.push_back(i);
   }
@@ -130,7 +168,29 @@ PurchaseDemand::PurchaseDemand(scheduler::Overlay& overlay, const NodeCatalogue&
   }
   resources_ = {std::string(framework::resources::kCpu), std::string(framework::resources::kMemory)};
   resources_.insert(resources_.end(), names.begin(), names.end());
+  std::vector<framework::PodInfoPtr> models;
+  std::vector<std::size_t> counts;
+  for (const AskedGroup& group : groups_) {
+    models.push_back(group.model);
+    counts.push_back(group.pods.size());
+  }
+  company_ = PodCompany(models, counts);
   for (AskedGroup& group : groups_) FindRules(group, overlay.nodes());
+  for (std::size_t i = 0; i < company_.spreads().size(); ++i) {
+    const SpreadRule& rule = company_.spreads()[i];
+    for (std::size_t group = 0; group < groups_.size(); ++group) {
+      if (rule.is_by_zone && rule.is_bound[group] != 0 && rule.counts[group] != 0 &&
+          groups_[group].zone_rule == ZoneRule::kSpread)
+        groups_[group].zone_spread = i;
+    }
+    std::size_t bound = 0;
+    std::size_t counted = 0;
+    for (std::size_t group = 0; group < groups_.size(); ++group) {
+      bound += rule.is_bound[group] != 0 ? groups_[group].pods.size() : 0;
+      counted += rule.counts[group] != 0 ? groups_[group].pods.size() : 0;
+    }
+    keeps_in_step_.push_back(rule.is_by_zone && bound * kInStepPart >= counted ? 1 : 0);
+  }
   const scheduler::Overlay::Mark mark = overlay.mark();
   for (const Offer& offer : offers_) {
     const std::string& name = offer.model->metadata.name;
@@ -145,6 +205,12 @@ PurchaseDemand::PurchaseDemand(scheduler::Overlay& overlay, const NodeCatalogue&
   MeasureRooms(overlay.nodes(), rows);
   for (AskedGroup& group : groups_) CountByPlacing(group, overlay, rows);
   overlay.UndoTo(mark);
+  std::map<std::tuple<Amounts, bool, std::int32_t, std::vector<std::int32_t>>, std::size_t> alike;
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    const AskedGroup& group = groups_[i];
+    looks_like_.push_back(
+        alike.try_emplace({sizes_[i], company_.IsInCrowd(i), group.per_node_max, group.fits}, i).first->second);
+  }
 }
 
 void PurchaseDemand::Collect(const std::vector<std::shared_ptr<const api::Pod>>& pods, bool are_pending,
@@ -194,8 +260,21 @@ void PurchaseDemand::FindRules(AskedGroup& group, const framework::NodeTable& no
 void PurchaseDemand::AskCore(scheduler::Overlay& overlay, const std::vector<NodeIndex>& rows) {
   std::map<NodeIndex, std::size_t> offer_of;
   for (std::size_t i = 0; i < rows.size(); ++i) offer_of[rows[i]] = i;
+  const bool tells_by_labels = HasAntiAffinity(overlay.nodes());
+  std::map<std::pair<const runtime::ProfilePlugins*, std::uint64_t>, const AskedGroup*> asked;
   for (AskedGroup& group : groups_) {
     group.fits.assign(offers_.size(), 0);
+    const runtime::ProfilePlugins* const profile = overlay.ProfileOf(*group.model);
+    const framework::PodClass& of = *group.model->pod_class;
+    const bool is_alike = of.placement_id != 0 && of.spec.resource_claims.empty() && !tells_by_labels &&
+                          profile != nullptr && FiltersByPlacement(*profile);
+    const auto [known, is_new] = asked.try_emplace({profile, is_alike ? of.placement_id : 0}, &group);
+    if (is_alike && !is_new) {
+      for (std::size_t i = 0; i < rows.size(); ++i) group.fits[i] = known->second->fits[i] > 0 ? group.per_node_max : 0;
+      group.fits_some = known->second->fits_some;
+      group.why_none = known->second->why_none;
+      continue;
+    }
     const framework::PodInfoPtr alone = overlay.MakePod(WithoutCompany(*pods_[group.pods.front()].pod));
     const auto answer = overlay.Evaluate(alone, Detail::kAll);
     if (answer.outcome.result == runtime::Result::kError) {
@@ -234,6 +313,12 @@ Amounts PurchaseDemand::AmountsOf(const framework::Resource& amounts, std::int64
   return out;
 }
 
+Amounts PurchaseDemand::RoomOf(const framework::Resource& room, const framework::NodeInfo& info) const {
+  Amounts amounts = AmountsOf(room, info.allocatable().pods - static_cast<std::int64_t>(info.pods().size()));
+  amounts.resize(amounts.size() + company_.exclusions().size(), kExclusionRoom);
+  return amounts;
+}
+
 void PurchaseDemand::MeasureRooms(const framework::NodeTable& nodes, const std::vector<NodeIndex>& rows) {
   const auto measure = [&] {
     rooms_.clear();
@@ -242,9 +327,13 @@ void PurchaseDemand::MeasureRooms(const framework::NodeTable& nodes, const std::
       const framework::NodeInfo& info = nodes.Info(row);
       framework::Resource room = info.allocatable();
       room.Subtract(info.requested());
-      rooms_.push_back(AmountsOf(room, info.allocatable().pods - static_cast<std::int64_t>(info.pods().size())));
+      rooms_.push_back(RoomOf(room, info));
     }
     for (const AskedGroup& group : groups_) sizes_.push_back(AmountsOf(group.model->pod_class->requests, 1));
+    for (const NodeExclusion& rule : company_.exclusions()) {
+      for (std::size_t group = 0; group < groups_.size(); ++group)
+        sizes_[group].push_back(rule.excludes[group] != 0 ? kExclusionRoom : rule.counts[group]);
+    }
   };
   measure();
   // What the core takes although the node has not got it is no amount of nodes: devices under the name of a resource,
@@ -261,10 +350,16 @@ void PurchaseDemand::MeasureRooms(const framework::NodeTable& nodes, const std::
   for (auto at = no_amounts.rbegin(); at != no_amounts.rend(); ++at)
     resources_.erase(resources_.begin() + static_cast<std::ptrdiff_t>(*at));
   if (!no_amounts.empty()) measure();
+  std::map<std::pair<Amounts, std::int32_t>, std::vector<std::int32_t>> counts_of;
   for (std::size_t group = 0; group < groups_.size(); ++group) {
+    const std::int32_t most = groups_[group].per_node_max;
+    const auto [counts, is_new] = counts_of.try_emplace({sizes_[group], most});
+    if (is_new) {
+      for (const Amounts& room : rooms_) counts->second.push_back(std::max(CountIn(room, sizes_[group], most), 1));
+    }
     for (std::size_t i = 0; i < rooms_.size(); ++i) {
       std::int32_t& fits = groups_[group].fits[i];
-      if (fits > 0) fits = std::max(CountIn(rooms_[i], sizes_[group], fits), 1);
+      if (fits > 0) fits = counts->second[i];
     }
   }
 }
@@ -373,46 +468,129 @@ bool PurchaseDemand::KeepsLimits(const std::vector<std::size_t>& offers) const {
   });
 }
 
+// Each goes to the zone that has the fewest of the pods that the same rules count, pods of other groups included. So
+// the zones are in step whenever the scheduler looks.
+std::map<std::size_t, std::string> PurchaseDemand::SpreadOverZones(const std::vector<std::size_t>& pods,
+                                                                   const std::vector<ZoneCounts>& placed) const {
+  const std::vector<SpreadRule>& rules = company_.spreads();
+  std::vector<ZoneCounts> counts(rules.size());  // by rule
+  std::map<std::size_t, ZoneCounts> own_counts;  // by group, of those whose rule is none of these
+  for (std::size_t group = 0; group < groups_.size(); ++group) {
+    if (groups_[group].zone_spread != kNoRule) counts[groups_[group].zone_spread] = groups_[group].zone_counts;
+  }
+  for (std::size_t rule = 0; rule < rules.size(); ++rule) {
+    for (std::size_t group = 0; group < placed.size(); ++group) {
+      if (rules[rule].counts[group] == 0) continue;
+      for (const auto& [zone, count] : placed[group]) counts[rule][zone] += count;
+    }
+  }
+  struct OfGroup {
+    std::vector<ZoneCounts*> counts;
+    std::set<std::string> zones;
+  };
+  std::map<std::size_t, OfGroup> known;
+  std::map<std::size_t, std::string> zone_of;
+  for (const std::size_t pod : pods) {
+    const std::size_t index = pods_[pod].group;
+    const AskedGroup& group = groups_[index];
+    if (!group.fits_some || group.zone_rule == ZoneRule::kExclude || group.zone_rule == ZoneRule::kTogether) continue;
+    const auto [at, is_new] = known.try_emplace(index);
+    OfGroup& of_group = at->second;
+    if (is_new) {
+      for (std::size_t rule = 0; rule < rules.size(); ++rule) {
+        if (rules[rule].counts[index] != 0 && (keeps_in_step_[rule] != 0 || group.zone_spread == rule))
+          of_group.counts.push_back(&counts[rule]);
+      }
+      if (group.zone_rule == ZoneRule::kSpread && group.zone_spread == kNoRule) {
+        ZoneCounts& own = own_counts[index];
+        own = group.zone_counts;
+        if (index < placed.size()) {
+          for (const auto& [zone, count] : placed[index]) own[zone] += count;
+        }
+        of_group.counts.push_back(&own);
+      }
+      for (std::size_t i = 0; i < offers_.size(); ++i) {
+        if (group.fits[i] > 0) of_group.zones.insert(offers_[i].zone);
+      }
+    }
+    if (of_group.counts.empty()) continue;
+    const std::string& least = *std::ranges::min_element(of_group.zones, {}, [&](const std::string& zone) {
+      std::int64_t sum = 0;
+      for (ZoneCounts* each : of_group.counts) sum += (*each)[zone];
+      return sum;
+    });
+    for (ZoneCounts* each : of_group.counts) ++(*each)[least];
+    zone_of[pod] = least;
+  }
+  return zone_of;
+}
+
 Demand PurchaseDemand::For(const std::vector<std::size_t>& pods, const std::vector<ZoneCounts>& placed,
                            const std::vector<std::size_t>& bought) const {
   std::map<std::size_t, std::vector<std::size_t>> by_group;
   for (const std::size_t pod : pods) {
     if (groups_[pods_[pod].group].fits_some) by_group[pods_[pod].group].push_back(pod);
   }
+  const std::map<std::size_t, std::string> zone_of = SpreadOverZones(pods, placed);
+  std::map<std::size_t, std::int64_t> taken;  // nodes by shape
+  for (const std::size_t offer : bought) ++taken[offers_[offer].shape];
+  const std::string anywhere;
   Demand demand;
   for (const double ratio : kGrids) {
     demand = {};
     for (std::size_t i = 0; i < offers_.size(); ++i) {
       const CatalogueShape& shape = catalogue_.shapes[offers_[i].shape];
-      const auto taken =
-          std::ranges::count_if(bought, [&](std::size_t other) { return offers_[other].shape == offers_[i].shape; });
+      const auto known = taken.find(offers_[i].shape);
+      const std::int64_t gone = known == taken.end() ? 0 : known->second;
       demand.problem.offers.push_back(
           {rooms_[i],
            shape.price_micro,
-           shape.count_max ? std::max<std::int64_t>(*shape.count_max - taken, 0) : kUnlimited,
+           shape.count_max ? std::max<std::int64_t>(*shape.count_max - gone, 0) : kUnlimited,
            {}});
+      if (company_.crowd_max() > 0) demand.problem.offers.back().room.push_back(company_.crowd_max());
     }
     KindFinder kinds(demand);
-    for (const auto& [index, all] : by_group) {
+    // By the first group that looks like it, and the zone; null: pods go to any zone.
+    std::map<std::tuple<std::size_t, bool, std::string>, std::size_t> kind_of;
+    const auto find = [&](std::size_t index, const std::string* zone) {
+      const auto [known, is_new] =
+          kind_of.try_emplace({looks_like_[index], zone != nullptr, zone == nullptr ? anywhere : *zone}, 0);
+      if (!is_new) return known->second;
       const AskedGroup& group = groups_[index];
       Amounts size = sizes_[index];
-      for (std::int64_t& amount : size) amount = OnGrid(amount, ratio, true);
-      const auto fits_in = [&](const Amounts& amounts, std::string_view zone, bool is_anywhere) {
+      for (std::size_t i = 0; i < resources_.size(); ++i) size[i] = OnGrid(size[i], ratio, true);
+      const auto fits_in = [&](const Amounts& amounts, const std::string* in) {
         std::vector<std::int32_t> fits(offers_.size(), 0);
         for (std::size_t i = 0; i < fits.size(); ++i) {
-          if (is_anywhere || offers_[i].zone == zone) fits[i] = CountIn(rooms_[i], amounts, group.fits[i]);
+          if (in == nullptr || offers_[i].zone == *in) fits[i] = CountIn(rooms_[i], amounts, group.fits[i]);
         }
         return fits;
       };
       // What is rounded must still fit wherever the pods do.
-      const std::vector<std::int32_t> rounded = fits_in(size, "", true);
+      const std::vector<std::int32_t> rounded = fits_in(size, nullptr);
       for (std::size_t i = 0; i < rounded.size(); ++i) {
         if (rounded[i] == 0 && group.fits[i] > 0) size = sizes_[index];
       }
-      if (group.zone_rule == ZoneRule::kNone) {
-        const std::size_t kind = kinds.Find(size, fits_in(size, "", true));
-        demand.problem.kinds[kind].count += static_cast<std::int64_t>(all.size());
-        demand.pods[kind].insert(demand.pods[kind].end(), all.begin(), all.end());
+      std::vector<std::int32_t> fits = fits_in(size, zone);
+      if (company_.crowd_max() > 0) {
+        const bool is_in_crowd = company_.IsInCrowd(index);
+        size.push_back(is_in_crowd ? 1 : 0);
+        for (std::int32_t& count : fits) count = is_in_crowd ? std::min(count, company_.crowd_max()) : count;
+      }
+      known->second = kinds.Find(size, std::move(fits));
+      return known->second;
+    };
+    const auto add = [&](std::size_t kind, std::size_t pod) {
+      ++demand.problem.kinds[kind].count;
+      demand.pods[kind].push_back(pod);
+    };
+    for (const auto& [index, all] : by_group) {
+      const AskedGroup& group = groups_[index];
+      if (group.zone_rule == ZoneRule::kNone || group.zone_rule == ZoneRule::kSpread) {
+        for (const std::size_t pod : all) {
+          const auto zone = zone_of.find(pod);
+          add(find(index, zone == zone_of.end() ? nullptr : &zone->second), pod);
+        }
         continue;
       }
       std::size_t next = 0;
@@ -420,12 +598,12 @@ Demand PurchaseDemand::For(const std::vector<std::size_t>& pods, const std::vect
       const ZoneCounts zones =
           ZonesOf(group, static_cast<std::int64_t>(all.size()), placed.empty() ? none : placed[index]);
       for (const auto& [zone, count] : zones) {
-        const std::size_t kind = kinds.Find(size, fits_in(size, zone, false));
-        demand.problem.kinds[kind].count += count;
-        for (std::int64_t i = 0; i < count; ++i) demand.pods[kind].push_back(all[next++]);
+        const std::size_t kind = find(index, &zone);
+        for (std::int64_t i = 0; i < count; ++i) add(kind, all[next++]);
       }
     }
     kinds.Finish();
+    for (std::vector<std::size_t>& of_kind : demand.pods) std::ranges::sort(of_kind);
     if (demand.problem.kinds.size() <= kKindsMax) break;
   }
   demand.problem.limits = Limits(bought, false);
@@ -439,7 +617,7 @@ PackingProblem PurchaseDemand::Relaxed(const framework::NodeTable& nodes) const 
     if (!info.has_node() || info.node().unschedulable) continue;
     framework::Resource room = info.allocatable();
     room.Subtract(info.requested());
-    Amounts amounts = AmountsOf(room, info.allocatable().pods - static_cast<std::int64_t>(info.pods().size()));
+    Amounts amounts = RoomOf(room, info);
     if (std::ranges::any_of(sizes_, [&](const Amounts& size) { return CountIn(amounts, size, 1) > 0; }))
       free.push_back(std::move(amounts));
   }
@@ -460,11 +638,16 @@ PackingProblem PurchaseDemand::Relaxed(const framework::NodeTable& nodes) const 
       for (std::size_t k = 0; k < merged.room.size(); ++k) merged.room[k] = std::max(merged.room[k], free[i][k]);
     }
     KindFinder kinds(demand);
+    std::map<std::size_t, std::size_t> kind_of;  // by the first group that looks like it
     for (std::size_t index = 0; index < groups_.size(); ++index) {
       const AskedGroup& group = groups_[index];
       if (!group.fits_some) continue;
+      if (const auto known = kind_of.find(looks_like_[index]); known != kind_of.end()) {
+        demand.problem.kinds[known->second].count += static_cast<std::int64_t>(group.pods.size());
+        continue;
+      }
       Amounts size = sizes_[index];
-      for (std::int64_t& amount : size) amount = OnGrid(amount, ratio, false);
+      for (std::size_t i = 0; i < resources_.size(); ++i) size[i] = OnGrid(size[i], ratio, false);
       std::vector<std::int32_t> fits(offers.size(), 0);
       for (std::size_t i = 0; i < fits.size(); ++i) {
         // By claims a node may take fewer, which is no amount and stays as it is.
@@ -473,7 +656,9 @@ PackingProblem PurchaseDemand::Relaxed(const framework::NodeTable& nodes) const 
         const std::int32_t most = i < offers_.size() ? group.per_node_max : kManyPods;
         if (!is_refused) fits[i] = is_counted ? group.fits[i] : CountIn(offers[i].room, size, most);
       }
-      demand.problem.kinds[kinds.Find(size, std::move(fits))].count += static_cast<std::int64_t>(group.pods.size());
+      const std::size_t kind = kinds.Find(size, std::move(fits));
+      kind_of[looks_like_[index]] = kind;
+      demand.problem.kinds[kind].count += static_cast<std::int64_t>(group.pods.size());
     }
     kinds.Finish();
     if (demand.problem.kinds.size() <= kKindsMax) break;

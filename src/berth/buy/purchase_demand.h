@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -15,6 +16,7 @@
 #include "berth/api/pod.h"
 #include "berth/buy/node_offers.h"
 #include "berth/buy/packing_problem.h"
+#include "berth/buy/pod_company.h"
 #include "berth/buy/purchase_options.h"
 #include "berth/core/scheduler/overlay.h"
 #include "berth/framework/pod_info.h"
@@ -24,6 +26,8 @@ namespace berth::buy {
 
 // What a rule about pods of the same group says of zones.
 enum class ZoneRule : std::uint8_t { kNone, kSpread, kExclude, kTogether };
+
+inline constexpr std::size_t kNoRule = std::numeric_limits<std::size_t>::max();
 
 using ZoneCounts = std::map<std::string, std::int64_t, std::less<>>;
 
@@ -43,9 +47,10 @@ struct AskedGroup {
   // By rules about pods of the group itself, and PurchaseOptions::disruption_share.
   std::int32_t per_node_max = 0;
   ZoneRule zone_rule = ZoneRule::kNone;
-  ZoneCounts zone_counts;  // pods of the cluster that the rule counts
-  bool fits_some = false;  // offer
-  std::string why_none;    // of a group that no offer takes: "3 shapes: Insufficient cpu"
+  ZoneCounts zone_counts;       // pods of the cluster that the rule counts
+  std::size_t zone_spread = 0;  // with ZoneRule::kSpread: the rule, of PodCompany::spreads(); kNoRule: not there
+  bool fits_some = false;       // offer
+  std::string why_none;         // of a group that no offer takes: "3 shapes: Insufficient cpu"
 };
 
 // A packing problem, and the groups whose pods are in its kinds.
@@ -68,6 +73,7 @@ class PurchaseDemand {
 
   const std::vector<AskedPod>& pods() const { return pods_; }
   const std::vector<AskedGroup>& groups() const { return groups_; }
+  const PodCompany& company() const { return company_; }
 
   // The problem of buying nodes for these pods. Groups that fit no offer are left out. `placed`: pods of a group by
   // zone that have a node already. `bought`: offers of nodes that are bought already, which count for the limits.
@@ -86,7 +92,11 @@ class PurchaseDemand {
   void MeasureRooms(const framework::NodeTable& nodes, const std::vector<framework::NodeIndex>& rows);
   void CountByPlacing(AskedGroup& group, scheduler::Overlay& overlay, const std::vector<framework::NodeIndex>& rows);
   Amounts AmountsOf(const framework::Resource& amounts, std::int64_t pods) const;
+  Amounts RoomOf(const framework::Resource& room, const framework::NodeInfo& info) const;
   std::vector<SideLimit> Limits(const std::vector<std::size_t>& bought, bool is_relaxed) const;
+  // The zone of each pod that must spread over them or be in step with those that must, by pod.
+  std::map<std::size_t, std::string> SpreadOverZones(const std::vector<std::size_t>& pods,
+                                                     const std::vector<ZoneCounts>& placed) const;
   // How many of the pods of a group go to which zone, by its rule; those that go nowhere are in none.
   ZoneCounts ZonesOf(const AskedGroup& group, std::int64_t count, const ZoneCounts& placed) const;
 
@@ -95,9 +105,13 @@ class PurchaseDemand {
   const PurchaseOptions& options_;
   std::vector<AskedPod> pods_;
   std::vector<AskedGroup> groups_;
-  std::vector<std::string> resources_;  // the names of the amounts; that of pods is not among them, but comes last
-  std::vector<Amounts> rooms_;          // by offer
-  std::vector<Amounts> sizes_;          // by group
+  PodCompany company_;
+  // The names of the amounts. That of pods is not among them, but comes next, and then one for each exclusion.
+  std::vector<std::string> resources_;
+  std::vector<Amounts> rooms_;               // by offer
+  std::vector<Amounts> sizes_;               // by group
+  std::vector<std::uint8_t> keeps_in_step_;  // by rule of company_: the zones of all pods that it counts
+  std::vector<std::size_t> looks_like_;      // by group: the first one with the same sizes and the same offers
 };
 
 }  // namespace berth::buy

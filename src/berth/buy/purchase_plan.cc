@@ -12,6 +12,7 @@
 #include "berth/buy/node_packer.h"
 #include "berth/buy/node_replacing.h"
 #include "berth/buy/purchase_demand.h"
+#include "berth/buy/purchase_proof.h"
 #include "berth/buy/purchase_search.h"
 #include "berth/buy/purchase_trial.h"
 #include "berth/core/runtime/profile_plugins.h"
@@ -28,6 +29,11 @@ using framework::NodeIndex;
 using PodPtr = std::shared_ptr<const api::Pod>;
 
 constexpr std::size_t kShapeNamesMax = 5;
+// Pods that are scheduled with all their nominations, where rules about other pods make that differ from what the
+// search has tried: each such cycle counts the pods nominated for many nodes.
+constexpr std::size_t kNominatedProofMax = 5'000;
+// Of the steps of a packing, those for the bound.
+constexpr std::uint64_t kBoundPart = 2;
 
 // A pod is bought for as if nothing held it back.
 PodPtr Ungated(const PodPtr& pod) {
@@ -60,9 +66,18 @@ class Planner {
     }
     // Nominations count while other pods are evaluated, which trials leave out.
     const bool is_nominated = options_.placement == Placement::kNominated;
-    if ((is_nominated || NeedsWholeCore()) && out_.replaced.empty()) {
+    const bool is_open = is_nominated && !is_certain_;
+    const bool is_too_much = added_.size() + pending_.size() > kNominatedProofMax && !NeedsWholeCore();
+    if (is_open && is_too_much && out_.replaced.empty()) {
+      out_.notes.push_back(
+          "each pod was placed by the core, but so many (more than " + std::to_string(kNominatedProofMax) +
+          ") were not scheduled with all their nominations at once; where rules about other pods count "
+          "those that are only nominated, some may have to wait or need a node more");
+    } else if ((is_open || NeedsWholeCore()) && out_.replaced.empty()) {
       const std::size_t left = out_.LeftCount();
-      ProveByScheduling();
+      std::vector<PodPtr> all = added_;
+      all.insert(all.end(), pending_.begin(), pending_.end());
+      PurchaseProof(cluster_, input_, options_, asked_, *demand_).Run(all, purchase_, out_);
       if (is_nominated && out_.LeftCount() > left) {
         out_.notes.push_back(
             "rules about other pods count those that are only nominated: more pods stay pending than have "
@@ -111,9 +126,10 @@ class Planner {
 
   void Search(scheduler::Overlay& overlay) {
     const std::vector<framework::AnyObject>& objects = input_.state.objects;
-    const PurchaseDemand demand(overlay, input_.catalogue, asked_.offers, objects, added_, pending_, options_);
+    demand_.emplace(overlay, input_.catalogue, asked_.offers, objects, added_, pending_, options_);
+    const PurchaseDemand& demand = *demand_;
     NoteUselessShapes(demand);
-    const std::int64_t bound = BoundOfPrice(demand.Relaxed(overlay.nodes()));
+    const std::int64_t bound = BoundOfPrice(demand.Relaxed(overlay.nodes()), options_.packing_steps_max / kBoundPart);
     PurchaseTrial trial(overlay, input_.catalogue, asked_.offers, objects, demand);
     PurchaseSearch search(trial, demand, input_.catalogue, asked_.offers, options_, bound);
     Candidate best = search.Find();
@@ -123,6 +139,7 @@ class Planner {
     if (search.nominated()) out_.nominated = Named(*search.nominated());
     TrialResult result = trial.Run(best.purchase);
     if (result.NotPlaced() == 0 || Placeable(demand, result)) out_.bound_micro = bound;
+    is_certain_ = result.is_certain;
     DescribeLeft(demand, trial, result);
     purchase_ = best.purchase;
     if (options_.replaces) {
@@ -255,58 +272,6 @@ class Planner {
     return false;
   }
 
-  // Lets the whole core schedule the pods on the cluster with the new nodes, and says what became of them.
-  void ProveByScheduling() {
-    if (!input_.takes_pending) {
-      for (const PodPtr& pod : input_.state.pods) {
-        if (pod->spec.node_name.empty()) cluster_.RemovePod(pod->metadata.uid);
-      }
-    }
-    for (std::size_t i = 0; i < out_.nodes.size(); ++i) {
-      const Offer& offer = asked_.offers[purchase_.nodes[i]];
-      const std::string& name = out_.nodes[i].name;
-      for (framework::AnyObject& object :
-           ObjectsLike(input_.state.objects, input_.catalogue.shapes[offer.shape].like, name))
-        cluster_.SetObject(std::move(object));
-      cluster_.SetNode(NodeNamed(offer, name));
-      for (const PodPtr& daemon : offer.daemons) cluster_.SetPod(DaemonOn(*daemon, name));
-    }
-    std::map<std::string, std::size_t> planned;
-    for (std::size_t i = 0; i < out_.pods.size(); ++i) planned[out_.pods[i].key] = i;
-    std::vector<PodPtr> all;
-    for (const auto* pods : {&added_, &pending_}) all.insert(all.end(), pods->begin(), pods->end());
-    for (const PodPtr& pod : all) {
-      api::Pod fresh = *pod;
-      if (options_.placement == Placement::kNominated)
-        fresh.status.nominated_node_name = out_.pods[planned[whatif::KeyOf(*pod)]].node;
-      cluster_.SetPod(std::move(fresh));
-    }
-    cluster_.Run();
-    std::map<std::string, std::size_t> new_nodes;
-    for (std::size_t i = 0; i < out_.nodes.size(); ++i) new_nodes[out_.nodes[i].name] = i;
-    std::vector<std::map<whatif::Workload, std::size_t>> on_nodes(out_.nodes.size());
-    std::map<std::pair<whatif::Workload, std::string>, LeftPods> left;
-    for (const PodPtr& pod : all) {
-      PlannedPod& plan = out_.pods[planned[whatif::KeyOf(*pod)]];
-      plan.node = cluster_.NodeOf(*pod);
-      const auto at = new_nodes.find(plan.node);
-      plan.is_on_new_node = at != new_nodes.end();
-      if (plan.is_on_new_node) ++on_nodes[at->second][plan.workload];
-      if (!plan.node.empty()) continue;
-      const auto known = std::ranges::find(out_.left, plan.workload, &LeftPods::workload);
-      const bool fits_none = known != out_.left.end() && known->fits_no_shape;
-      const std::string why = fits_none ? known->why : cluster_.WhyNot(*pod);
-      LeftPods& entry = left[{plan.workload, why}];
-      if (entry.count++ == 0) entry = {plan.workload, plan.key, 1, why, fits_none};
-    }
-    for (std::size_t i = 0; i < on_nodes.size(); ++i) out_.nodes[i].pods.assign(on_nodes[i].begin(), on_nodes[i].end());
-    out_.left.clear();
-    for (auto& [key, entry] : left) out_.left.push_back(std::move(entry));
-    std::ranges::stable_sort(out_.left, std::greater<>(), &LeftPods::fits_no_shape);
-    if (std::ranges::any_of(out_.left, [](const LeftPods& each) { return !each.fits_no_shape; }))
-      out_.bound_micro.reset();
-  }
-
   void Sum() {
     for (const NewNode& node : out_.nodes) out_.price_micro += node.price_micro;
     for (const ReplacedNode& node : out_.replaced) out_.replaced_price_micro += node.price_micro;
@@ -321,7 +286,9 @@ class Planner {
   const PurchaseOptions& options_;
   const AskedObjects& asked_;
   std::vector<PodPtr> added_, pending_;
+  std::optional<PurchaseDemand> demand_;
   Purchase purchase_;
+  bool is_certain_ = false;  // see TrialResult
   PurchasePlan out_;
 };
 

@@ -2,6 +2,7 @@
 #include "berth/buy/purchase_plan.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <set>
 #include <string>
@@ -158,6 +159,71 @@ TEST(PlanPurchase, PodsThatExcludeEachOtherGetANodeEach) {
   EXPECT_EQ(plan.nodes.size(), 3U);
   EXPECT_EQ(plan.price_micro, 300'000);
   EXPECT_EQ(plan.LeftCount(), 0U);
+}
+
+TEST(PlanPurchase, WorkloadsThatExcludeEachOtherGetNodesOfTheirOwnAndTheBoundKnows) {
+  const std::string apart = R"(      affinity:
+        podAntiAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+          - topologyKey: kubernetes.io/hostname
+            labelSelector: {matchExpressions: [{key: app, operator: In, values: [web, api]}]}
+)";
+  PurchaseOptions options;
+  options.placement = Placement::kNominated;
+  const PurchasePlan plan =
+      PlanOf({}, Deployment("web", 3, "1", apart) + Deployment("api", 2, "500m", apart), kTwoShapes, options);
+  EXPECT_EQ(plan.LeftCount(), 0U);
+  EXPECT_EQ(plan.price_micro, 500'000);
+  EXPECT_EQ(plan.bound_micro, 500'000);
+  for (const NewNode& node : plan.nodes) EXPECT_EQ(node.pods.size(), 1U);
+}
+
+TEST(PlanPurchase, PodsAreToldNodesInZonesThatStayInStep) {
+  // Pods of two sizes with one label spread over zones together, beside others that have the label and not the rule.
+  const auto labelled = [](const std::string& name, int replicas, const std::string& cpu, bool is_bound) {
+    std::string text = Deployment(name, replicas, cpu,
+                                  is_bound ? R"(      topologySpreadConstraints:
+      - maxSkew: 1
+        topologyKey: topology.kubernetes.io/zone
+        whenUnsatisfiable: DoNotSchedule
+        labelSelector: {matchLabels: {tier: front}}
+)"
+                                           : "");
+    for (std::size_t at = 0; (at = text.find("{app: ", at)) != std::string::npos; ++at)
+      text.insert(at + 1, "tier: front, ");
+    return text;
+  };
+  PurchaseOptions options;
+  options.placement = Placement::kNominated;
+  const PurchasePlan plan =
+      PlanOf({}, labelled("free", 7, "500m", false) + labelled("web", 9, "1", true) + labelled("api", 5, "250m", true),
+             kTwoShapes, options);
+  EXPECT_EQ(plan.LeftCount(), 0U);
+  std::map<std::string, std::string> zone_of;
+  for (const NewNode& node : plan.nodes) zone_of[node.name] = node.zone;
+  std::map<std::string, int> pods;
+  for (const PlannedPod& pod : plan.pods) ++pods[zone_of[pod.node]];
+  EXPECT_LE(std::abs(pods["a"] - pods["b"]), 1);
+}
+
+TEST(PlanPurchase, ManyPodsWithoutRulesAreProvedByPatterns) {
+  // More than the core may be asked about one by one: each node's pods are proved once for all nodes that are alike.
+  PurchaseOptions options;
+  options.placement = Placement::kNominated;
+  options.placements_max = 1'000;
+  const PurchasePlan plan =
+      PlanOf({}, Deployment("small", 3'000, "200m") + Deployment("wide", 60, "1500m"), kTwoShapes, options);
+  EXPECT_EQ(plan.LeftCount(), 0U);
+  EXPECT_EQ(plan.pods_on_new, 3'060U);
+  EXPECT_FALSE(plan.is_cut_short);
+  ASSERT_TRUE(plan.bound_micro.has_value());
+  EXPECT_LE(plan.price_micro, *plan.bound_micro + 360'000);
+  std::map<std::string, std::int64_t> milli;
+  for (const PlannedPod& pod : plan.pods) milli[pod.node] += pod.workload.name == "wide" ? 1'500 : 200;
+  for (const NewNode& node : plan.nodes) {
+    EXPECT_EQ(milli[node.name], node.cpu_milli) << node.name;
+    EXPECT_LE(node.cpu_milli, node.cpu_milli_of) << node.name;
+  }
 }
 
 TEST(PlanPurchase, PodsThatWantToBeTogetherAreInOneZone) {

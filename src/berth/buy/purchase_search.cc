@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "berth/buy/node_packer.h"
+#include "berth/buy/pod_seating.h"
 
 namespace berth::buy {
 namespace {
@@ -22,6 +23,12 @@ constexpr std::uint64_t kTiesTried = 6;
 constexpr std::size_t kSingleShapesMax = 4;
 // Cheaper offers that are tried in the place of one.
 constexpr std::size_t kDowngradesMax = 8;
+// Of the steps of a packing, those for the pods that are left over, and for the question what the second-best plan
+// costs.
+constexpr std::uint64_t kRepairPart = 4;
+constexpr std::uint64_t kSecondPart = 4;
+// Of the placements, those that may go into leaving nodes out and making them smaller.
+constexpr std::uint64_t kImprovingPart = 3;
 // A plan is good enough, when a better one would save less than a thousandth.
 constexpr std::int64_t kGoodEnoughPart = 1'000;
 
@@ -70,7 +77,9 @@ Candidate PurchaseSearch::Find() {
   } else {
     Consider(Complete(packed, all));
   }
-  if (!IsGoodEnough()) Improve();
+  // Where the core has taken a packing as it is, to leave nodes out would only be a worse search.
+  const bool is_packing = options_.placement == Placement::kNominated && best_->purchase == packed;
+  if (!IsGoodEnough() && !is_packing) Improve();
   TryWithoutMainShape();
   if (options_.placement == Placement::kScheduler) Confirm();
   if (options_.placement == Placement::kScheduler && !IsGoodEnough() && !IsOver()) {
@@ -83,7 +92,7 @@ Candidate PurchaseSearch::Find() {
 
 bool PurchaseSearch::IsOver() {
   is_interrupted_ = is_interrupted_ || (options_.is_interrupted && options_.is_interrupted());
-  is_cut_short_ = is_cut_short_ || trial_.placement_count() + demand_.pods().size() > options_.placements_max;
+  is_cut_short_ = is_cut_short_ || trial_.placement_count() + trial_.run_cost() > options_.placements_max;
   return is_interrupted_ || is_cut_short_;
 }
 
@@ -118,9 +127,11 @@ void PurchaseSearch::UseFreeRoom() {
 
 std::vector<ZoneCounts> PurchaseSearch::ZonesOf(const TrialResult& result) const {
   std::vector<ZoneCounts> zones(demand_.groups().size());
+  const bool has_spreads =
+      std::ranges::any_of(demand_.company().spreads(), [](const SpreadRule& rule) { return rule.is_by_zone; });
   for (std::size_t i = 0; i < result.rows.size(); ++i) {
     const std::size_t group = demand_.pods()[i].group;
-    if (result.rows[i] == kNoNode || demand_.groups()[group].zone_rule == ZoneRule::kNone) continue;
+    if (result.rows[i] == kNoNode || (!has_spreads && demand_.groups()[group].zone_rule == ZoneRule::kNone)) continue;
     const api::Node& node = trial_.overlay().nodes().Info(result.rows[i]).node();
     const std::string* zone = node.metadata.labels.Find(kZoneLabel);
     ++zones[group][zone == nullptr ? std::string() : *zone];
@@ -148,14 +159,14 @@ void PurchaseSearch::SpreadOverZones(const PackingProblem& problem, Packing& pac
 }
 
 bool PurchaseSearch::AddNodesFor(const std::vector<std::size_t>& pods, const std::vector<ZoneCounts>& placed,
-                                 const OfferFilter& is_allowed, Purchase& purchase) {
+                                 const OfferFilter& is_allowed, Purchase& purchase, std::uint64_t steps_part) {
   Demand wanted = demand_.For(pods, placed, purchase.nodes);
   if (wanted.problem.kinds.empty()) return false;
   for (std::size_t i = 0; i < offers_.size(); ++i) {
     if (!is_allowed(i)) wanted.problem.offers[i].count_max = 0;
   }
   PackOptions options;
-  options.steps_max = options_.packing_steps_max;
+  options.steps_max = options_.packing_steps_max / steps_part;
   options.is_interrupted = options_.is_interrupted;
   PackResult packed = PackNodes(wanted.problem, options);
   if (packed.packing.nodes.empty()) return false;
@@ -163,14 +174,9 @@ bool PurchaseSearch::AddNodesFor(const std::vector<std::size_t>& pods, const std
   // The same shapes stand together, so that nodes have the same names in the plan of the same nodes.
   std::ranges::stable_sort(packed.packing.nodes, {}, &PackedNode::offer);
   purchase.targets.resize(demand_.pods().size(), kAnywhere);
-  std::vector<std::size_t> next(wanted.problem.kinds.size(), 0);
-  for (const PackedNode& node : packed.packing.nodes) {
-    const auto number = static_cast<std::uint32_t>(purchase.nodes.size());
-    purchase.nodes.push_back(node.offer);
-    for (const auto& [kind, count] : node.fill) {
-      for (std::int32_t i = 0; i < count; ++i) purchase.targets[wanted.pods[kind][next[kind]++]] = number;
-    }
-  }
+  PodSeating(demand_, offers_, placed)
+      .Seat(wanted, packed.packing, static_cast<std::uint32_t>(purchase.nodes.size()), purchase.targets);
+  for (const PackedNode& node : packed.packing.nodes) purchase.nodes.push_back(node.offer);
   return true;
 }
 
@@ -203,7 +209,7 @@ Candidate PurchaseSearch::Complete(Purchase purchase, const OfferFilter& is_allo
     vain = missing.size() < least ? 0 : vain + 1;
     least = std::min(least, missing.size());
     if (missing.empty() || vain == 2 || repair == kRepairsMax || IsOver()) break;
-    if (!AddNodesFor(missing, ZonesOf(result), is_allowed, purchase)) break;
+    if (!AddNodesFor(missing, ZonesOf(result), is_allowed, purchase, kRepairPart)) break;
     if (is_free) purchase.targets.clear();
   }
   return *best;
@@ -272,13 +278,15 @@ void PurchaseSearch::TryWithoutMainShape() {
   const auto main = std::ranges::max_element(paid, {}, [](const auto& each) { return each.second; });
   const OfferFilter is_other = [&](std::size_t offer) { return offers_[offer].shape != main->first; };
   Purchase purchase;
-  if (!AddNodesFor(wanting_, at_home_, is_other, purchase)) return;
+  if (!AddNodesFor(wanting_, at_home_, is_other, purchase, kSecondPart)) return;
   if (options_.placement == Placement::kScheduler) purchase.targets.clear();
   Consider(Complete(std::move(purchase), is_other));
 }
 
 void PurchaseSearch::Improve() {
-  for (bool has_improved = true; has_improved && !IsGoodEnough() && !IsOver();) {
+  const std::uint64_t end = trial_.placement_count() + options_.placements_max / kImprovingPart;
+  const auto is_over = [&] { return trial_.placement_count() >= end || IsOver(); };
+  for (bool has_improved = true; has_improved && !IsGoodEnough() && !is_over();) {
     has_improved = false;
     std::set<std::size_t> distinct(best_->purchase.nodes.begin(), best_->purchase.nodes.end());
     std::vector<std::size_t> by_price(distinct.begin(), distinct.end());
@@ -287,7 +295,7 @@ void PurchaseSearch::Improve() {
     for (const std::size_t offer : by_price) {
       has_improved |= DropSome(offer);
       has_improved |= Downsize(offer);
-      if (IsGoodEnough() || IsOver()) return;
+      if (IsGoodEnough() || is_over()) return;
     }
   }
 }

@@ -45,9 +45,10 @@ class PurchaseSearch {
   std::int64_t PriceOf(const std::vector<std::size_t>& nodes) const;
   void UseFreeRoom();
   std::vector<ZoneCounts> ZonesOf(const TrialResult& result) const;
-  // Adds nodes for these pods, of the offers that are allowed. False: there are none.
+  // Adds nodes for these pods, of the offers that are allowed. False: there are none. A search by `steps_part` of the
+  // steps that a packing may take.
   bool AddNodesFor(const std::vector<std::size_t>& pods, const std::vector<ZoneCounts>& placed,
-                   const OfferFilter& is_allowed, Purchase& purchase);
+                   const OfferFilter& is_allowed, Purchase& purchase, std::uint64_t steps_part = 1);
   void SpreadOverZones(const PackingProblem& problem, Packing& packing, const std::vector<std::size_t>& bought) const;
   Candidate Complete(Purchase purchase, const OfferFilter& is_allowed);
   Candidate TryAs(const Purchase& purchase);

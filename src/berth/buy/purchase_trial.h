@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // PurchaseTrial: whether pods fit when some nodes are bought, and where each goes: the core places them one by one on
-// the overlay, nodes and all. What it did is on the overlay until the next trial. One thread's.
+// the overlay, nodes and all. What it did is on the overlay until the next trial. Pods that no rule about other pods
+// concerns are proved on one node of those that get the same pods. One thread's.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "berth/buy/node_offers.h"
@@ -25,6 +28,8 @@ inline constexpr std::uint32_t kAnywhere = std::numeric_limits<std::uint32_t>::m
 struct Purchase {
   std::vector<std::size_t> nodes;
   std::vector<std::uint32_t> targets;  // by asked pod: an index of `nodes`, or kAnywhere; empty: all go anywhere
+
+  bool operator==(const Purchase&) const = default;
 };
 
 struct TrialResult {
@@ -34,6 +39,9 @@ struct TrialResult {
   std::vector<std::size_t> crowded;
   std::vector<framework::NodeIndex> node_rows;  // by new node
   std::vector<std::string> node_names;
+  // All pods with a node are where they were told to go, and no rule about other pods concerns any of them: what the
+  // scheduler does with the same nominations cannot be different.
+  bool is_certain = false;
 
   std::size_t NotPlaced() const { return pending.size() + crowded.size(); }
 };
@@ -45,20 +53,33 @@ class PurchaseTrial {
                 const std::vector<framework::AnyObject>& of_cluster, const PurchaseDemand& demand);
 
   // Where pods without a target are tried first, by asked pod: the name of a node of the cluster; empty: anywhere.
-  void SetHomes(std::vector<std::string> homes) { homes_ = std::move(homes); }
-  // Ties between nodes are broken by chance, in another way for each `ties`.
-  TrialResult Run(const Purchase& purchase, std::uint64_t ties = 0);
+  void SetHomes(std::vector<std::string> homes) {
+    homes_ = std::move(homes);
+    last_.reset();
+  }
+  // Ties between nodes are broken by chance, in another way for each `ties`. The last run again costs nothing.
+  const TrialResult& Run(const Purchase& purchase, std::uint64_t ties = 0);
   // Why a pod of the last run that is pending has no node, with the nodes as they were at the end.
   whatif::PlacementRefusal Explain(std::size_t pod);
 
   scheduler::Overlay& overlay() { return overlay_; }
   std::uint64_t placement_count() const { return placement_count_; }
+  // What the last run took of it; before the first, as much as one may take.
+  std::uint64_t run_cost() const { return run_cost_; }
   // Adds a node to what the last run left.
   framework::NodeIndex AddNode(std::size_t offer, const std::string& name);
   // The name of the next new node of the shape, `number` being how many there are.
   std::string NameOf(std::size_t offer, std::size_t number) const;
 
  private:
+  // The pods of one new node, by group.
+  using Company = std::map<std::size_t, std::int32_t>;
+
+  void Buy(const Purchase& purchase, TrialResult& result);
+  void PlaceAll(const Purchase& purchase, const std::vector<std::uint8_t>& is_proven, std::uint64_t ties,
+                TrialResult& result);
+  std::vector<std::uint8_t> FindProven(const Purchase& purchase);
+  bool IsProven(std::size_t offer, const Company& company);
   void FindCrowded(TrialResult& result) const;
 
   scheduler::Overlay& overlay_;
@@ -69,6 +90,15 @@ class PurchaseTrial {
   const scheduler::Overlay::Mark begin_;
   std::vector<std::string> homes_;
   std::uint64_t placement_count_ = 0;
+  std::uint64_t run_cost_ = 0;
+  std::map<std::pair<std::size_t, Company>, bool> proven_;  // by offer
+  struct Last {
+    Purchase purchase;
+    std::uint64_t ties = 0;
+    scheduler::Overlay::Mark end = 0;
+    TrialResult result;
+  };
+  std::optional<Last> last_;  // what is on the overlay
 };
 
 }  // namespace berth::buy

@@ -35,7 +35,7 @@ struct Manifests {
 };
 
 inline constexpr std::size_t kManifestFileBytesMax = std::size_t{16} << 20;
-inline constexpr std::size_t kManifestsMax = 10'000;
+inline constexpr std::size_t kManifestsMax = 100'000;
 
 // Documents without a namespace get `default_namespace`. An error is one line with the file, the line of the
 // first wrong field or, where it is not known, of the document, and all field paths of that document.
