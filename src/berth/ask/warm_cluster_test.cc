@@ -265,7 +265,7 @@ INSTANTIATE_TEST_SUITE_P(
         KeptCore{"Drain", {.has_waiting_pods = true}, "can-drain", {{"nodes", codec::json::array{"node-1"}}}},
         KeptCore{"Headroom", {.has_waiting_pods = true}, "headroom", {{"losses", 1}}},
         KeptCore{"Pending", {.has_waiting_pods = true}, "explain", {{"pending", true}}}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& kept) { return std::string(kept.param.name); });
 
 TEST(WarmClusterTest, ATrialThatIsInterruptedIsTakenBackToo) {
   World world(3);

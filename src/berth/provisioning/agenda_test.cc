@@ -92,7 +92,9 @@ TEST(AgendaTest, IsWhatAWalkOverAllPlansFinds) {
       EXPECT_EQ(agenda.asked_count(), asked);
       EXPECT_EQ(agenda.NextCheck().has_value(),
                 std::ranges::any_of(all, [](const auto& each) { return each.second.second.check.has_value(); }));
-      if (!checks.empty()) EXPECT_LE(*agenda.NextCheck(), now);
+      if (!checks.empty()) {
+        EXPECT_LE(*agenda.NextCheck(), now);
+      }
     }
   }
 }
