@@ -4,7 +4,7 @@
 
     promises.py BINARY [--nodes 5000] [--requests 1000] [--instructions]
 
-BINARY is berth-promise-bench. Targets: p99 of an answer within 50 ms; the last hundred answers and pods cost at most
+BINARY is berth-promise-bench. Targets: p99 of an answer within 50 ms of CPU time; the last hundred answers and pods cost at most
 1.5 times what the first did; nothing promised is missing or promised twice. Exit status 1: one is missed.
 --instructions counts them with valgrind where the kernel has no counter: slow.
 """

@@ -258,6 +258,7 @@ void PromiseWorld::Settle() {
 
 void PromiseWorld::Pass(Duration time) {
   now_ += time;
+  mark_ = Now();
   core_->Tick(now_);
   controller_.Tick(now_);
   Settle();
