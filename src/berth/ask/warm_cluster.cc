@@ -176,6 +176,9 @@ Expected<whatif::OfflineCluster*> WarmCluster::Core(OtherSchedulers others) {
 
 Expected<void> WarmCluster::Try(const Pods& added,
                                 const std::function<Expected<void>(whatif::OfflineCluster&)>& trial) {
+  // A core that has tried the pods that wait may choose another one of equally good nodes than one that has not, and
+  // its clock has gone on.
+  if (!Waiting().empty()) return UseOnce(added, trial);
   BERTH_ASSIGN_OR_RETURN(Kept* const kept, Find(OtherSchedulers::kByDefaults));
   const std::vector<std::string> known = kept->core->ProfileNames();
   const bool has_all = std::ranges::all_of(
@@ -186,7 +189,7 @@ Expected<void> WarmCluster::Try(const Pods& added,
   }
   notes_ = kept->notes;
   Order(*kept);
-  kept->core->BeginTrial(Waiting());
+  kept->core->BeginTrial({});
   const auto tried = trial(*kept->core);
   if (!kept->core->EndTrial()) kept->core.reset();
   return tried;

@@ -269,8 +269,8 @@ void OfflineCluster::Perform(scheduler::Write&& write) {
 }
 
 void OfflineCluster::Evict(const std::shared_ptr<const api::Pod>& pod) {
-  // Groups count their members in more places than can be taken back.
-  if (trial_ && !pod->spec.pod_group_name.empty()) trial_->Spoil();
+  // Its pods are tried again while others leave, and the clock goes on with it.
+  if (trial_) trial_->Spoil();
   evictions_.push_back({pod, {}});
   if (!options_.evicted_pods_stay) return RemovePod(pod->metadata.uid);
   api::Pod leaving = *pod;
@@ -306,6 +306,10 @@ void OfflineCluster::NoteNode(const std::string& name) {
   const framework::NodeIndex row = nodes().Find(name);
   const bool is_there = row != framework::kNoNode && nodes().Info(row).has_node();
   trial_->NoteNode(name, is_there ? nodes().Info(row).node_ptr() : nullptr);
+  // Among equals the draw is by the number of rows, which new nodes change.
+  const bool was_there = std::ranges::any_of(
+      trial_->nodes, [&](const auto& change) { return change.first == name && change.second != nullptr; });
+  if (!is_there && !was_there) trial_->Spoil();
 }
 
 void OfflineCluster::NoteObject(framework::ObjectKind kind, const std::string& key) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // TrialJournal: what a trial on an OfflineCluster touches first, so that it can be taken back. What was added is taken
 // away again; pods that got or lost a node, nodes that went, and claims and volumes that were changed are put back,
-// each node's pods in their order. A trial that does more than that to what was there before (changes pod groups,
-// evicts their pods) spoils the cluster, which then has to be loaded anew. A plain value.
+// each node's pods in their order. A trial that does more than that (evicts pods, adds nodes, changes pod groups) spoils
+// the cluster, which then has to be loaded anew. A plain value.
 #pragma once
 
 #include <map>
