@@ -31,12 +31,6 @@ constexpr std::string_view kPreempted = "Preempted";
 constexpr std::string_view kPreemptedBy = "Preempted by ";
 constexpr std::string_view kOnNode = " on node ";
 
-// Claims and volumes; of the kinds that trials add, others are counted in more places.
-bool CanPutBack(framework::ObjectKind kind) {
-  return kind == framework::ObjectKind::kPersistentVolumeClaim || kind == framework::ObjectKind::kPersistentVolume ||
-         kind == framework::ObjectKind::kResourceClaim;
-}
-
 // How much longer than planned a back-off may last: the queue ends them in windows of a second.
 constexpr Duration kBackoffWindow = std::chrono::seconds(1);
 
@@ -313,11 +307,12 @@ void OfflineCluster::NoteNode(const std::string& name) {
 }
 
 void OfflineCluster::NoteObject(framework::ObjectKind kind, const std::string& key) {
-  if (!trial_ || trial_->HasObject({kind, key})) return;
-  framework::AnyObject before = handle_.mutable_objects().Get(kind, key);
-  if (framework::IsNull(before)) return trial_->NoteObject({kind, key}, std::nullopt);
-  if (!CanPutBack(kind)) trial_->Spoil();
-  trial_->NoteObject({kind, key}, std::move(before));
+  if (!trial_ || trial_->added_objects.contains({kind, key})) return;
+  if (framework::IsNull(handle_.mutable_objects().Get(kind, key))) {
+    trial_->added_objects.insert({kind, key});
+  } else {
+    trial_->Spoil();
+  }
 }
 
 void OfflineCluster::PutBack(const std::shared_ptr<const api::Pod>& pod) {
@@ -365,13 +360,8 @@ bool OfflineCluster::EndTrial() {
       SetNode(at->second);
     }
   }
-  for (const auto& [id, before] : trial.objects) {
-    const auto& [kind, key] = id;
-    const framework::AnyObject now = handle_.mutable_objects().Get(kind, key);
-    if (before && now == *before) continue;
-    // Plugins that remember what they wrote take an older version only for an object that is new to them.
-    if (!framework::IsNull(now)) RemoveObject(kind, key);
-    if (before) SetObject(*before);
+  for (const auto& [kind, key] : trial.added_objects) {
+    if (!framework::IsNull(handle_.mutable_objects().Get(kind, key))) RemoveObject(kind, key);
   }
   for (const auto& [uid, before] : trial.pods) {
     refused_.erase(uid);

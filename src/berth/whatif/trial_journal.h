@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // TrialJournal: what a trial on an OfflineCluster touches first, so that it can be taken back. What was added is taken
-// away again; pods that got or lost a node, nodes that went, and claims and volumes that were changed are put back,
-// each node's pods in their order. A trial that does more than that (evicts pods, adds nodes, changes pod groups) spoils
-// the cluster, which then has to be loaded anew. A plain value.
+// away again; pods that got or lost a node, and nodes that went, are put back, each node's pods in their order. A trial
+// that does more than that (evicts pods, adds nodes, changes objects that were there) spoils the cluster, which then has
+// to be loaded anew. A plain value.
 #pragma once
 
 #include <map>
 #include <memory>
-#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,16 +31,11 @@ class TrialJournal {
     if (seen_pods_.insert_or_assign(uid, true).second) pods.emplace_back(uid, std::move(before));
   }
   void NoteNode(const std::string& name, NodePtr before) { nodes.emplace_back(name, std::move(before)); }
-  // nullopt: there was no such object.
-  void NoteObject(ObjectId object, std::optional<framework::AnyObject> before) {
-    objects.try_emplace(std::move(object), std::move(before));
-  }
-  bool HasObject(const ObjectId& object) const { return objects.contains(object); }
   void Spoil() { is_spoilt = true; }
 
   std::vector<std::pair<std::string, PodPtr>> pods;    // in the order in which they were touched first
   std::vector<std::pair<std::string, NodePtr>> nodes;  // each change, in order
-  std::map<ObjectId, std::optional<framework::AnyObject>> objects;
+  std::set<ObjectId> added_objects;
   // The uids of the pods of nodes that were to lose one of them, in their order, by the node's name.
   std::map<std::string, std::vector<std::string>> orders;
   bool is_spoilt = false;
