@@ -19,6 +19,8 @@ usage() {
 ./dev bench simulate [...]              how long `berth simulate` takes on 5,000 nodes and 50,000 pods, with its targets
 ./dev bench rebalance [...]          plans for the whole cluster beside CBC's optimum (coinor-cbc), and their time, with targets
 ./dev bench buy [...]                prices of berth buy beside the optimum, which CBC finds (--count N)
+./dev bench buy karpenter [...]      berth buy beside Karpenter's scheduler, same pods and instance types (--cases, --pods; needs Go)
+./dev bench buy autoscaler --source FOLDER   beside cluster-autoscaler's BenchmarkBinpackingEstimate (needs Go and a checkout)
 ./dev bench descheduler [...]        berth run --rebalance beside descheduler 0.36 on the real control plane (needs Go 1.26;
                                      bench/descheduler)
 ./dev bench promises [...]           what an answer to a ProvisioningRequest costs, and whether promises hold when more is asked for than
@@ -111,6 +113,9 @@ case $what in
   buy)
     setup bench
     build release berth >&2
+    case ${1:-} in
+      karpenter | autoscaler) exec python3 -B bench/buy/peers.py build/release/bin/berth "$@" ;;
+    esac
     exec python3 bench/buy/against_cbc.py build/release/bin/berth "$@"
     ;;
   rebalance)

@@ -27,6 +27,8 @@ constexpr std::int64_t kExclusionRoom = std::int64_t{1} << 20;
 // Pods that a rule counts go to zones in step, although they are free to go anywhere, where one in so many of them or
 // more has the rule.
 constexpr std::size_t kInStepPart = 4;
+// A zone where a pod would break its rule comes after all others.
+constexpr std::int64_t kBroken = 1'000'000'000;
 constexpr std::int32_t kManyPods = std::numeric_limits<std::int32_t>::max();
 // Of pods whose claims decide how many a node takes: beyond it there is no node.
 constexpr std::int32_t kCountedMax = 256;
@@ -486,7 +488,15 @@ std::map<std::size_t, std::string> PurchaseDemand::SpreadOverZones(const std::ve
   }
   struct OfGroup {
     std::vector<ZoneCounts*> counts;
+    std::vector<std::size_t> bound;  // rules
     std::set<std::string> zones;
+  };
+  // Whether one more pod of the group in the zone would break the rule.
+  const auto breaks = [&](std::size_t rule, std::size_t group, const std::set<std::string>& zones,
+                          const std::string& zone) {
+    std::int64_t least = std::numeric_limits<std::int64_t>::max();
+    for (const std::string& other : zones) least = std::min(least, counts[rule][other]);
+    return counts[rule][zone] + rules[rule].counts[group] - least > rules[rule].max_skew;
   };
   std::map<std::size_t, OfGroup> known;
   std::map<std::size_t, std::string> zone_of;
@@ -500,6 +510,7 @@ std::map<std::size_t, std::string> PurchaseDemand::SpreadOverZones(const std::ve
       for (std::size_t rule = 0; rule < rules.size(); ++rule) {
         if (rules[rule].counts[index] != 0 && (keeps_in_step_[rule] != 0 || group.zone_spread == rule))
           of_group.counts.push_back(&counts[rule]);
+        if (rules[rule].is_by_zone && rules[rule].is_bound[index] != 0) of_group.bound.push_back(rule);
       }
       if (group.zone_rule == ZoneRule::kSpread && group.zone_spread == kNoRule) {
         ZoneCounts& own = own_counts[index];
@@ -517,6 +528,7 @@ std::map<std::size_t, std::string> PurchaseDemand::SpreadOverZones(const std::ve
     const std::string& least = *std::ranges::min_element(of_group.zones, {}, [&](const std::string& zone) {
       std::int64_t sum = 0;
       for (ZoneCounts* each : of_group.counts) sum += (*each)[zone];
+      for (const std::size_t rule : of_group.bound) sum += breaks(rule, index, of_group.zones, zone) ? kBroken : 0;
       return sum;
     });
     for (ZoneCounts* each : of_group.counts) ++(*each)[least];
