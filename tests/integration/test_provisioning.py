@@ -94,8 +94,9 @@ class Provisioning(BerthTest):
         process = self.run_berth()
         self.api.create(PODS, pod("p", "1"))
         wait_until("the pod is bound", lambda: self.bound("p"))
-        said = [line for line in process.lines("err") if "provisioningrequests" in line]
-        self.assertEqual(len(said), 1, said)
+        said = lambda: [line for line in process.lines("err") if "provisioningrequests" in line]
+        wait_until("it is said that the kind is missing", said)
+        self.assertEqual(len(said()), 1, said())
         # The kind comes later; berth looks for it every minute or two.
 
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // TrialJournal: what a trial on an OfflineCluster touches first, so that it can be taken back. What was added is taken
 // away again; pods that got or lost a node, and nodes that went, are put back, each node's pods in their order. A trial
-// that does more than that (evicts pods, adds nodes, changes objects that were there) spoils the cluster, which then has
-// to be loaded anew. A plain value.
+// that does more than that (evicts pods, adds nodes, changes objects that were there) spoils the cluster, which then
+// has to be loaded anew. A plain value.
 #pragma once
 
 #include <map>
