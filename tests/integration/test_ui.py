@@ -76,7 +76,7 @@ def columns(frame: bytes) -> dict:
     """The columns of a fleet frame by name, strings resolved, and its directory."""
     assert frame[:4] == b"BFLT"
     version, length, begin = struct.unpack_from("<III", frame, 4)
-    assert version == 2
+    assert version == 3
     directory = json.loads(frame[16:16 + length])
     codes = {"u8": "B", "u16": "H", "u32": "I", "i32": "i", "f64": "d", "d32": "I"}
     read = {column["name"]: struct.unpack_from(f"<{column['length']}{codes[column['type']]}", frame, begin + column["offset"])
