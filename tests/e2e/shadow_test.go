@@ -130,8 +130,9 @@ func TestShadow(t *testing.T) {
 	if want := fmt.Sprintf(`berth_shadow_decisions_total{explained_by_order="false",match="sameNode"} %d`, report.Matches["sameNode"].Count); !strings.Contains(metrics, want) {
 		t.Errorf("the metrics lack %s", want)
 	}
-	if html, err := os.ReadFile(page); err != nil || !strings.Contains(string(html), "agreement</p>") {
-		t.Errorf("the page: %v, %d bytes", err, len(html))
+	// The page's script draws the report, which is in the page as JSON.
+	if html, err := os.ReadFile(page); err != nil || !strings.Contains(string(html), fmt.Sprintf(`"agreements":%d,`, report.Agreements)) {
+		t.Errorf("the page of %d agreements: %v, %d bytes", report.Agreements, err, len(html))
 	}
 	for _, x := range proxy.Requests(func(*harness.Exchange) bool { return true }) {
 		if x.Method != http.MethodGet || x.Status == http.StatusForbidden {

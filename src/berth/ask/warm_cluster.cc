@@ -2,12 +2,18 @@
 #include "berth/ask/warm_cluster.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "berth/framework/objects.h"
 #include "berth/whatif/state_builder.h"
 
 namespace berth::ask {
+namespace {
+
+bool IsWaiting(const std::shared_ptr<const api::Pod>& pod) { return pod->spec.node_name.empty(); }
+
+}  // namespace
 
 WarmCluster::WarmCluster(const ChangeLog& log, CoreFor core_for, const Clock& clock, bool is_live)
     : log_(log), core_for_(std::move(core_for)), clock_(clock), is_live_(is_live) {}
@@ -113,13 +119,7 @@ void WarmCluster::Order(Kept& kept) const {
   }
 }
 
-whatif::PodPtrs WarmCluster::Waiting() const {
-  whatif::PodPtrs waiting;
-  for (const auto& pod : index_ ? index_->unsettled() : state_.state().pods) {
-    if (pod->spec.node_name.empty()) waiting.push_back(pod);
-  }
-  return waiting;
-}
+const whatif::PodPtrs& WarmCluster::UnsettledPods() const { return index_ ? index_->unsettled() : state_.state().pods; }
 
 std::set<std::string> WarmCluster::UnknownSchedulers(const whatif::OfflineCluster& core) const {
   const std::vector<std::string> known = core.ProfileNames();
@@ -170,7 +170,11 @@ Expected<whatif::OfflineCluster*> WarmCluster::Core(OtherSchedulers others) {
   BERTH_ASSIGN_OR_RETURN(Kept* const kept, Find(others));
   notes_ = kept->notes;
   Order(*kept);
-  if (kept->core->HasTried()) kept->core->Renew(Waiting());
+  if (kept->core->HasTried()) {
+    whatif::PodPtrs waiting;
+    std::ranges::copy_if(UnsettledPods(), std::back_inserter(waiting), IsWaiting);
+    kept->core->Renew(waiting);
+  }
   return kept->core.get();
 }
 
@@ -178,7 +182,7 @@ Expected<void> WarmCluster::Try(const Pods& added,
                                 const std::function<Expected<void>(whatif::OfflineCluster&)>& trial) {
   // A core that has tried the pods that wait may choose another one of equally good nodes than one that has not, and
   // its clock has gone on.
-  if (!Waiting().empty()) return UseOnce(added, trial);
+  if (std::ranges::any_of(UnsettledPods(), IsWaiting)) return UseOnce(added, trial);
   BERTH_ASSIGN_OR_RETURN(Kept* const kept, Find(OtherSchedulers::kByDefaults));
   const std::vector<std::string> known = kept->core->ProfileNames();
   const bool has_all = std::ranges::all_of(
@@ -189,7 +193,7 @@ Expected<void> WarmCluster::Try(const Pods& added,
   }
   notes_ = kept->notes;
   Order(*kept);
-  kept->core->BeginTrial({});
+  kept->core->BeginTrial();
   const auto tried = trial(*kept->core);
   if (!kept->core->EndTrial()) kept->core.reset();
   return tried;

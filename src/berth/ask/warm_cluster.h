@@ -65,7 +65,8 @@ class WarmCluster final : public AskedCluster {
   std::set<std::string> UnknownSchedulers(const whatif::OfflineCluster& core) const;
   void Change(Kept& kept, const StateChange& change, const std::string& replaced_uid);
   void Order(Kept& kept) const;
-  whatif::PodPtrs Waiting() const;
+  // All that have no node are among them.
+  const whatif::PodPtrs& UnsettledPods() const;
 
   const ChangeLog& log_;
   const CoreFor core_for_;

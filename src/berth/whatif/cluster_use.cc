@@ -79,7 +79,7 @@ void NodeUseTable::Update(const framework::NodeTable& nodes, Changes* changes) {
     for (const framework::NodeIndex row : changed->rows) Look(nodes, row, changes);
     return;
   }
-  // The log of changes does not reach back far enough, or rows at the end are gone.
+  // The log of changes does not reach back far enough.
   rows_.resize(std::max(rows_.size(), nodes.row_count()));
   for (framework::NodeIndex row = 0; row < rows_.size(); ++row) Look(nodes, row, changes);
 }

@@ -36,7 +36,6 @@ TEST(NodeUseTableTest, ALookAtWhatHasChangedFindsTheSameAsALookAtAll) {
       const std::uint64_t what = random.Below(12);
       if (what == 0) {
         cluster.RemoveNode(node);
-        cluster.DropFreeRows();
       } else if (what < 3) {
         auto made = MakeNode(node).Allocatable("cpu", std::to_string(1 + random.Below(4)));
         if (random.Below(2) == 0) made.Annotation("berth.dev/price", "0.50").Label(kZoneLabel, "a");

@@ -263,7 +263,7 @@ void OfflineCluster::Perform(scheduler::Write&& write) {
 }
 
 void OfflineCluster::Evict(const std::shared_ptr<const api::Pod>& pod) {
-  // Its pods are tried again while others leave, and the clock goes on with it.
+  // The preemptor is tried again once the pod has gone, and the clock goes on with it.
   if (trial_) trial_->Spoil();
   evictions_.push_back({pod, {}});
   if (!options_.evicted_pods_stay) return RemovePod(pod->metadata.uid);
@@ -322,18 +322,15 @@ void OfflineCluster::PutBack(const std::shared_ptr<const api::Pod>& pod) {
 }
 
 void OfflineCluster::Renew(const PodPtrs& waiting) {
-  if (std::exchange(has_tried_, false)) BeginAnew(waiting);
-}
-
-void OfflineCluster::BeginAnew(const PodPtrs& waiting) {
+  if (!std::exchange(has_tried_, false)) return;
   // The queue orders pods of one priority by when they came.
   for (const auto& pod : waiting) PutBack(pod);
   core_->StartOver(options_.seed);
 }
 
-void OfflineCluster::BeginTrial(const PodPtrs& waiting) {
+void OfflineCluster::BeginTrial() {
   BERTH_CHECK(!trial_, "a trial is under way");
-  BeginAnew(waiting);
+  core_->StartOver(options_.seed);
   has_tried_ = true;
   TrialJournal& trial = trial_.emplace();
   trial.had_refused_groups = has_refused_groups_;

@@ -92,14 +92,14 @@ class OfflineCluster {
   bool WasInterrupted() const { return was_interrupted_; }
 
   // For those who keep a loaded cluster and try something on it again and again. What is done between BeginTrial() and
-  // EndTrial() is taken back. A trial begins as on a cluster that was loaded just now: `waiting`, all pods without a
-  // node, are in the queue in that order, and of nodes that are equally good the same one is chosen. One at a time.
-  using PodPtrs = std::vector<std::shared_ptr<const api::Pod>>;
-  void BeginTrial(const PodPtrs& waiting);
+  // EndTrial() is taken back. A trial begins as on a cluster that was loaded just now and in which no pod waits: of
+  // nodes that are equally good the same one is chosen. One at a time.
+  void BeginTrial();
   // False: not all could be taken back, and the cluster is of no use any more.
   [[nodiscard]] bool EndTrial();
-  // After trials, for who asks without one: as a cluster that was loaded just now. Where there were none, nothing is
-  // done.
+  // After trials, for who asks without one: as a cluster that was loaded just now, with `waiting`, all pods without a
+  // node, in the queue in that order. Where there were none, nothing is done.
+  using PodPtrs = std::vector<std::shared_ptr<const api::Pod>>;
   void Renew(const PodPtrs& waiting);
   bool HasTried() const { return has_tried_; }
   // Puts the pods of a node into the order of these uids, as if they had come in it: of equally good victims the first
@@ -154,7 +154,6 @@ class OfflineCluster {
   void NotePod(const std::string& uid);
   void NoteNode(const std::string& name);
   void NoteObject(framework::ObjectKind kind, const std::string& key);
-  void BeginAnew(const PodPtrs& waiting);
   // The core is told as if the pod had just come.
   void PutBack(const std::shared_ptr<const api::Pod>& pod);
   void RecordChange() { is_retry_due_ |= has_refused_groups_; }

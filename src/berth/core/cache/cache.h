@@ -37,7 +37,6 @@ class Cache {
 
   framework::NodeIndex SetNode(std::shared_ptr<const api::Node> node) { return nodes_.SetNode(std::move(node)); }
   void RemoveNode(std::string_view name) { nodes_.RemoveNode(name); }
-  bool DropFreeRows() { return nodes_.DropFreeRows(); }
 
   void SetImageSizeBytes(std::string_view image, std::int64_t size_bytes) {
     nodes_.SetImageSizeBytes(image, size_bytes);

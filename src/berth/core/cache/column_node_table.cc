@@ -67,7 +67,19 @@ ColumnNodeTable::NodeIndex ColumnNodeTable::RowFor(std::string_view node_name) {
     row = static_cast<NodeIndex>(infos_.size());
     infos_.emplace_back();
     names_.emplace_back();
-    ResizeColumns();
+    const std::size_t count = infos_.size();
+    Columns& c = columns_;
+    for (auto* column : {&c.allocatable_cpu_milli, &c.allocatable_memory_bytes, &c.allocatable_ephemeral_bytes,
+                         &c.allocatable_pods, &c.requested_cpu_milli, &c.requested_memory_bytes,
+                         &c.requested_ephemeral_bytes, &c.nonzero_cpu_milli, &c.nonzero_memory_bytes, &c.pod_count}) {
+      column->resize(count);
+    }
+    c.reciprocal_cpu.resize(count);
+    c.reciprocal_memory.resize(count);
+    c.is_unusual.resize(count);
+    c.is_unschedulable.resize(count);
+    c.taint_set.resize(count);
+    for (auto& [key, column] : label_columns_) column.resize(count);
   }
   names_[row] = node_name;
   row_of_name_.emplace(node_name, row);
@@ -80,37 +92,6 @@ void ColumnNodeTable::FreeRowIfEmpty(NodeIndex row) {
   names_[row].clear();
   infos_[row] = NodeInfo();
   free_rows_.push_back(row);
-}
-
-void ColumnNodeTable::ResizeColumns() {
-  const std::size_t count = infos_.size();
-  Columns& c = columns_;
-  for (auto* column : {&c.allocatable_cpu_milli, &c.allocatable_memory_bytes, &c.allocatable_ephemeral_bytes,
-                       &c.allocatable_pods, &c.requested_cpu_milli, &c.requested_memory_bytes,
-                       &c.requested_ephemeral_bytes, &c.nonzero_cpu_milli, &c.nonzero_memory_bytes, &c.pod_count}) {
-    column->resize(count);
-  }
-  c.reciprocal_cpu.resize(count);
-  c.reciprocal_memory.resize(count);
-  c.is_unusual.resize(count);
-  c.is_unschedulable.resize(count);
-  c.taint_set.resize(count);
-  for (auto& [key, column] : label_columns_) column.resize(count);
-}
-
-bool ColumnNodeTable::DropFreeRows() {
-  std::size_t count = infos_.size();
-  while (count > 0 && !infos_[count - 1].has_node() && infos_[count - 1].pods().empty()) --count;
-  if (count == infos_.size()) return false;
-  std::erase_if(free_rows_, [count](NodeIndex row) { return row >= count; });
-  infos_.resize(count);
-  names_.resize(count);
-  ResizeColumns();
-  // What has changed there cannot be told any more.
-  log_base_ = version();
-  log_.clear();
-  log_pods_kept_.clear();
-  return true;
 }
 
 ColumnNodeTable::NodeIndex ColumnNodeTable::SetNode(std::shared_ptr<const api::Node> node) {

@@ -56,11 +56,6 @@ class ColumnNodeTable final : public framework::NodeTable {
   // The node's pods stay until each is removed.
   void RemoveNode(std::string_view node_name);
 
-  // Drops free rows at the end, which nodes that are gone have left behind, so that the table is as if these had never
-  // been there. False: there were none. Otherwise who keeps something by row has to forget it, since tables do not get
-  // shorter elsewhere.
-  bool DropFreeRows();
-
   // Sets the size of an image. Undoing a change of nodes needs this, because the size depends on which node had the
   // image first. To be called after SetNode(). No effect on an image that no node has.
   void SetImageSizeBytes(std::string_view image, std::int64_t size_bytes);
@@ -91,7 +86,6 @@ class ColumnNodeTable final : public framework::NodeTable {
   };
 
   NodeIndex RowFor(std::string_view node_name);
-  void ResizeColumns();  // to the number of rows
   void FreeRowIfEmpty(NodeIndex row);
   framework::PodInfoPtr PodOn(NodeIndex row, std::string_view uid) const;  // null: the pod is not on this node
   void SyncObject(NodeIndex row);  // updates the columns that depend on the node object

@@ -51,37 +51,6 @@ TEST(ColumnNodeTable, ANodeKeepsItsRow) {
   table.RemoveNode("nobody");
 }
 
-TEST(ColumnNodeTable, FreeRowsAtTheEndAreDropped) {
-  ColumnNodeTable table;
-  table.SetNode(MakeNode("a").Build());
-  table.SetNode(MakeNode("b").Build());
-  table.RemoveNode("a");
-  EXPECT_EQ(table.LabelColumn("zone").size(), 2u);
-  const std::uint64_t before = table.version();
-  table.SetNode(MakeNode("c").Build());  // takes the row of "a"
-  table.SetNode(MakeNode("d").Label("zone", "1").Build());
-  const auto pod = MakePod("p").Node("e").Info();
-  table.AddPod(pod);
-  EXPECT_EQ(table.LabelColumn("zone").size(), 4u);
-  table.RemoveNode("c");
-  table.RemoveNode("d");
-  EXPECT_FALSE(table.DropFreeRows());
-  EXPECT_EQ(table.row_count(), 4u) << "a pod names the node of the last row";
-  EXPECT_TRUE(table.ChangedSince(before).has_value());
-  table.RemovePod(3, pod->uid);
-  const std::uint64_t version = table.version();
-  EXPECT_TRUE(table.DropFreeRows());
-  EXPECT_EQ(table.row_count(), 2u);
-  EXPECT_EQ(table.columns().pod_count.size(), 2u);
-  EXPECT_EQ(table.LabelColumn("zone").size(), 2u);
-  EXPECT_FALSE(table.ChangedSince(before).has_value()) << "rows that are gone have changed";
-  EXPECT_EQ(Changed(table, version), std::vector<NodeIndex>{});
-  // Rows are given as if those had never been there.
-  EXPECT_EQ(table.SetNode(MakeNode("c").Build()), 0u);
-  EXPECT_EQ(table.SetNode(MakeNode("d").Build()), 2u);
-  EXPECT_EQ(Changed(table, version), (std::vector<NodeIndex>{0, 2}));
-}
-
 TEST(ColumnNodeTable, PodsMayComeBeforeTheirNode) {
   ColumnNodeTable table;
   const auto pod = MakePod("p").Node("a").Request("cpu", "2").Info();

@@ -84,8 +84,6 @@ class Bookings {
 
   // For the idle sweep: drops what evaluations keep for pods of requests that nobody has asked for since the last call.
   void DropIdle();
-  // Drops all of it, as a core that begins anew has none.
-  void DropAll() { overlay_.reset(); }
 
   // Stand-ins that hold room now.
   std::size_t held_count() const { return stand_ins_.size(); }

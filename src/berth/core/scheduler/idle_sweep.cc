@@ -20,13 +20,4 @@ void IdleSweep::Tick() {
   has_cycled_ = false;
 }
 
-void IdleSweep::DropAll() {
-  // Plugins and classes: the first sweep drops what no pod has used since the last one, the second all else.
-  for (int sweep = 0; sweep < 2; ++sweep) {
-    for (const auto& [name, profile] : state_.profiles.by_name()) profile->evaluator.DropIdle();
-    state_.classes.Sweep();
-  }
-  if (state_.bookings != nullptr) state_.bookings->DropAll();
-}
-
 }  // namespace berth::scheduler

@@ -33,8 +33,6 @@ class IdleSweep {
   }
   // Sweeps if a sweep is due.
   void Tick();
-  // Drops everything that is kept, whether it is idle or not.
-  void DropAll();
   std::optional<Time> NextWake() const { return due_at_; }
 
  private:

@@ -85,8 +85,7 @@ Scheduler::~Scheduler() = default;
 
 void Scheduler::StartOver(std::uint64_t seed) {
   parts_->scheduling.Reseed(seed);
-  // What plugins keep follows the node table and the classes, whatever was asked; but not a table that gets shorter.
-  if (parts_->state.cache.DropFreeRows()) parts_->idle_sweep.DropAll();
+  // What plugins keep stays: it follows the node table and the classes, whatever was asked.
   for (const auto& [name, profile] : parts_->state.profiles.by_name()) profile->RenewEvaluator();
 }
 

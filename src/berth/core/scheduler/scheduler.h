@@ -71,8 +71,8 @@ class Scheduler {
   // Cancels that cycle and ignores the responses to come. The pod is in no queue afterwards.
   void CancelExtenderCycle(std::string_view why);
 
-  // The next decisions are those of a new core that has the same objects: what evaluations keep for later pods is
-  // dropped, and the draws among equals begin anew with `seed`. Between cycles.
+  // The next decisions are those of a new core that has the same objects: evaluators are made anew, and so are the
+  // draws among equals, with `seed`. Between cycles.
   void StartOver(std::uint64_t seed);
 
   // For questions of the form "what if?". While the overlay has changes, no other function may be called.
