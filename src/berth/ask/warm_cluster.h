@@ -2,8 +2,8 @@
 // WarmCluster: a copy of a cluster with a core on it that is kept between questions: what has changed in the cluster is
 // changed in the copy, and what a question tries is taken back. Asking costs what the question touches, and no loading.
 // The core is loaded anew where a trial has done what cannot be taken back (whatif/trial_journal.h), where a node has
-// come or gone, and for each trial while pods wait for a node. Answers are those of a core that was loaded just now,
-// but that rarely another one of equally good nodes is named. One thread's.
+// come or gone, and for each trial while pods wait for a node. Answers are those of a core that was loaded just now.
+// One thread's.
 #pragma once
 
 #include <chrono>

@@ -214,10 +214,7 @@ TEST_P(WarmClusterProperty, AnswersAsACoreThatWasJustLoaded) {
   EXPECT_LT(warm.loads(), 50U) << "questions of a kind that can be taken back leave the core alone";
 }
 
-// In the world of seed 44 a pod of a lost node gets another one of equally good nodes than on a core that was loaded
-// just now; why is not known. docs/serve.md says so.
-INSTANTIATE_TEST_SUITE_P(Seeds, WarmClusterProperty, ::testing::Range<std::uint64_t>(1, 44));
-INSTANTIATE_TEST_SUITE_P(MoreSeeds, WarmClusterProperty, ::testing::Range<std::uint64_t>(45, 65));
+INSTANTIATE_TEST_SUITE_P(Seeds, WarmClusterProperty, ::testing::Range<std::uint64_t>(1, 65));
 
 // Questions that do each kind of thing, on one core.
 struct KeptCore {

@@ -39,10 +39,11 @@ void Cache::ForgetPod(std::string_view uid) {
   Erase(entry);
 }
 
-void Cache::Erase(Pods::iterator entry) {
-  nodes_.RemovePod(entry->row, entry->pod);
+std::size_t Cache::Erase(Pods::iterator entry) {
+  const std::size_t place = nodes_.RemovePod(entry->row, entry->pod);
   if (entry->is_assumed) --assumed_count_;
   pods_.erase(entry);
+  return place;
 }
 
 Cache::PodChange Cache::SetPod(PodInfoPtr pod, PodInfoPtr* before) {
@@ -69,12 +70,20 @@ Cache::PodChange Cache::SetPod(PodInfoPtr pod, PodInfoPtr* before) {
   return PodChange::kMoved;
 }
 
-bool Cache::RemovePod(std::string_view uid) {
+std::optional<std::size_t> Cache::RemovePod(std::string_view uid) {
   const auto entry = pods_.find(ProbeFor(uid));
-  if (entry == pods_.end()) return false;
+  if (entry == pods_.end()) return std::nullopt;
   if (PodGroupStates* const groups = GroupsOf(*entry->pod)) groups->Remove(uid);
-  Erase(entry);
-  return true;
+  return Erase(entry);
+}
+
+void Cache::PutBack(PodInfoPtr pod, std::size_t place, bool is_assumed) {
+  if (PodGroupStates* const groups = GroupsOf(*pod)) groups->SetScheduled(pod);
+  const framework::NodeIndex row = nodes_.PutBack(pod, place);
+  const std::size_t hash = ProbeFor(pod->uid).hash;
+  const auto [it, added] = pods_.insert({hash, std::move(pod), row, is_assumed});
+  BERTH_CHECK(added, it->pod->uid);
+  if (is_assumed) ++assumed_count_;
 }
 
 const PodInfoPtr* Cache::FindPod(std::string_view uid) const {

@@ -13,7 +13,9 @@
 // An assumed pod never expires: only the outcome of its binding ends the assumption.
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -53,8 +55,11 @@ class Cache {
   // Sets an assigned pod as the API server shows it. kMoved: it is on another node than assumed or known. `before`, if
   // not null, receives the previous object.
   PodChange SetPod(framework::PodInfoPtr pod, framework::PodInfoPtr* before = nullptr);
-  // Returns false when the pod is not in the cache.
-  bool RemovePod(std::string_view uid);
+  // Returns the pod's former place among its node's pods; nullopt when it is not in the cache.
+  std::optional<std::size_t> RemovePod(std::string_view uid);
+  // Undoes RemovePod(), whose result is `place`: the node's pods are in the order that they had. What was done to them
+  // afterwards must have been undone before.
+  void PutBack(framework::PodInfoPtr pod, std::size_t place, bool is_assumed);
 
   // Null when the pod is not in the cache.
   const framework::PodInfoPtr* FindPod(std::string_view uid) const;
@@ -95,7 +100,7 @@ class Cache {
     return groups_ == nullptr || pod.pod_group_name.empty() ? nullptr : groups_;
   }
   using Pods = absl::flat_hash_set<Entry, EntryHash, EntryEqual>;
-  void Erase(Pods::iterator entry);
+  std::size_t Erase(Pods::iterator entry);  // returns its place among its node's pods
 
   ColumnNodeTable nodes_;
   Pods pods_;

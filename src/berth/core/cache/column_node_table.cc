@@ -157,14 +157,30 @@ framework::PodInfoPtr ColumnNodeTable::PodOn(NodeIndex row, std::string_view uid
   return nullptr;
 }
 
-void ColumnNodeTable::RemovePod(NodeIndex row, std::string_view uid) { RemovePod(row, PodOn(row, uid)); }
+std::size_t ColumnNodeTable::RemovePod(NodeIndex row, std::string_view uid) { return RemovePod(row, PodOn(row, uid)); }
 
-void ColumnNodeTable::RemovePod(NodeIndex row, const framework::PodInfoPtr& pod) {
+std::size_t ColumnNodeTable::RemovePod(NodeIndex row, const framework::PodInfoPtr& pod) {
   const std::optional<std::size_t> pods_kept = infos_[row].RemovePod(pod);
   BERTH_CHECK(pods_kept.has_value(), names_[row]);
   SyncPods(row);
   Touch(row, *pods_kept);
   FreeRowIfEmpty(row);
+  return *pods_kept;
+}
+
+ColumnNodeTable::NodeIndex ColumnNodeTable::PutBack(framework::PodInfoPtr pod, std::size_t place) {
+  const NodeIndex row = RowFor(pod->node_name);
+  NodeInfo& info = infos_[row];
+  BERTH_CHECK(place <= info.pods().size(), names_[row], place, info.pods().size());
+  if (place < info.pods().size()) {
+    framework::PodInfoPtr moved = info.pods()[place];
+    info.UpdatePod(moved, std::move(pod));
+    pod = std::move(moved);
+  }
+  info.AddPod(std::move(pod));
+  SyncPods(row);
+  Touch(row, place);
+  return row;
 }
 
 void ColumnNodeTable::UpdatePod(NodeIndex row, framework::PodInfoPtr pod) {

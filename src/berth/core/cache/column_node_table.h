@@ -2,6 +2,7 @@
 // ColumnNodeTable: the node table that the cache owns and changes. Within turns only.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -67,9 +68,12 @@ class ColumnNodeTable final : public framework::NodeTable {
   NodeIndex AddPod(framework::PodInfoPtr pod);
   // Adds a pod to `row`, which is the row of pod->node_name.
   void AddPod(NodeIndex row, framework::PodInfoPtr pod);
-  void RemovePod(NodeIndex row, std::string_view uid);
+  // Returns the place that the pod had in NodeInfo::pods(); the last one takes it.
+  std::size_t RemovePod(NodeIndex row, std::string_view uid);
   // The same for an object that is on the node, which saves a comparison of uids.
-  void RemovePod(NodeIndex row, const framework::PodInfoPtr& pod);
+  std::size_t RemovePod(NodeIndex row, const framework::PodInfoPtr& pod);
+  // Undoes RemovePod(): the pod that took this place goes to the end again.
+  NodeIndex PutBack(framework::PodInfoPtr pod, std::size_t place);
   // Replaces the pod of the same uid. Versions stay the same if the pod's class, start time and deletion state do.
   void UpdatePod(NodeIndex row, framework::PodInfoPtr pod);
   void UpdatePod(NodeIndex row, const framework::PodInfoPtr& before, framework::PodInfoPtr pod);

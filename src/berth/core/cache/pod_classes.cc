@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include <absl/container/flat_hash_set.h>
+
 #include "berth/framework/make_pod_info.h"
 
 namespace berth::cache {
@@ -312,10 +314,7 @@ std::shared_ptr<const PodClass> PodClasses::Classify(const api::Pod& pod) {
   const std::shared_ptr<PodClass> made = framework::MakePodClass(pod, std::move(annotations), release_);
   made->id = next_id_++;
   made->bytes = BytesOf(key);
-  Placement& placement = placements_[key.substr(0, placement_size)];
-  if (placement.latest.expired()) placement.id = made->id;
-  placement.latest = made;
-  made->placement_id = placement.id;
+  made->placement_id = placements_.try_emplace(key.substr(0, placement_size), made->id).first->second;
   latest_ = slot = made;
   key_bytes_ += key.size() + placement_size;
   if (classes_.size() >= sweep_at_ || key_bytes_ >= sweep_at_bytes_) Sweep();
@@ -324,10 +323,15 @@ std::shared_ptr<const PodClass> PodClasses::Classify(const api::Pod& pod) {
 }
 
 void PodClasses::Sweep() {
-  absl::erase_if(classes_, [](const auto& entry) { return entry.second.expired(); });
-  // A class keeps its placement id after the placement's entry is erased; the next class of that placement gets a new
+  // Which classes share a placement must not depend on what has come and gone: an entry stays while any class has its
   // id.
-  absl::erase_if(placements_, [](const auto& entry) { return entry.second.latest.expired(); });
+  absl::flat_hash_set<std::uint64_t> live;
+  absl::erase_if(classes_, [&](const auto& entry) {
+    const auto known = entry.second.lock();
+    if (known != nullptr) live.insert(known->placement_id);
+    return known == nullptr;
+  });
+  absl::erase_if(placements_, [&](const auto& entry) { return !live.contains(entry.second); });
   sweep_at_ = std::max<std::size_t>(1024, classes_.size() * 2);
   key_bytes_ = 0;
   for (const auto& [key, value] : classes_) key_bytes_ += key.size();

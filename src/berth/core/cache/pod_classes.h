@@ -55,13 +55,9 @@ class PodClasses {
   const framework::Release release_;
   // The key contains the exact bytes of everything that makes up the class, so that equal keys mean equal classes.
   Table<std::weak_ptr<const framework::PodClass>> classes_;
-  struct Placement {
-    std::uint64_t id = 0;
-    std::weak_ptr<const framework::PodClass> latest;
-  };
-  Table<Placement> placements_;
-  std::vector<char> buffer_;  // scratch
-  std::string latest_key_;    // key of latest_, the class returned last
+  Table<std::uint64_t> placements_;  // PodClass::placement_id by the part of the key that it stands for
+  std::vector<char> buffer_;         // scratch
+  std::string latest_key_;           // key of latest_, the class returned last
   std::weak_ptr<const framework::PodClass> latest_;
   std::size_t sweep_at_ = 1024;
   std::size_t key_bytes_ = 0;  // in both tables

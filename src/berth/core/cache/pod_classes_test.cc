@@ -125,6 +125,24 @@ TEST(PodClasses, ClassesThatAskTheSameOfANodeShareTheirPlacement) {
   }
 }
 
+// Of equally good nodes a pod may get another one if it shares a placement, which must not depend on what was there.
+TEST(PodClasses, APlacementIsSharedWhateverHasGoneMeanwhile) {
+  const auto named = [](const std::string& app) {
+    api::Pod pod = Base();
+    pod.metadata.labels.Set("app", app);
+    return pod;
+  };
+  for (const bool is_swept : {false, true}) {
+    SCOPED_TRACE(is_swept);
+    PodClasses classes;
+    const auto first = classes.MakePodInfo(named("a"));
+    classes.MakePodInfo(named("b"));  // its class has no other pod, and is gone at once
+    if (is_swept) classes.Sweep();
+    const auto third = classes.MakePodInfo(named("c"));
+    EXPECT_EQ(first->pod_class->placement_id, third->pod_class->placement_id);
+  }
+}
+
 TEST(PodClasses, WhatMattersSeparates) {
   using Change = std::function<void(api::Pod&)>;
   const auto amounts = [](const char* amount) { return testing::Resources({{"cpu", amount}}); };

@@ -89,8 +89,8 @@ bool Overlay::RemovePod(std::string_view uid) {
   const PodInfoPtr pod = *known;
   const bool was_assumed = state_.cache.IsAssumed(uid);
   const cache::PodGroupStates::Trial groups(state_.pod_groups.get());
-  state_.cache.RemovePod(pod->uid);
-  changes_.emplace_back(PodRemoved{pod, was_assumed});
+  const std::optional<std::size_t> place = state_.cache.RemovePod(pod->uid);
+  changes_.emplace_back(PodRemoved{pod, *place, was_assumed});
   return true;
 }
 
@@ -148,11 +148,8 @@ void Overlay::Undo(const Placed& change) { Unreserve(state_, *change.profile, *c
 void Overlay::Undo(const PodAdded& change) { state_.cache.RemovePod(change.uid); }
 
 void Overlay::Undo(const PodRemoved& change) {
-  if (change.was_assumed) {
-    state_.cache.AssumePod(change.pod);
-  } else {
-    state_.cache.SetPod(change.pod);
-  }
+  // Of equally good victims the first one in the node's order goes.
+  state_.cache.PutBack(change.pod, change.place, change.was_assumed);
 }
 
 void Overlay::Undo(const NodeChanged& change) {

@@ -104,6 +104,7 @@ class Overlay {
   };
   struct PodRemoved {
     framework::PodInfoPtr pod;
+    std::size_t place;  // among its node's pods
     bool was_assumed;
   };
   struct NodeChanged {

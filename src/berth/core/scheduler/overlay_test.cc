@@ -63,6 +63,29 @@ TEST(OverlayTest, PlacesAsTheSchedulerWouldAndTakesBack) {
   EXPECT_EQ(h.core.cache().pod_count(), 0U);
 }
 
+// Of equally good victims the first one in this order goes.
+TEST(OverlayTest, PodsAreInTheirOrderAgain) {
+  Harness h;
+  h.Set(MakeNode("a").Allocatable("cpu", "9"));
+  for (const char* const name : {"p", "q", "r", "s", "t"}) h.Set(MakePod(name).Node("a"));
+  const auto overlay = h.core.MakeOverlay(h.now);
+  const auto names = [&] {
+    std::string text;
+    for (const framework::PodInfoPtr& pod : overlay->nodes().Info(0).pods()) text += pod->name;
+    return text;
+  };
+  const auto uid = [](const char* name) { return MakePod(name).Info()->uid; };
+  EXPECT_TRUE(overlay->RemovePod(uid("q")));
+  overlay->AddPod(overlay->MakePod(MakePod("x").Node("a").Build()));
+  EXPECT_TRUE(overlay->RemovePod(uid("p")));
+  EXPECT_TRUE(overlay->RemovePod(uid("x")));
+  EXPECT_EQ(names(), "rts");
+  for (const char* const name : {"r", "s", "t"}) EXPECT_TRUE(overlay->RemovePod(uid(name)));
+  EXPECT_TRUE(overlay->RemoveNode("a"));
+  overlay->UndoTo(0);
+  EXPECT_EQ(names(), "pqrst");
+}
+
 TEST(OverlayTest, ObjectsComeAndGoAndAreTakenBack) {
   Harness h;
   const auto named = [](const char* name, const char* label) {
