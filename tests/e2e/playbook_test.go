@@ -217,8 +217,10 @@ func TestPlaybook(t *testing.T) {
 		t.Errorf("not run: %+v", blocks)
 	}
 	all.end(t, takeoverMax)
+	// helm uninstall takes the roles away before the pod has ended, which may want to renew its lease once more.
+	renewal := regexp.MustCompile(`(?m)^.*could not be renewed.*$`)
 	for pod, output := range pods.logs() {
-		if strings.Contains(output, "forbidden") {
+		if strings.Contains(renewal.ReplaceAllString(output, ""), "forbidden") {
 			t.Errorf("the rights of %s are not enough:\n%s", pod, output)
 		}
 	}
