@@ -111,14 +111,15 @@ def ordinary_pods(url, bound, prefix, seconds):
             "slowest_ms": round(1000 * waits[-1], 1)}
 
 
-def start_scheduler(binary, url):
+def start_scheduler(binary, url, under=(), timeout_s=START_TIMEOUT_S):
+    """`under`: words before the command, as of valgrind."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     log = tempfile.TemporaryFile("w+")
-    berth = subprocess.Popen([binary, "run", "--master", url, f"--secure-port={port}", "--bind-address=127.0.0.1",
+    berth = subprocess.Popen([*under, binary, "run", "--master", url, f"--secure-port={port}", "--bind-address=127.0.0.1",
                               "--leader-elect=false", "--authorization-always-allow-paths=/*"], stderr=log, text=True)
-    deadline = time.monotonic() + START_TIMEOUT_S
+    deadline = time.monotonic() + timeout_s
     while time.monotonic() < deadline:
         log.seek(0)
         if "Serving securely" in log.read():

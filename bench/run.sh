@@ -27,7 +27,8 @@ usage() {
                                      there is, with targets (--requests, --instructions; docs/provisioning-requests.md);
                                      `promises served`: how long its client waits, with a target (--requests, --rate)
 ./dev bench explain [...]            what questions to a running scheduler cost the pods it schedules, with a target
-./dev bench page [...]               what 50 open pages cost berth run at 500 pods a second, with targets (--readers, --rate)
+./dev bench page [...]               what 50 open pages cost berth run at 500 pods a second, and how long pods wait, with targets
+                                     (--readers, --rate, --instructions)
 ./dev bench recording [...]             what `berth run --record` costs a pod, by turns with runs without it, with its target
 ./dev bench embedded [...]           pods created over HTTP on berth's own API server, and bound, with its target
 ./dev bench soak [-minutes M] [-plot FILE.svg]   pods come and go for an hour while requests fail: whether anything grows

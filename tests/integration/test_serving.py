@@ -241,6 +241,26 @@ class Serving(BerthTest):
         self.bind(api, "p")
         self.assertEqual(first.berth.end(), 0, first.berth.lines("err"))
 
+    def test_a_port_that_two_processes_share(self):
+        _, api = self.api_server(1)
+        first = SecurePort(self, api.url, "--permit-port-sharing")
+        arguments = ["run", "--master", api.url, "--leader-elect=false", f"--secure-port={first.port}", "--bind-address=127.0.0.1",
+                     "--authorization-always-allow-paths=/*"]
+        alone = Process(self, *arguments)
+        self.assertEqual(alone.wait(), 1, "it does not permit it")
+        self.assertRegex(alone.lines("err")[-1], f"--secure-port: listen 127.0.0.1:{first.port}: address already in use")
+        second = Process(self, *arguments, "--permit-port-sharing")
+        second.wait_for("err", "Serving securely")
+
+        def started() -> str:
+            return re.search(r"^process_start_time_seconds (.*)$", first.ask("/metrics")[1], re.MULTILINE)[1]
+
+        seen = {started()}
+        wait_until("both answer", lambda: seen.add(started()) or len(seen) == 2)
+        self.assertEqual(first.berth.end(), 0, first.berth.lines("err"))
+        self.assertEqual(first.ask("/healthz"), (200, "ok"), "the other one still answers")
+        self.assertEqual(second.end(), 0, second.lines("err"))
+
     def test_a_lease_in_a_strangers_hands(self):
         _, api = self.api_server(1)
         api.create(LEASES, {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "kube-scheduler"},

@@ -1,26 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/base/base64.h"
 
+#include <array>
 #include <cstdint>
+#include <cstring>
 
 namespace berth {
 namespace {
 
 constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
+// The two characters for each 12 bits. Half as many look-ups as one character at a time.
+constexpr auto kPairs = [] {
+  std::array<std::array<char, 2>, 4096> pairs{};
+  for (std::size_t i = 0; i < pairs.size(); ++i) pairs[i] = {kAlphabet[i >> 6], kAlphabet[i & 63U]};
+  return pairs;
+}();
+
 }  // namespace
 
 std::string EncodeBase64(std::string_view bytes) {
   std::string text((bytes.size() + 2) / 3 * 4, '=');
   char* to = text.data();
-  const auto byte = [&bytes](std::size_t at) { return std::uint32_t{static_cast<unsigned char>(bytes[at])}; };
+  // The library checks each index of a view.
+  const char* const from = bytes.data();
+  const auto byte = [from](std::size_t at) { return std::uint32_t{static_cast<unsigned char>(from[at])}; };
   const std::size_t whole = bytes.size() / 3 * 3;
   for (std::size_t i = 0; i < whole; i += 3, to += 4) {
     const std::uint32_t group = byte(i) << 16 | byte(i + 1) << 8 | byte(i + 2);
-    to[0] = kAlphabet[group >> 18];
-    to[1] = kAlphabet[group >> 12 & 63U];
-    to[2] = kAlphabet[group >> 6 & 63U];
-    to[3] = kAlphabet[group & 63U];
+    std::memcpy(to, kPairs[group >> 12].data(), 2);
+    std::memcpy(to + 2, kPairs[group & 4095U].data(), 2);
   }
   const std::size_t left = bytes.size() - whole;
   if (left == 0) return text;

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/base/base64.h"
 
+#include <cstdint>
+#include <string>
+#include <string_view>
+
 #include <gtest/gtest.h>
 
 namespace berth {
@@ -19,6 +23,16 @@ TEST(Base64Test, GoesBothWays) {
     const auto decoded = DecodeBase64(text);
     ASSERT_TRUE(decoded.ok()) << text;
     EXPECT_EQ(*decoded, bytes) << text;
+  }
+}
+
+TEST(Base64Test, EachGroupOfBitsHasItsCharacter) {
+  constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  for (std::uint32_t bits = 0; bits < 1U << 24; bits += 4093) {
+    const char bytes[3] = {static_cast<char>(bits >> 16), static_cast<char>(bits >> 8), static_cast<char>(bits)};
+    std::string text;
+    for (int shift = 18; shift >= 0; shift -= 6) text += kAlphabet[bits >> shift & 63U];
+    EXPECT_EQ(EncodeBase64({bytes, 3}), text);
   }
 }
 

@@ -40,7 +40,8 @@ void AppendEntry(const DecisionFeed::Entry& entry, std::string& to) {
   AppendNumber("total", decision.total, to);
   AppendText("why", CutUtf8(decision.Why(), DecisionFeed::kMessageBytesMax), to);
   if (!decision.message.empty()) AppendText("message", CutUtf8(decision.message, DecisionFeed::kMessageBytesMax), to);
-  to.append(",\"reasons\":").append(codec::WriteJson(ReasonsJson(ReasonsOf(decision)))).append("}");
+  to.append(",\"reasons\":");
+  to.append(decision.refusals.empty() ? "[]" : codec::WriteJson(ReasonsJson(ReasonsOf(decision)))).append("}");
 }
 
 }  // namespace
@@ -70,6 +71,7 @@ void DecisionFeed::Note(const scheduler::Decision& decision, Time time_of_day) {
   const auto entry = std::make_shared<Entry>();
   entry->time = time_of_day;
   entry->decision.Assign(decision, kTextBytesMax);
+  if (decision.node_name.empty()) entry->text_bytes = std::min(decision.TextBytes(), kTextBytesMax);
   EntryPtr dropped;  // is freed without the lock
   const std::lock_guard lock(mutex_);
   entry->sequence = ++last_;
@@ -79,17 +81,20 @@ void DecisionFeed::Note(const scheduler::Decision& decision, Time time_of_day) {
     newest_.pop_front();
   }
   if (!refused_.empty()) {
-    if (const auto before = refused_.find(decision.pod_uid); before != refused_.end()) {
-      refused_ages_.erase(before->second.age);
-      refused_.erase(before);
-    }
+    if (const auto before = refused_.find(decision.pod_uid); before != refused_.end()) ForgetRefusal(before);
   }
   if (!decision.node_name.empty()) return;
   refused_ages_.push_back(decision.pod_uid);
   refused_[decision.pod_uid] = {entry, std::prev(refused_ages_.end())};
-  if (refused_.size() <= kRefusedMax) return;
-  refused_.erase(refused_ages_.front());
-  refused_ages_.pop_front();
+  refused_bytes_ += entry->text_bytes;
+  while (refused_.size() > kRefusedMax || refused_bytes_ > kRefusedBytesMax)
+    ForgetRefusal(refused_.find(refused_ages_.front()));
+}
+
+void DecisionFeed::ForgetRefusal(StringHashMap<Refused>::iterator refused) {
+  refused_bytes_ -= refused->second.entry->text_bytes;
+  refused_ages_.erase(refused->second.age);
+  refused_.erase(refused);
 }
 
 void DecisionFeed::Clear() {
@@ -97,6 +102,7 @@ void DecisionFeed::Clear() {
   newest_.clear();
   refused_.clear();
   refused_ages_.clear();
+  refused_bytes_ = 0;
 }
 
 std::uint64_t DecisionFeed::last() const {

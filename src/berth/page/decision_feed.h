@@ -44,11 +44,14 @@ class DecisionFeed {
 
   // Message and refusals of a decision that are longer are kept as the message's beginning alone.
   static constexpr std::size_t kTextBytesMax = std::size_t{16} << 10;
+  // Of the messages and refusals of all last refusals: beyond it the oldest are forgotten.
+  static constexpr std::size_t kRefusedBytesMax = std::size_t{16} << 20;
 
   struct Entry {
     std::uint64_t sequence = 0;
     Time time{};                        // of day
     scheduler::OlderDecision decision;  // its texts are one block: to keep it costs the scheduler one allocation
+    std::size_t text_bytes = 0;         // of a refusal: message and refusals
   };
   using EntryPtr = std::shared_ptr<const Entry>;
 
@@ -79,12 +82,16 @@ class DecisionFeed {
     std::list<std::string>::iterator age;  // in refused_ages_
   };
 
+  // With mutex_ held; there is one of that uid.
+  void ForgetRefusal(StringHashMap<Refused>::iterator refused);
+
   std::atomic<bool> is_on_;
   mutable std::mutex mutex_;  // guards all below
   std::uint64_t last_ = 0;
   std::deque<EntryPtr> newest_;
   StringHashMap<Refused> refused_;       // by uid
   std::list<std::string> refused_ages_;  // uids, the one that was refused longest ago first
+  std::size_t refused_bytes_ = 0;        // of the texts of all in refused_
 };
 
 }  // namespace berth::page

@@ -97,6 +97,24 @@ TEST(DecisionFeedTest, IsBounded) {
   EXPECT_EQ(Json(feed, 0, 1'000'000).at("decisions").as_array().size(), DecisionFeed::kKeptMax);
 }
 
+// Long messages would take hundreds of megabytes.
+TEST(DecisionFeedTest, BytesOfRefusalsAreBounded) {
+  DecisionFeed feed;
+  scheduler::Decision decision = DecisionOf("", "");
+  decision.message = std::string(DecisionFeed::kTextBytesMax, 'x');
+  const std::size_t count_max = DecisionFeed::kRefusedBytesMax / DecisionFeed::kTextBytesMax;
+  for (std::size_t i = 0; i <= count_max; ++i) {
+    decision.pod_uid = "uid-" + std::to_string(i);
+    feed.Note(decision, kNow);
+  }
+  EXPECT_EQ(feed.LastRefusal("uid-0"), nullptr) << "the oldest";
+  EXPECT_NE(feed.LastRefusal("uid-1"), nullptr);
+  decision.node_name = "n1";
+  feed.Note(decision, kNow);
+  feed.Note(DecisionOf("a", ""), kNow);
+  EXPECT_NE(feed.LastRefusal("uid-1"), nullptr) << "one was placed, so there is room";
+}
+
 TEST(DecisionFeedTest, KeepsNothingWhileItIsOff) {
   DecisionFeed feed;
   feed.SetOn(false);

@@ -97,19 +97,26 @@ void EventStreams::Pump(Time now) {
   const std::lock_guard lock(mutex_);
   if (!IsDueNow(now)) return;
   pumped_at_ = now;
-  for (Reader& reader : readers_) CheckBehind(reader, now);
+  std::size_t unread = 0;
+  for (Reader& reader : readers_) unread += CheckBehind(reader, now);
   Made made = BeginPieces();
   for (Reader& reader : readers_) {
     if (*reader.is_gone || reader.behind_since) continue;
-    Piece& piece = PieceFor(FleetPartFor(reader, made, now), reader.position, made);
-    reader.position = piece.next;
+    const FleetPart part = FleetPartFor(reader, made, now);
+    Piece& piece = PieceFor(part, reader.position, made);
     if (piece.text.empty()) {
       if (now - reader.written_at < kSilenceMax) continue;
       piece.text = ": alive\n\n";  // others that lack nothing get it as well
     }
-    reader.written_at = now;
     const auto [encoded, is_first] = piece.encoded.try_emplace(reader.coding);
     if (is_first) encoded->second = encoder_.Encode(reader.coding, piece.text);
+    if (unread + encoded->second.size() > kUnreadBytesOfAllMax) {
+      reader.needs_reload |= part == FleetPart::kReload;
+      continue;
+    }
+    unread += encoded->second.size();
+    reader.position = piece.next;
+    reader.written_at = now;
     if (!reader.writer->Write(encoded->second)) *reader.is_gone = true;
   }
   std::erase_if(readers_, [](const Reader& reader) { return reader.is_gone->load(); });
@@ -125,16 +132,18 @@ void EventStreams::EndAll() {
   reader_count_ = 0;
 }
 
-void EventStreams::CheckBehind(Reader& reader, Time now) {
-  if (*reader.is_gone) return;
-  if (reader.writer->BufferedBytes() <= kUnreadBytesMax) {
+std::size_t EventStreams::CheckBehind(Reader& reader, Time now) {
+  if (*reader.is_gone) return 0;
+  const std::size_t unread = reader.writer->BufferedBytes();
+  if (unread <= kUnreadBytesMax) {
     reader.behind_since.reset();
-    return;
+    return unread;
   }
   if (!reader.behind_since) reader.behind_since = now;
-  if (now - *reader.behind_since < kBehindMax) return;
+  if (now - *reader.behind_since < kBehindMax) return unread;
   reader.writer->Abort();
   *reader.is_gone = true;
+  return 0;
 }
 
 EventStreams::Made EventStreams::BeginPieces() const {

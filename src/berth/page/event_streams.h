@@ -39,12 +39,14 @@ class EventStreams {
   // A reader with more than this unread is passed over, and ends after kBehindMax.
   static constexpr std::size_t kUnreadBytesMax = std::size_t{1} << 20;
   static constexpr Duration kBehindMax = std::chrono::minutes(1);
+  // What all readers together have not read. Whom a piece would bring beyond it is passed over.
+  static constexpr std::size_t kUnreadBytesOfAllMax = std::size_t{64} << 20;
   // A larger delta costs more than a frame.
   static constexpr std::size_t kDeltaBytesMax = std::size_t{2} << 20;
   static constexpr Duration kSilenceMax = std::chrono::seconds(15);
   // A reader is told to begin anew no more often.
   static constexpr Duration kReloadPause = std::chrono::seconds(2);
-  static constexpr std::size_t kDecisionsMax = 100;
+  static constexpr std::size_t kDecisionsMax = 50;
   // What all readers together are written: the more there are, the larger and the fewer are the pieces that each gets.
   // To encrypt and send a piece is what a reader costs, and it is paid by the processor that decides about pods.
   static constexpr int kWritesPerSecondMax = 25;
@@ -109,8 +111,8 @@ class EventStreams {
   };
 
   bool IsDueNow(Time now) const;
-  // Sets whether the reader is passed over, or ends it, because it does not read.
-  static void CheckBehind(Reader& reader, Time now);
+  // Sets whether the reader is passed over, or ends it, because it does not read. Returns what it has not read.
+  static std::size_t CheckBehind(Reader& reader, Time now);
   std::string Id(const Position& position) const;
   void AppendEvent(std::string_view event, std::string_view data, const Position& position, std::string& to) const;
   // With the deltas that readers lack.

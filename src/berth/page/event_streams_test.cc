@@ -177,6 +177,23 @@ TEST_F(EventStreamsTest, ASlowReaderIsPassedOverAndCaughtUp) {
   EXPECT_FALSE(quick->is_aborted);
 }
 
+// A few large pieces to many readers that have stopped to read would be gigabytes.
+TEST_F(EventStreamsTest, WhatAllReadersHaveNotReadIsBounded) {
+  std::vector<std::shared_ptr<FakeReader>> slow;
+  while (slow.size() + 1 < EventStreams::kReadersMax) slow.push_back(Join(IdAt(fleet_.counts().revision)));
+  const auto late = Join(IdAt(fleet_.counts().revision));
+  late->Take();
+  now_ += seconds(10);
+  SetPod("web-2", "a");
+  // Each of the others has been written what is more than its share, before it was noticed.
+  for (const auto& each : slow) each->buffered = EventStreams::kUnreadBytesOfAllMax / slow.size();
+  slow.front()->buffered += EventStreams::kUnreadBytesOfAllMax % slow.size();
+  EXPECT_THAT(PumpedTo(*late), IsEmpty());
+  slow.front()->buffered = 0;
+  now_ += seconds(10);
+  EXPECT_THAT(PumpedTo(*late), ::testing::SizeIs(1)) << "it is caught up as soon as there is room";
+}
+
 TEST_F(EventStreamsTest, ReloadsHaveAPause) {
   const auto reader = Join(IdAt(fleet_.counts().revision));
   reader->Take();

@@ -17,13 +17,9 @@ namespace {
 constexpr std::string_view kHostnameLabel = "kubernetes.io/hostname";
 
 std::string KeyOf(std::string_view namespace_name, std::string_view name) {
-  return std::string(namespace_name) + "/" + std::string(name);
-}
-
-std::string OwnerKey(const whatif::Workload& workload) {
   std::string key;
-  key.reserve(workload.kind.size() + workload.namespace_name.size() + workload.name.size() + 2);
-  return key.append(workload.kind).append("/").append(workload.namespace_name).append("/").append(workload.name);
+  key.reserve(namespace_name.size() + 1 + name.size());
+  return key.append(namespace_name).append(1, '/').append(name);
 }
 
 void SortByName(std::vector<std::shared_ptr<const api::Pod>>& pods) {
@@ -325,18 +321,16 @@ Fleet::NodeAt Fleet::NodeNamed(std::string_view name) {
 }
 
 OwnerRow& Fleet::OwnerFor(whatif::Workload workload) {
-  const auto [at, is_new] = owner_ids_.try_emplace(OwnerKey(workload), nullptr);
-  if (is_new) {
-    OwnerRow& row = rows_.owners[workload];
-    row.workload = std::move(workload);
-    at->second = &row;
-  }
-  return *at->second;
+  if (const auto known = owner_rows_.find(workload); known != owner_rows_.end()) return **known;
+  OwnerRow& row = rows_.owners[workload];
+  row.workload = std::move(workload);
+  owner_rows_.insert(&row);
+  return row;
 }
 
-void Fleet::DropOwner(const OwnerRow& owner) {
-  const whatif::Workload gone = owner.workload;
-  owner_ids_.erase(OwnerKey(gone));
+void Fleet::DropOwner(OwnerRow& owner) {
+  owner_rows_.erase(&owner);
+  const whatif::Workload gone = std::move(owner.workload);
   rows_.owners.erase(gone);
 }
 

@@ -18,6 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include <absl/container/flat_hash_set.h>
+
 #include "berth/api/node.h"
 #include "berth/api/pod.h"
 #include "berth/base/hash_map.h"
@@ -139,7 +141,7 @@ class Fleet {
 
   NodeAt NodeNamed(std::string_view name);
   OwnerRow& OwnerFor(whatif::Workload workload);
-  void DropOwner(const OwnerRow& owner);
+  void DropOwner(OwnerRow& owner);
   // Adds what the pod requests to its node, or takes it away.
   void Count(RowId id, const PodRow& row, int sign);
   // Counts a pod among what happens.
@@ -163,9 +165,10 @@ class Fleet {
   std::uint32_t revision_ = 1;
   RowId next_id_ = 0;
   FleetRows rows_;
-  StringHashMap<NodeAt> node_ids_;      // by name
-  StringHashMap<PodAt> pod_ids_;        // by "namespace/name"
-  StringHashMap<OwnerRow*> owner_ids_;  // by OwnerKey(): found sooner than in the order of rows_.owners
+  StringHashMap<NodeAt> node_ids_;  // by name
+  StringHashMap<PodAt> pod_ids_;    // by "namespace/name"
+  // By workload: found sooner than in the order of rows_.owners.
+  absl::flat_hash_set<OwnerRow*, OwnerHash, OwnerEqual> owner_rows_;
   RequestsMemo requests_;
   std::uint32_t changes_known_from_ = 0;  // of an older base some are forgotten
   std::size_t pending_count_ = 0;

@@ -252,14 +252,15 @@ class Writer {
       const api::Pod& pod = *row.pod;
       ids.push_back(id);
       names.push_back(frame_.Append(pod.metadata.name));
-      namespaces.push_back(frame_.Intern(pod.metadata.namespace_name));
+      OwnerMemo& memo = MemoFor(row.owner);
+      namespaces.push_back(memo.namespace_number);
       nodes.push_back(row.node);
-      owners.push_back(OwnerNumber(row.owner));
+      owners.push_back(memo.number);
       flags.push_back(PodFlags(pod));
       priorities.push_back(pod.spec.priority.value_or(0));
       created.push_back(SecondsOf(pod.metadata.creation_time));
       AppendPodAmounts(row.requests, schema_, requests);
-      labels.push_back(LabelsNumber(row.owner, pod.metadata.labels));
+      labels.push_back(LabelsNumber(pod.metadata.labels, memo));
     }
     frame_.AddDifferences("pod.id", ids);
     frame_.AddDifferences("pod.name", names);
@@ -280,7 +281,7 @@ class Writer {
     for (const auto& [workload, owner] : rows_.owners) {
       if (owner.waiting_count == 0) continue;
       nodes.push_back(kNoRow);
-      owners.push_back(OwnerNumber(&owner));
+      owners.push_back(MemoFor(&owner).number);
       counts.push_back(static_cast<std::uint32_t>(owner.waiting_count));
       AppendPodAmounts(owner.waiting_requests, schema_, requests);
     }
@@ -291,26 +292,35 @@ class Writer {
     if (options_.base) return;
     for (const auto& [workload, owner] : rows_.owners) {
       if (owners_.size() >= options_.owner_rows_max) break;
-      OwnerNumber(&owner);
+      MemoFor(&owner);
     }
     for (const OwnerRow* const owner : owners_) owner_pods.push_back(static_cast<std::uint32_t>(owner->pod_count));
     frame_.Add("owner.podCount", owner_pods);
   }
 
-  // Pods of one owner mostly have the same labels, which are compared sooner than written.
-  std::uint32_t LabelsNumber(const OwnerRow* owner, const api::StringMap& labels) {
-    auto& [last, number] = last_labels_[owner];
-    if (last == nullptr || *last != labels) {
-      last = &labels;
-      number = frame_.Intern(LabelsText(labels));
+  // What pods of an owner mostly have in common, which is compared sooner than written.
+  struct OwnerMemo {
+    std::uint32_t number = 0;        // of the owner's row
+    std::uint32_t namespace_number;  // of the string
+    const api::StringMap* labels = nullptr;
+    std::uint32_t labels_number = 0;  // of the string
+  };
+
+  OwnerMemo& MemoFor(const OwnerRow* owner) {
+    const auto [at, is_new] = memos_.try_emplace(owner);
+    if (is_new) {
+      at->second = {static_cast<std::uint32_t>(owners_.size()), frame_.Intern(owner->workload.namespace_name)};
+      owners_.push_back(owner);
     }
-    return number;
+    return at->second;
   }
 
-  std::uint32_t OwnerNumber(const OwnerRow* owner) {
-    const auto [at, is_new] = owner_numbers_.try_emplace(owner, static_cast<std::uint32_t>(owners_.size()));
-    if (is_new) owners_.push_back(owner);
-    return at->second;
+  std::uint32_t LabelsNumber(const api::StringMap& labels, OwnerMemo& memo) {
+    if (memo.labels == nullptr || *memo.labels != labels) {
+      memo.labels = &labels;
+      memo.labels_number = frame_.Intern(LabelsText(labels));
+    }
+    return memo.labels_number;
   }
 
   void WriteOwners() {
@@ -339,9 +349,8 @@ class Writer {
   PodRows changed_pods_;
   std::vector<std::uint32_t> removed_nodes_;
   std::vector<std::uint32_t> removed_pods_;
-  absl::flat_hash_map<const OwnerRow*, std::uint32_t> owner_numbers_;
-  std::vector<const OwnerRow*> owners_;
-  absl::flat_hash_map<const OwnerRow*, std::pair<const api::StringMap*, std::uint32_t>> last_labels_;
+  absl::flat_hash_map<const OwnerRow*, OwnerMemo> memos_;
+  std::vector<const OwnerRow*> owners_;  // in the order of their numbers
   std::size_t node_rows_ = 0;
   std::size_t pod_rows_ = 0;
 };

@@ -14,6 +14,7 @@
 
 #include "berth/api/node.h"
 #include "berth/api/pod.h"
+#include "berth/base/text_hash.h"
 #include "berth/base/time.h"
 #include "berth/framework/resource.h"
 #include "berth/whatif/additions.h"
@@ -47,6 +48,22 @@ struct OwnerRow {
   std::size_t pod_count = 0;
   std::size_t waiting_count = 0;         // of these, without a node
   framework::Resource waiting_requests;  // of those
+};
+
+// Owners by their workloads.
+struct OwnerHash {
+  using is_transparent = void;
+  std::size_t operator()(const whatif::Workload& workload) const {
+    const std::uint64_t place = HashText(workload.kind) ^ text_hash::kSecond;
+    return text_hash::Fold(place ^ HashText(workload.namespace_name), HashText(workload.name) ^ text_hash::kThird);
+  }
+  std::size_t operator()(const OwnerRow* row) const { return (*this)(row->workload); }
+};
+struct OwnerEqual {
+  using is_transparent = void;
+  bool operator()(const OwnerRow* a, const OwnerRow* b) const { return a->workload == b->workload; }
+  bool operator()(const OwnerRow* a, const whatif::Workload& b) const { return a->workload == b; }
+  bool operator()(const whatif::Workload& a, const OwnerRow* b) const { return a == b->workload; }
 };
 
 struct PodRow {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/proof/wake_ups/cluster.h"
 
+#include <algorithm>
 #include <chrono>
+#include <tuple>
 #include <utility>
 
 #include "berth/api/decode.h"
@@ -11,6 +13,7 @@
 #include "berth/core/config/feature_gates.h"
 #include "berth/core/config/load.h"
 #include "berth/core/queue/scheduling_queue.h"
+#include "berth/core/scheduler/decision_log.h"
 #include "berth/framework/object_kinds.h"
 #include "berth/plugins/registry.h"
 
@@ -129,6 +132,14 @@ bool Cluster::IsGated(const Item& pod) const {
 }
 std::string Cluster::NominatedNodeOf(const Item& pod) const {
   return std::string(cluster_->core().queue().nominator().NominatedNode(PodOf(pod).metadata.uid));
+}
+
+void Cluster::SortAsTried(std::vector<Item>& members) const {
+  const auto key = [this](const Item& member) {
+    const auto last = cluster_->core().decisions().Find(UidOf(member, family_));
+    return last ? std::tuple(-last->attempt, last->time, member.index) : std::tuple(0, Time::max(), member.index);
+  };
+  std::ranges::sort(members, {}, key);
 }
 
 std::vector<std::string> Cluster::TakeEvicted() {

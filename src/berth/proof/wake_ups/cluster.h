@@ -44,6 +44,9 @@ class Cluster {
   // Whether the pod, or its group, is held back before it can be tried.
   bool IsGated(const Item& pod) const;
   std::string NominatedNodeOf(const Item& pod) const;
+  // Puts members of one group into the order in which their group's next cycle tries them: those with more attempts
+  // first, then those that failed earlier.
+  void SortAsTried(std::vector<Item>& members) const;
   // Uids of pods that the scheduler has begun to delete since the last call.
   std::vector<std::string> TakeEvicted();
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <numeric>
 #include <set>
 #include <string>
 #include <utility>
@@ -14,10 +13,10 @@
 namespace berth::wake_ups {
 namespace {
 
-// The random choice between equal nodes decides whether the next member fits, and so does the order of members: those
-// with more attempts behind them are tried first, and members that joined later have fewer. Room that is kept for a
-// member can help it, or make it wait for the pods that leave there. A group that fits with each of these seeds, which
-// have orders of their own and keep the room by turns, is placed soon with any other.
+// The random choice between equal nodes decides whether the next member fits. So does the order of members, which stays
+// the same: with more attempts behind it a member is tried first. Room that is kept for a member can help it, or make it
+// wait for the pods that leave there. A group that fits in this order with each of these seeds, which keep the room by
+// turns, is placed soon with any other.
 constexpr std::uint64_t kFreshSeeds = 12;
 constexpr int kRetriesMax = 60;
 
@@ -116,27 +115,31 @@ class GroupPlay {
     for (const Item& member : Members()) {
       if (!cluster_.NodeOf(member).empty()) fresh.Copy(member, cluster_);
     }
-    // Members with equally many attempts are tried in the order of their names.
-    std::vector<std::size_t> names(waiting.size());
-    std::iota(names.begin(), names.end(), 0);
-    Random order(seed);
-    for (std::size_t left = names.size(); left > 1; --left) std::swap(names[left - 1], names[order.Below(left)]);
+    // Members with equally many attempts, here none, are tried in the order of their names.
     for (std::size_t i = 0; i < waiting.size(); ++i)
-      fresh.CopyWaiting(waiting[i], (names[i] < 10 ? "m0" : "m") + std::to_string(names[i]), cluster_, seed % 2 == 0);
+      fresh.CopyWaiting(waiting[i], "m" + std::to_string(i), cluster_, seed % 2 == 0);
     fresh.Run();
     std::vector<Item> placed = waiting;
     std::erase_if(placed, [&](const Item& member) { return fresh.NodeOf(member).empty(); });
     return placed;
   }
 
-  std::string WhatGroupsMissed() {
-    const std::vector<Item> waiting = Askable();
+  // Waiting members that a fresh scheduler places; empty: with some seed it places none.
+  std::vector<Item> PlacedWithEachSeed() const {
+    std::vector<Item> waiting = Askable();
     if (waiting.empty()) return {};
+    cluster_.SortAsTried(waiting);
     std::vector<Item> placed;
     for (std::uint64_t seed = 1; seed <= kFreshSeeds; ++seed) {
       placed = PlacedByAFreshScheduler(waiting, seed);
       if (placed.empty()) return {};
     }
+    return placed;
+  }
+
+  std::string WhatGroupsMissed() {
+    const std::vector<Item> placed = PlacedWithEachSeed();
+    if (placed.empty()) return {};
     const auto is_gated = [this](const Item& member) { return cluster_.IsGated(member); };
     if (std::ranges::any_of(placed, is_gated)) return "held back: " + NamesOf(placed);
     const bool was_kept = IsRoomKept();
@@ -148,6 +151,8 @@ class GroupPlay {
       // Once room is kept for a group, or no longer kept, the members may have to wait for others.
       if (IsRoomKept() != was_kept) return {};
     }
+    // Members that have failed in different cycles may be in another order once they have failed in one.
+    if (PlacedWithEachSeed().empty()) return {};
     return "refused again and again: " + NamesOf(placed);
   }
 

@@ -686,6 +686,23 @@ TEST(StartHttpServerTest, PortInUse) {
   EXPECT_EQ(second.error().message, "listen " + first->address() + ": address already in use: choose another");
 }
 
+TEST(StartHttpServerTest, APortIsSharedByThoseThatAllPermitIt) {
+  for (const bool does_first : {false, true}) {
+    for (const bool does_second : {false, true}) {
+      IoContext io;
+      HttpServerOptions options;
+      options.listen = "127.0.0.1:0";
+      options.shares_port = does_first;
+      const auto first = StartHttpServer(io, options, AnswerTarget);
+      ASSERT_TRUE(first.ok()) << first.error().message;
+      options.listen = (*first)->address();
+      options.shares_port = does_second;
+      EXPECT_EQ(StartHttpServer(io, options, AnswerTarget).ok(), does_first && does_second)
+          << does_first << does_second;
+    }
+  }
+}
+
 TEST(StartHttpServerTest, ListenAddresses) {
   struct Case {
     std::string listen;
