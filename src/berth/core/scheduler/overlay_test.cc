@@ -79,7 +79,7 @@ TEST(OverlayTest, PodsAreInTheirOrderAgain) {
   overlay->AddPod(overlay->MakePod(MakePod("x").Node("a").Build()));
   EXPECT_TRUE(overlay->RemovePod(uid("p")));
   EXPECT_TRUE(overlay->RemovePod(uid("x")));
-  EXPECT_EQ(names(), "rts");
+  EXPECT_EQ(names(), "str");
   for (const char* const name : {"r", "s", "t"}) EXPECT_TRUE(overlay->RemovePod(uid(name)));
   EXPECT_TRUE(overlay->RemoveNode("a"));
   overlay->UndoTo(0);
