@@ -10,7 +10,11 @@ namespace {
 
 constexpr std::string_view kUnexpected = "unexpected";
 
+// client_golang's collector of the process counts elsewhere, and cannot be reset.
+bool IsOfProcess(const MetricFamily& family) { return family.description().name.starts_with("process_"); }
+
 bool IsReset(const MetricFamily& family) {
+  if (IsOfProcess(family)) return false;
   return family.type() == MetricType::kCounter ||
          (family.type() == MetricType::kHistogram && !family.description().labels.empty());
 }

@@ -28,7 +28,8 @@ class MetricView {
   void SetOptions(ViewOptions options) { options_ = std::move(options); }
 
   // As component-base resets its registry: counters begin at 0 again, those with labels and histograms with labels are
-  // gone until they count again, and histograms without labels stay. Unlike there gauges stay, too: they say what is.
+  // gone until they count again, and histograms without labels and what is of the process (process_...) stay. Unlike
+  // there gauges with labels stay, too: they say what is.
   void Reset(MetricRegistry& registry);
 
   // Whether the family is served at all.

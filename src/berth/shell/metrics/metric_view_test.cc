@@ -55,6 +55,8 @@ TEST(MetricView, OtherValuesOfALabelAreUnexpected) {
 TEST(MetricView, Reset) {
   PrometheusMetrics metrics;
   MetricRegistry& registry = metrics.registry();
+  registry.AddCounter({"process_cpu_seconds_total", "", {}}).With({}).Add(7);
+  registry.AddGauge({"cache_size", "", {}}).With({}).Set(3);
   CounterCell& plain = registry.AddCounter({"plain_total", "", {}}).With({});
   CounterCell& labelled = registry.AddCounter({"labelled_total", "", {"l"}}).With({"a"});
   HistogramCell& histogram = registry.AddHistogram({"timing", "", {"l"}, {1}}).With({"a"});
@@ -66,9 +68,10 @@ TEST(MetricView, Reset) {
   plain_histogram.Observe(0.5);
   gauge.Set(5);
   metrics.Reset();
+  const std::string process = "process_cpu_seconds_total 7\n";
   const std::string kept =
       "waiting_bucket{le=\"1\"} 1\nwaiting_bucket{le=\"+Inf\"} 1\nwaiting_sum 0.5\nwaiting_count 1\n";
-  EXPECT_EQ(Lines(metrics), "pending{l=\"a\"} 5\nplain_total 0\n" + kept);
+  EXPECT_EQ(Lines(metrics), "cache_size 3\npending{l=\"a\"} 5\nplain_total 0\n" + process + kept);
   plain.Add(2);
   labelled.Add(3);
   registry.AddCounter({"labelled_total", "", {"l"}}).With({"b"}).Add(1);
@@ -77,9 +80,10 @@ TEST(MetricView, Reset) {
       "timing_bucket{l=\"a\",le=\"1\"} 0\ntiming_bucket{l=\"a\",le=\"+Inf\"} 1\ntiming_sum{l=\"a\"} 4\n"
       "timing_count{l=\"a\"} 1\n";
   EXPECT_EQ(Lines(metrics),
-            "labelled_total{l=\"a\"} 3\nlabelled_total{l=\"b\"} 1\npending{l=\"a\"} 5\nplain_total 2\n" + since + kept);
+            "cache_size 3\nlabelled_total{l=\"a\"} 3\nlabelled_total{l=\"b\"} 1\npending{l=\"a\"} 5\nplain_total 2\n" +
+                process + since + kept);
   metrics.Reset();
-  EXPECT_EQ(Lines(metrics), "pending{l=\"a\"} 5\nplain_total 0\n" + kept);
+  EXPECT_EQ(Lines(metrics), "cache_size 3\npending{l=\"a\"} 5\nplain_total 0\n" + process + kept);
 }
 
 }  // namespace

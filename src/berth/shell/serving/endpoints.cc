@@ -22,6 +22,8 @@ constexpr std::string_view kNotForMachines =
     "for "
     "debugging purposes only.\n";
 
+constexpr const char* kMetricsReset = "metrics reset\n";
+
 // The format of /flagz and /statusz.
 enum class PageForm : std::uint8_t { kText, kJsonV1alpha1, kJsonV1beta1, kNone };
 
@@ -89,13 +91,15 @@ void Endpoints::Answer(const net::Request& request, const net::Target& target, c
       return;
     }
   }
-  if (path == "/metrics/resources" && state_.pod_resources && request.method != "DELETE") {
+  if (path == "/metrics/resources" && state_.pod_resources) {
     if (state_.is_leader && !state_.is_leader()) {
       net::Response nothing;
       nothing.status = 200;
       done(std::move(nothing));
       return;
     }
+    // Nothing is counted there that could be reset.
+    if (request.method == "DELETE") return done(Text(kMetricsReset));
     state_.pod_resources([request, done = std::move(done)](Expected<std::string> text) {
       done(text.ok() ? Compressed(request, Text(*std::move(text), kExpositionType))
                      : PlainError(503, text.error().message));
@@ -118,7 +122,6 @@ void Endpoints::Answer(const net::Request& request, const net::Target& target, c
 net::Response Endpoints::AnswerNow(const net::Request& request, const std::string& path) {
   if (path == "/metrics" && state_.metrics_text) return AnswerMetrics(request);
   if (path == "/metrics/slis") return AnswerHealthMetrics(request);
-  if (path == "/metrics/resources" && state_.pod_resources) return Text("metrics reset\n");
   if (path == "/configz" && state_.config_json) {
     net::Response response = Text(R"({"componentconfig":)" + state_.config_json() + "}", "application/json");
     response.headers.push_back({"X-Content-Type-Options", "nosniff"});
@@ -133,7 +136,7 @@ net::Response Endpoints::AnswerNow(const net::Request& request, const std::strin
 net::Response Endpoints::AnswerMetrics(const net::Request& request) {
   if (request.method == "DELETE") {
     if (state_.reset_metrics) state_.reset_metrics();
-    return Text("metrics reset\n");
+    return Text(kMetricsReset);
   }
   return Compressed(request, Text(state_.metrics_text(), kExpositionType));
 }
@@ -141,7 +144,7 @@ net::Response Endpoints::AnswerMetrics(const net::Request& request) {
 net::Response Endpoints::AnswerHealthMetrics(const net::Request& request) {
   if (request.method == "DELETE") {
     health_metrics_.Reset();
-    return Text("metrics reset\n");
+    return Text(kMetricsReset);
   }
   char start[64];
   const double seconds = std::chrono::duration<double>(state_.started.time_since_epoch()).count();

@@ -152,11 +152,15 @@ TEST_F(EndpointsTest, WhatIsHandedIn) {
   state_.config_json = [] { return R"({"kind":"KubeSchedulerConfiguration"})"; };
   EXPECT_EQ(Ask("/metrics").body, "a 1\n");
   EXPECT_EQ(Ask("/metrics").Get("Content-Type"), "text/plain; version=0.0.4; charset=utf-8; escaping=underscores");
-  EXPECT_EQ(Ask("/metrics", "DELETE").body, "metrics reset\n");
+  const net::Response reset = Ask("/metrics", "DELETE");
+  EXPECT_EQ(reset.body, "metrics reset\n");
+  EXPECT_EQ(reset.Get("Content-Type"), "text/plain; charset=utf-8");
   EXPECT_EQ(resets, 1);
   EXPECT_EQ(Ask("/metrics/resources").status, 200);
   EXPECT_EQ(Ask("/metrics/resources").body, "");
+  EXPECT_EQ(Ask("/metrics/resources", "DELETE").body, "");
   is_leader = true;
+  EXPECT_EQ(Ask("/metrics/resources", "DELETE").body, "metrics reset\n");
   EXPECT_EQ(Ask("/metrics/resources").body, "r 1\n");
   EXPECT_EQ(Ask("/configz").body, R"({"componentconfig":{"kind":"KubeSchedulerConfiguration"}})");
   EXPECT_EQ(Ask("/configz").Get("Content-Type"), "application/json");
