@@ -67,7 +67,7 @@ void AddConnection(cli::Command& command, ConnectionOptions& options) {
   command.Option("context", options.context, "context of the kubeconfig; default: its current-context");
   command.Option("master", options.master, "URL of the API server, for example http://127.0.0.1:8001");
   command.Option("kube-api-qps", options.qps, "requests a second; default: no limit").Check(CheckRate);
-  command.Option("kube-api-burst", options.burst, "requests at once when --kube-api-qps is set")
+  command.Option("kube-api-burst", options.burst, "requests at once when --kube-api-qps is set; default: 100")
       .Range(0, std::numeric_limits<int>::max());
 }
 

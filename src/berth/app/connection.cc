@@ -20,12 +20,21 @@ constexpr int kConnectionsMax = 3 * 128;
 // A renewal, an event, and one that has no answer.
 constexpr int kElectionConnectionsMax = 3;
 
+// Upstream's default of clientConnection.burst.
+constexpr int kBurst = 100;
+
 std::string Variable(std::string_view name) {
   const char* value = std::getenv(std::string(name).c_str());
   return value != nullptr ? value : "";
 }
 
 }  // namespace
+
+RateLimit RateLimitOf(const ConnectionOptions& options) {
+  const double qps = options.qps.value_or(0);
+  if (qps <= 0) return {};
+  return {qps, options.burst.value_or(kBurst)};
+}
 
 Expected<client::ClientConfig> InClusterServer(const Clock& clock) {
   return client::InClusterConfig(Variable, "", clock);
@@ -76,8 +85,9 @@ Expected<std::unique_ptr<Connection>> Connection::Make(const ConnectionOptions& 
   }
   client::RestClientOptions rest;
   rest.headers = config.headers;
-  rest.qps = options.qps.value_or(0);
-  rest.burst = options.burst.value_or(static_cast<int>(rest.qps * 2));
+  const RateLimit limit = RateLimitOf(options);
+  rest.qps = limit.qps;
+  rest.burst = limit.burst;
   client::SetContentTypes(rest, options.content_type, options.accept_content_types);
   rest.fence = options.fence;
   rest.when_refused = config.when_refused;

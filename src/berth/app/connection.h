@@ -29,6 +29,15 @@ struct ConnectionOptions {
   MetricRegistry* metrics = nullptr;
 };
 
+// How many requests a second are sent on average, and how many at once.
+struct RateLimit {
+  double qps = 0;  // 0: no limit
+  int burst = 0;
+};
+// As client-go and kube-scheduler's defaults have it: a qps below 0 is no limit, whatever the burst, and a burst that
+// is not given is 100. Without a qps there is no limit either, where kube-scheduler has 50.
+RateLimit RateLimitOf(const ConnectionOptions& options);
+
 // The API server of these options: that of the kubeconfig, of --master, or of the pod's service account; with the proxy
 // on the way to it.
 Expected<client::ClientConfig> ServerOf(const ConnectionOptions& options, const Clock& clock);

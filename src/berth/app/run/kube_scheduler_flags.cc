@@ -70,7 +70,7 @@ constexpr auto kNotes = std::to_array<FlagNote>({
     {"kube-api-burst", kSame, kFileFirst},
     {"kube-api-content-type", kSame, kFileFirst},
     {"kube-api-qps", kOther,
-     "without --config only; there is no limit unless the flag is given; NaN and infinity are refused"},
+     "without --config only; there is no limit unless a rate above 0 is given; NaN and infinity are refused"},
     {"kubeconfig", kOther,
      "without --config only; as `berth run` it also fills in what a file's clientConnection leaves out"},
     {"pod-max-in-unschedulable-pods-duration", kSame, "with --config, too"},

@@ -108,7 +108,7 @@ ConnectionOptions ConnectionOf(const RunOptions& options, const config::ClientCo
         options.flags.IsGiven("kubeconfig") || variable == nullptr ? options.flags.deprecated.kubeconfig : variable;
   }
   to.master = options.flags.master;
-  if (configured.qps) to.qps = std::max(0.0, *configured.qps);  // less than 0: no limit
+  to.qps = configured.qps;
   to.burst = configured.burst;
   to.content_type = configured.content_type;
   to.accept_content_types = configured.accept_content_types;

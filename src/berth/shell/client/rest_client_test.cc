@@ -443,6 +443,18 @@ TEST_F(RestClientTest, KeepsItsRate) {
   EXPECT_EQ(answered, 14);
 }
 
+// As client-go: the burst is ignored then.
+TEST_F(RestClientTest, ANegativeRateIsNoLimitWhateverTheBurst) {
+  for (const double qps : {-1.0, 0.0}) {
+    int answered = 0;
+    RestClient client(loop, transport, nullptr, 1, {.qps = qps, .burst = 1, .waiting_max = 0});
+    transport.on_send = [](FakeTransport::Call& call) { call.Answer(200, "{}"); };
+    for (int i = 0; i < 20; ++i) client.Do(Make("GET"), {}, [&](Expected<net::Response>) { ++answered; });
+    loop.Run();
+    EXPECT_EQ(answered, 20) << qps;
+  }
+}
+
 TEST_F(RestClientTest, RefusesMoreThanMayWait) {
   std::vector<ErrorCode> refused;
   RestClient client(loop, transport, nullptr, 1, {.qps = 1, .burst = 1, .waiting_max = 1});
