@@ -14,9 +14,9 @@ namespace berth::wake_ups {
 namespace {
 
 // The random choice between equal nodes decides whether the next member fits. So does the order of members, which stays
-// the same: with more attempts behind it a member is tried first. Room that is kept for a member can help it, or make it
-// wait for the pods that leave there. A group that fits in this order with each of these seeds, which keep the room by
-// turns, is placed soon with any other.
+// the same: with more attempts behind it a member is tried first. Room that is kept for a member can help it, or make
+// it wait for the pods that leave there. A group that fits in this order with each of these seeds, which keep the room
+// by turns, is placed soon with any other.
 constexpr std::uint64_t kFreshSeeds = 12;
 constexpr int kRetriesMax = 60;
 
