@@ -264,7 +264,8 @@ class Ui(BerthTest):
             api.create(PODS, {**twin, "metadata": {**twin["metadata"], "ownerReferences": [owner]}})
         report = self.file("shadow.json", json.dumps({"decisions": 3, "matches": {}, "differences": []}))
         _, page = self.ui("--master", api.url, "--shadow-report", str(report))
-        self.assertLessEqual({"rebalance", "shadow"}, set(page.get("status")["features"]))
+        status = wait_until("all is listed", lambda: next((s for s in [page.get("status")] if s["pods"] == 2 and s["nodes"] == 2), None))
+        self.assertLessEqual({"rebalance", "shadow"}, set(status["features"]))
         self.assertEqual(page.get("shadow")["decisions"], 3)
         policy = ("apiVersion: descheduler/v1alpha2\nkind: DeschedulerPolicy\nprofiles:\n- name: p\n"
                   "  pluginConfig: [{name: RemoveDuplicates, args: {}}]\n  plugins: {balance: {enabled: [RemoveDuplicates]}}\n")
