@@ -175,11 +175,26 @@ func TestPlaybook(t *testing.T) {
 		t.Errorf("no event of berth's:\n%s", events)
 	}
 
+	// helm uninstall takes the roles away before the pods have ended, which may want to renew a lease once more.
+	renewal := regexp.MustCompile(`(?m)^.*could not be renewed.*$`)
+	haveRights := func() {
+		t.Helper()
+		for pod, log := range pods.logs() {
+			if log.isEnding {
+				log.output = renewal.ReplaceAllString(log.output, "")
+			}
+			if strings.Contains(log.output, "forbidden") {
+				t.Errorf("the rights of %s are not enough:\n%s", pod, log.output)
+			}
+		}
+	}
+
 	// Day 5.
 	if lines := strings.Split(next("mode=default"), "\n"); lines[len(lines)-1] != before {
 		t.Errorf("while kube-scheduler runs the lease is held by %q, not by %q", lines[len(lines)-1], before)
 	}
 	pods.wait(t, "berth-default", 2)
+	haveRights()
 	next("helm uninstall berth --namespace berth-system")
 	next("kube-scheduler.yaml.off")
 	scheduler.Signal(syscall.SIGTERM)
@@ -194,6 +209,7 @@ func TestPlaybook(t *testing.T) {
 	k.ok(t, "-n", "team-a", "rollout", "status", "deployment", "web", "--timeout", "60s")
 
 	// Day 6.
+	haveRights()
 	next("helm uninstall berth-shadow")
 	if code, ended := shadow.process.Wait(20 * time.Second); !ended {
 		t.Errorf("the shadow does not end")
@@ -209,6 +225,7 @@ func TestPlaybook(t *testing.T) {
 	static.Log = "kube-scheduler-again"
 	harness.StartKubeScheduler(t, static)
 	leader := holder()
+	haveRights()
 	lines = strings.Split(next("helm uninstall berth-default"), "\n")
 	if now := lines[len(lines)-1]; now == leader || now == "" {
 		t.Errorf("after the way back the lease is held by %q", now)
@@ -217,13 +234,7 @@ func TestPlaybook(t *testing.T) {
 		t.Errorf("not run: %+v", blocks)
 	}
 	all.end(t, takeoverMax)
-	// helm uninstall takes the roles away before the pod has ended, which may want to renew its lease once more.
-	renewal := regexp.MustCompile(`(?m)^.*could not be renewed.*$`)
-	for pod, output := range pods.logs() {
-		if strings.Contains(renewal.ReplaceAllString(output, ""), "forbidden") {
-			t.Errorf("the rights of %s are not enough:\n%s", pod, output)
-		}
-	}
+	haveRights()
 	if left := leftBehind(ctx, c); left != "" {
 		t.Errorf("left behind: %s", left)
 	}

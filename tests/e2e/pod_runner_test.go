@@ -112,13 +112,18 @@ func (r *podRunner) wait(t *testing.T, release string, count int) []*ranPod {
 	return r.of(release)
 }
 
+type podLog struct {
+	output   string
+	isEnding bool // the pod is gone, and the process was told to end
+}
+
 // logs are the outputs of all processes that there have been.
-func (r *podRunner) logs() map[string]string {
+func (r *podRunner) logs() map[string]podLog {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	logs := map[string]string{}
+	logs := map[string]podLog{}
 	for _, ran := range r.running {
-		logs[ran.pod.Namespace+"/"+ran.pod.Name] = ran.process.Output()
+		logs[ran.pod.Namespace+"/"+ran.pod.Name] = podLog{ran.process.Output(), ran.ending}
 	}
 	return logs
 }

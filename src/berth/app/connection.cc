@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "berth/base/log.h"
+#include "berth/core/config/types.h"
 #include "berth/shell/client/make_transport.h"
 #include "berth/shell/client/metered_transport.h"
 
@@ -20,9 +21,6 @@ constexpr int kConnectionsMax = 3 * 128;
 // A renewal, an event, and one that has no answer.
 constexpr int kElectionConnectionsMax = 3;
 
-// Upstream's default of clientConnection.burst.
-constexpr int kBurst = 100;
-
 std::string Variable(std::string_view name) {
   const char* value = std::getenv(std::string(name).c_str());
   return value != nullptr ? value : "";
@@ -33,7 +31,7 @@ std::string Variable(std::string_view name) {
 RateLimit RateLimitOf(const ConnectionOptions& options) {
   const double qps = options.qps.value_or(0);
   if (qps <= 0) return {};
-  return {qps, options.burst.value_or(kBurst)};
+  return {qps, options.burst.value_or(config::ClientConnection::kDefaultBurst)};
 }
 
 Expected<client::ClientConfig> InClusterServer(const Clock& clock) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Release: the differences between the releases of kube-scheduler, one named switch for each, with the releases that
-// have it beside it. Within a struct the switches are in the order of the release that brought the change, so that what
-// a release did differently from the one before stands together. A difference that only consists in the default of a
-// feature gate follows the gate (core/config/feature_gates.h). docs/reference/versions.md lists the switches with
-// upstream's lines, release_test.cc holds each to its releases. Plain values.
+// Release: the differences between the releases of kube-scheduler that berth follows, one named switch for each, with
+// the releases that have it, in each struct in the order of the releases that brought them. One that only consists in
+// the default of a feature gate follows the gate (core/config/feature_gates.h). docs/reference/versions.md lists the
+// switches with upstream's lines, and what berth does not follow; release_test.cc holds each switch to its releases.
+// Plain values.
 #pragma once
 
 namespace berth::framework {
@@ -124,8 +124,8 @@ struct DeviceRules : DeviceGates {
   bool operator==(const DeviceRules&) const = default;
 };
 
-// Other feature gates. FeatureGates sets them, and with them the defaults that differ between releases without a number
-// here.
+// Other feature gates, as FeatureGates (core/config/feature_gates.h) sets them. Those that are false here have their
+// default there.
 struct ReleaseGates : ByRelease {
   using ByRelease::ByRelease;
 
@@ -179,7 +179,7 @@ struct SwitchesUntil136 : ReleaseGates {
   bool asks_driver_to_prevent = Since(36);
   // kubernetes_build_info is a metric of the stage BETA instead of ALPHA, as its help says.
   bool is_build_info_beta = Since(36);
-  // Preemption, until 1.35: a victim's event Preempted has the preemptor as `related`.
+  // Preemption, until 1.35: a victim's event Preempted has the preemptor as `related`; since, in its text.
   bool relates_victims_to_preemptor = Before(36);
 
   bool operator==(const SwitchesUntil136&) const = default;

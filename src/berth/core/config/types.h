@@ -114,9 +114,13 @@ struct ClientConnection {
   std::string kubeconfig;
   std::string accept_content_types;
   std::string content_type = "application/vnd.kubernetes.protobuf";
-  // nullopt: unset, or 0 in the file. Upstream then uses 50 and 100; berth has no limit.
+  // nullopt: unset, or 0 in the file. Upstream then uses 50; berth has no limit.
   std::optional<double> qps;
+  // nullopt: kDefaultBurst, where qps sets a limit.
   std::optional<std::int32_t> burst;
+
+  // Upstream's default.
+  static constexpr std::int32_t kDefaultBurst = 100;
 };
 
 struct KubeSchedulerConfiguration {

@@ -19,7 +19,6 @@ namespace {
 namespace json = codec::json;
 
 constexpr double kNoLimit = -1;  // of qps; berth's default
-constexpr std::int32_t kBurst = 100;
 
 json::array Strings(const std::vector<std::string>& values) {
   json::array out;
@@ -308,7 +307,7 @@ json::object Fields(KubeSchedulerConfiguration configuration, const FeatureGates
                       {"contentType", connection.content_type},
                       {"qps", Number(qps)}};
   // Without a limit a burst has no effect, so that it is only written if it was set.
-  if (qps > 0 || connection.burst) client["burst"] = connection.burst.value_or(kBurst);
+  if (qps > 0 || connection.burst) client["burst"] = connection.burst.value_or(ClientConnection::kDefaultBurst);
   json::object out{
       {"apiVersion", kApiVersion},
       {"kind", kKind},

@@ -2,6 +2,7 @@
 #include "berth/core/scheduler/pod_group_dry_run.h"
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 #include "berth/base/check.h"
@@ -23,38 +24,39 @@ PodGroupTrialRun::PodGroupTrialRun(CoreState& state, Profile& profile, Random& r
       members_(members),
       groups_(state.pod_groups.get()) {}
 
-// Restores pods in the order of their uids, so that the order of pods on a node is deterministic.
 PodGroupTrialRun::~PodGroupTrialRun() {
-  std::vector<Removed> left;
-  for (auto& [uid, removed] : removed_) left.push_back(std::move(removed));
-  std::ranges::sort(left, {}, [](const Removed& removed) { return std::string_view(removed.pod->uid); });
-  for (const Removed& removed : left) Restore(removed);
+  for (Change& change : changes_ | std::views::reverse) {
+    if (change.place) {
+      state_.cache.PutBack(std::move(change.pod), *change.place, change.was_assumed);
+    } else {
+      state_.cache.RemovePod(change.pod->uid);
+    }
+  }
 }
 
 void PodGroupTrialRun::RemovePod(const PodInfoPtr& pod) {
   const PodInfoPtr* const known = state_.cache.FindPod(pod->uid);
   if (known == nullptr) return;
-  Removed removed{*known, state_.cache.IsAssumed(pod->uid)};
-  state_.cache.RemovePod(pod->uid);
-  removed_.insert_or_assign(pod->uid, std::move(removed));
+  Change change{*known, {}, state_.cache.IsAssumed(pod->uid)};
+  change.place = state_.cache.RemovePod(pod->uid);
+  removed_.insert_or_assign(pod->uid, changes_.size());
+  changes_.push_back(std::move(change));
 }
 
 void PodGroupTrialRun::RestorePod(const PodInfoPtr& pod) {
   const auto found = removed_.find(pod->uid);
   if (found == removed_.end()) return;
-  Restore(found->second);
-  restored_on_.push_back(found->second.pod->node_name);
-  // Other pods' anti-affinity reaches beyond their own node.
-  has_restored_repellent_ |= !found->second.pod->spec().pod_anti_affinity.required.empty();
+  const Change removal = changes_[found->second];
   removed_.erase(found);
-}
-
-void PodGroupTrialRun::Restore(const Removed& removed) {
-  if (removed.was_assumed) {
-    state_.cache.AssumePod(removed.pod);
+  if (removal.was_assumed) {
+    state_.cache.AssumePod(removal.pod);
   } else {
-    state_.cache.SetPod(removed.pod);
+    state_.cache.SetPod(removal.pod);
   }
+  restored_on_.push_back(removal.pod->node_name);
+  // Other pods' anti-affinity reaches beyond their own node.
+  has_restored_repellent_ |= !removal.pod->spec().pod_anti_affinity.required.empty();
+  changes_.push_back({removal.pod, {}, removal.was_assumed});
 }
 
 Status PodGroupTrialRun::TryGroup(framework::NodeRanking* ranking) {

@@ -3,6 +3,8 @@
 // everything. Within turns only; nothing else may use the cache while it lives.
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,12 +39,12 @@ class PodGroupTrialRun final : public framework::PodGroupDryRun {
   bool DoAssignmentsFit() override;
 
  private:
-  struct Removed {
+  // One pod taken off its node, or put on it again.
+  struct Change {
     framework::PodInfoPtr pod;
+    std::optional<std::size_t> place;  // of a pod taken off, among its node's pods
     bool was_assumed = false;
   };
-
-  void Restore(const Removed& removed);
 
   CoreState& state_;
   Profile& profile_;
@@ -51,7 +53,8 @@ class PodGroupTrialRun final : public framework::PodGroupDryRun {
   const Time waiting_since_;
   const std::span<const GroupMember> members_;
   const cache::PodGroupStates::Trial groups_;
-  absl::flat_hash_map<std::string, Removed> removed_;  // by uid
+  std::vector<Change> changes_;  // undone in reverse, so that each node's pods keep their order
+  absl::flat_hash_map<std::string, std::size_t> removed_;  // uid -> the change that took the pod off
   std::vector<framework::PodGroupAssignment> assignments_;
   absl::flat_hash_set<std::string> assigned_nodes_;
   // The filters looked at single nodes only, so that an assignment depends on nothing but its node.

@@ -95,6 +95,27 @@ TEST_F(PodGroupPreemptionTest, SparesWhoNeedNotGo) {
   EXPECT_EQ(Evicted(h_.Cycle()), (std::set<std::string>{"a", "c"}));
 }
 
+// Of equally good victims the first on their node goes, so that a trial must not change their order.
+TEST_F(PodGroupPreemptionTest, ATrialKeepsTheOrderOfANodesPods) {
+  AddNodes(2);
+  const auto names = [this] {
+    Strings found;
+    for (const auto& pod : h_.core.cache().nodes().Info(h_.core.cache().nodes().Find("n0")).pods())
+      found.push_back(pod->name);
+    return found;
+  };
+  // "spared" is put back within the trial.
+  h_.Set(Running("c", "n0", "2"));
+  h_.Set(Running("a", "n0", "1"));
+  h_.Set(Running("spared", "n0", "0", 5));
+  h_.Set(Running("b", "n0", "1"));
+  const Strings before = names();
+  h_.Set(Running("last", "n1", "3"));
+  AddGang(2);
+  EXPECT_EQ(h_.Cycle().nominated.size(), 2u);
+  EXPECT_EQ(names(), before);
+}
+
 TEST_F(PodGroupPreemptionTest, NoneIsEvictedForAPartOfTheGroup) {
   AddNodes(2);
   h_.Set(Running("a", "n0", "3"));
