@@ -156,8 +156,8 @@ struct PostFilterResult {
   std::string preempted_by;     // set by the runtime: the preemption plugin
 };
 
-// PostFilter: can room be made for the pod? Called when no node is feasible, also after a refusal by PreFilter. All are
-// called twice in a cycle if extenders review a preemption (`preemptVerb`). Not called for pods of pod groups.
+// PostFilter: can room be made for the pod? Called when no node is feasible, also after a refusal by PreFilter; twice
+// in a cycle if extenders review what a later one chose (`preemptVerb`). Not called for pods of pod groups.
 class PostFilterPlugin : public virtual Plugin {
  public:
   // Success: the pod was helped. kUnschedulable and kPending: the next PostFilter plugin is called. Any other code ends
@@ -165,8 +165,8 @@ class PostFilterPlugin : public virtual Plugin {
   // success_message.
   virtual PostFilterResult PostFilter(const Cycle& cycle, const PodInfo& pod, const NodeStatuses& statuses,
                                       FilterRunner& filters) const = 0;
-  // True when it makes room by evicting pods: its calls are counted and timed as preemptions, and a pod that it has
-  // nominated, or whose `preemption` has a chosen node, waits for events that this plugin registered.
+  // True when it makes room by evicting pods: its calls are counted and timed as preemptions, and a pod waits for its
+  // events where `preemption` has a chosen node or waits for victims, or, without `preemption`, a node is nominated.
   virtual bool IsPreemption() const { return false; }
   // True when it does nothing if Cycle::is_dry_run is set. Other plugins are not called for questions.
   virtual bool AnswersDryRuns() const { return false; }

@@ -4,6 +4,7 @@
 // the candidates that they left. Within turns only.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,8 @@ struct PreemptionReview {
   // PostFilter's candidates; once answered, those that the extenders left, with the victims that they named. Each has
   // at least one victim.
   std::vector<PreemptionReport::Candidate> candidates;
-  std::string error;  // once answered, not empty: an extender that is not ignorable has failed
+  std::size_t counted = 0;  // PostFilter plugins that metrics counted in the first run, and not again
+  std::string error;        // once answered, not empty: an extender that is not ignorable has failed
 };
 
 }  // namespace berth::framework

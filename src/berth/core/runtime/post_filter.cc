@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/core/runtime/post_filter.h"
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,13 +24,16 @@ PostFilterResult RunPostFilter(EvaluationCycle& cycle, const framework::NodeStat
   std::vector<std::string> reasons;
   framework::Cycle for_plugins = cycle.ForPlugins();
   const bool asks_extenders = cycle.review != nullptr && !cycle.review->is_answered;
+  const std::size_t counted_before = cycle.review == nullptr || asks_extenders ? 0 : cycle.review->counted;
   for_plugins.with_detail = cycle.options.with_detail || asks_extenders;
   for_plugins.is_dry_run = cycle.review != nullptr && cycle.review->is_dry_run;
+  std::size_t asked = 0;
   for (const framework::PostFilterPlugin* plugin : cycle.profile.plugins.post_filter) {
     // In a dry run, plugins that would act at once are left out.
     if (for_plugins.is_dry_run && !plugin->AnswersDryRuns()) continue;
     PostFilterResult result;
     const bool is_preemption = plugin->IsPreemption();
+    const bool was_counted = asked++ < counted_before;
     const Time preemption_began = is_preemption && cycle.metrics != nullptr ? cycle.metrics->BeginPreemption() : Time{};
     const Time began = cycle.sampled != nullptr ? cycle.sampled->BeginCall() : Time{};
     const Status thrown =
@@ -39,10 +43,12 @@ PostFilterResult RunPostFilter(EvaluationCycle& cycle, const framework::NodeStat
       result.status =
           Status::Error("running PostFilter plugin \"" + std::string(plugin->Name()) + "\": " + thrown.Message());
     }
-    // All plugins run again after the extenders' answer, and are counted then.
+    // All plugins run again after the extenders' answer. The one that waits for it is counted then.
     if (asks_extenders && result.status.IsWait()) return result;
-    if (cycle.metrics != nullptr && is_preemption) cycle.metrics->ObservePreemption(result, preemption_began);
-    if (cycle.sampled != nullptr)
+    if (asks_extenders) cycle.review->counted = asked;
+    if (cycle.metrics != nullptr && is_preemption && !was_counted)
+      cycle.metrics->ObservePreemption(result, preemption_began);
+    if (cycle.sampled != nullptr && !was_counted)
       cycle.sampled->EndCall(instruments::Point::kPostFilter, plugin->Name(), result.status.code(), began);
     if (result.has_nomination) {
       together.has_nomination = true;

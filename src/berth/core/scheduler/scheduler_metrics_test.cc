@@ -34,8 +34,7 @@ class CostlyClock final : public Clock {
 
 class SchedulerMetricsTest : public ::testing::Test {
  protected:
-  void Start(Profiles profiles = DefaultProfiles()) {
-    SchedulerOptions options = PatientOptions();
+  void Start(Profiles profiles = DefaultProfiles(), SchedulerOptions options = PatientOptions()) {
     options.metrics = &metrics_;
     options.stopwatch = &clock_;
     harness_ = std::make_unique<Harness>(std::move(profiles), std::move(options));
@@ -310,6 +309,29 @@ TEST_F(SchedulerMetricsTest, AnOwnPreemptionIsCountedAndTimed) {
   h().Set(MakePod("large").Request("cpu", "2"));
   h().Run();
   EXPECT_EQ(Value("preemption_attempts_total"), 1);
+}
+
+// PostFilter runs again after the extenders' answer.
+TEST_F(SchedulerMetricsTest, APreemptionThatComesBeforeOneThatExtendersReviewIsCountedOnce) {
+  Profiles profiles = DefaultProfiles();
+  const auto own = std::make_shared<OwnPreemption>();
+  profiles.front()->owned.push_back(own);
+  profiles.front()->post_filter.insert(profiles.front()->post_filter.begin(), own.get());
+  config::Extender extender;
+  extender.url_prefix = "http://x";
+  extender.preempt_verb = "preempt";
+  SchedulerOptions options = PatientOptions();
+  options.extenders = config::InCallOrder({extender});
+  Start(std::move(profiles), std::move(options));
+  h().Set(MakeNode("a"));
+  h().Set(MakePod("low").Request("cpu", "4").Node("a"));
+  h().Set(MakePod("high").Request("cpu", "4").Priority(10));
+  h().Run();
+  EXPECT_EQ(Value("preemption_attempts_total"), 1) << "the one that has not waited";
+  ASSERT_EQ(h().asked.size(), 1U);
+  h().core.Handle(ExtenderDone{h().asked.front(), ExtenderAnswer{.victims = {{"a", {"uid-default-low"}}}}}, h().now);
+  h().Run();
+  EXPECT_EQ(Value("preemption_attempts_total"), 2);
 }
 
 TEST_F(SchedulerMetricsTest, VictimsOfAPreemption) {
