@@ -9,8 +9,12 @@
 
 #include <gtest/gtest.h>
 
+#include "berth/codec/json.h"
+#include "berth/framework/object_kinds.h"
+#include "berth/framework/objects.h"
 #include "berth/testing/builders.h"
 #include "berth/whatif/manifests.h"
+#include "berth/whatif/pod_templates.h"
 #include "berth/whatif/whatif_testing.h"
 
 namespace berth::buy {
@@ -363,6 +367,36 @@ TEST(PlanPurchase, AnInterruptedSearchSaysSo) {
   options.is_interrupted = [] { return true; };
   const PurchasePlan plan = PlanOf({}, Deployment("web", 30, "1"), kTwoShapes, options);
   EXPECT_TRUE(plan.is_interrupted);
+}
+
+framework::AnyObject ObjectOf(framework::ObjectKind kind, const std::string& text) {
+  auto object = whatif::DecodeAny(kind, codec::json::parse(text).as_object());
+  BERTH_CHECK(object.ok(), object.error().message);
+  return std::move(*object);
+}
+
+TEST(PlanPurchase, ClaimsThatAreMadeOfATemplateAreThePodsOwn) {
+  // A node with two devices, which nobody may use any more; new nodes are like it.
+  whatif::ClusterState state = whatif::StateOf({MakeNode("gpus").Allocatable("cpu", "8").Unschedulable()}, {});
+  state.objects.push_back(ObjectOf(framework::ObjectKind::kDeviceClass, R"({"metadata":{"name":"gpu"},"spec":{}})"));
+  state.objects.push_back(ObjectOf(
+      framework::ObjectKind::kResourceSlice,
+      R"({"metadata":{"name":"gpus"},"spec":{"driver":"d","nodeName":"gpus","pool":{"name":"gpus","generation":1,
+          "resourceSliceCount":1},"devices":[{"name":"d0"},{"name":"d1"}]}})"));
+  const std::string manifests = R"(apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: one}
+spec: {spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu}}]}}}
+)" + Deployment("train", 5, "1", "      resourceClaims: [{name: device, resourceClaimTemplateName: one}]\n");
+  constexpr std::string_view kLike = "shapes: [{name: gpu, cpu: 8, memory: 32Gi, price: 1, like: gpus}]";
+  for (const Placement placement : {Placement::kScheduler, Placement::kNominated}) {
+    PurchaseOptions options;
+    options.placement = placement;
+    const PurchasePlan plan = PlanOf(state, manifests, kLike, options);
+    EXPECT_EQ(plan.LeftCount(), 0U) << (plan.left.empty() ? "" : plan.left.front().why);
+    EXPECT_EQ(plan.nodes.size(), 3U) << "two devices each";
+    EXPECT_EQ(plan.pods_on_new, 5U);
+  }
 }
 
 TEST(PlanPurchase, ShapesThatAreLikeANodeHaveItsDevices) {
