@@ -59,6 +59,7 @@ class Planner {
 
   Expected<PurchasePlan> Go() {
     out_.notes = asked_.additions.notes;
+    out_.refused = asked_.additions.refused;
     BERTH_RETURN_IF_ERROR(CollectPods());
     {
       const auto overlay = cluster_.MakeOverlay();
@@ -317,6 +318,11 @@ Expected<void> CheckReplicas(const whatif::Manifests& manifests) {
 std::size_t PurchasePlan::LeftCount() const {
   return std::accumulate(left.begin(), left.end(), std::size_t{0},
                          [](std::size_t sum, const LeftPods& each) { return sum + each.count; });
+}
+
+std::size_t PurchasePlan::RefusedCount() const {
+  return std::accumulate(refused.begin(), refused.end(), std::size_t{0},
+                         [](std::size_t sum, const whatif::RefusedPods& each) { return sum + each.count; });
 }
 
 Expected<PurchasePlan> PlanPurchase(whatif::OfflineCluster& cluster, const PurchaseInput& input,

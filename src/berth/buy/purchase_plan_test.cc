@@ -369,6 +369,26 @@ TEST(PlanPurchase, AnInterruptedSearchSaysSo) {
   EXPECT_TRUE(plan.is_interrupted);
 }
 
+TEST(PlanPurchase, PodsThatAQuotaRefusesAreNamedAndTheRestIsPlanned) {
+  whatif::ClusterState state;
+  state.admission.push_back({"ResourceQuota", "default", "cpu",
+                             codec::json::parse(R"({"status":{
+      "hard":{"requests.cpu":"10"},"used":{"requests.cpu":"4"}}})")
+                                 .as_object()});
+  const PurchasePlan plan = PlanOf(state, Deployment("web", 8, "1") + Deployment("api", 1, "1"), kTwoShapes);
+  ASSERT_EQ(plan.refused.size(), 2U);
+  EXPECT_EQ(plan.refused[0].workload.name, "web");
+  EXPECT_EQ(plan.refused[0].count, 2U);
+  EXPECT_EQ(plan.refused[0].why,
+            "exceeded quota: cpu, requested: requests.cpu=1, used: requests.cpu=10, limited: requests.cpu=10");
+  EXPECT_EQ(plan.refused[1].workload.name, "api");
+  EXPECT_EQ(plan.RefusedCount(), 3U);
+  EXPECT_EQ(plan.LeftCount(), 0U);
+  EXPECT_FALSE(plan.IsComplete());
+  EXPECT_EQ(plan.pods.size(), 6U);
+  EXPECT_EQ(plan.price_micro, 300'000);
+}
+
 framework::AnyObject ObjectOf(framework::ObjectKind kind, const std::string& text) {
   auto object = whatif::DecodeAny(kind, codec::json::parse(text).as_object());
   BERTH_CHECK(object.ok(), object.error().message);
