@@ -138,6 +138,10 @@ class Planner {
     out_.is_cut_short = search.is_cut_short();
     if (search.second()) out_.second = Named(*search.second());
     if (search.nominated()) out_.nominated = Named(*search.nominated());
+    if (search.needs_luck()) {
+      out_.notes.push_back(
+          "the scheduler takes one of equally good nodes by chance: where it takes others, more pods may stay pending");
+    }
     TrialResult result = trial.Run(best.purchase);
     if (result.NotPlaced() == 0 || Placeable(demand, result)) out_.bound_micro = bound;
     is_certain_ = result.is_certain;

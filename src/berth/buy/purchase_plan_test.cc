@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include "berth/base/random.h"
+#include "berth/buy/purchase_trial.h"
 #include "berth/codec/json.h"
 #include "berth/framework/object_kinds.h"
 #include "berth/framework/objects.h"
@@ -417,6 +419,25 @@ spec: {spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu}}]}}
     EXPECT_EQ(plan.nodes.size(), 3U) << "two devices each";
     EXPECT_EQ(plan.pods_on_new, 5U);
   }
+}
+
+TEST(PlanPurchase, PlansForMixedPodsHoldHoweverTiesFall) {
+  // Small pods come first. Where equal nodes are filled in another order, a large one may find no room.
+  const std::string pods =
+      Deployment("small", 7, "750m") + Deployment("middle", 5, "1500m") + Deployment("wide", 3, "3");
+  const PurchasePlan plan = PlanOf({}, pods, kTwoShapes);
+  EXPECT_EQ(plan.LeftCount(), 0U);
+  EXPECT_TRUE(std::ranges::none_of(plan.notes,
+                                   [](const std::string& note) { return note.starts_with("the scheduler takes"); }));
+}
+
+TEST(PurchaseTrial, DrawsTheFirstOrTheLastOfEqualNodesWhereItIsTold) {
+  for (const std::uint64_t equals : {1, 2, 3, 1'000, 1'000'000}) {
+    EXPECT_EQ(Random(SeedOf(7, 9, kFirstOfEqualNodes)).Below(equals), 0U);
+    EXPECT_EQ(Random(SeedOf(7, 9, kLastOfEqualNodes)).Below(equals), equals - 1);
+  }
+  EXPECT_NE(SeedOf(7, 9, 1), SeedOf(8, 9, 1));
+  EXPECT_NE(SeedOf(7, 9, 1), SeedOf(7, 9, 2));
 }
 
 TEST(PlanPurchase, ShapesThatAreLikeANodeHaveItsDevices) {

@@ -19,10 +19,19 @@ constexpr int kRetriesMax = 3;
 constexpr std::uint64_t kProvenPerPlacement = 8;
 // Patterns of nodes that are remembered.
 constexpr std::size_t kProvenMax = 100'000;
+// What base/random.h draws first with these seeds is the smallest number of all, and the largest.
+constexpr std::uint64_t kSeedOfFirst = 0x61c8864680b583eb;
+constexpr std::uint64_t kSeedOfLast = 0x31628af67b2131ab;
 
 }  // namespace
 
 using framework::NodeIndex;
+
+std::uint64_t SeedOf(std::size_t pod, std::size_t pod_count, std::uint64_t ties) {
+  if (ties == kFirstOfEqualNodes) return kSeedOfFirst;
+  if (ties == kLastOfEqualNodes) return kSeedOfLast;
+  return ties * (pod_count + 1) + pod + 1;
+}
 
 PurchaseTrial::PurchaseTrial(scheduler::Overlay& overlay, const NodeCatalogue& catalogue,
                              const std::vector<Offer>& offers, const std::vector<framework::AnyObject>& of_cluster,
@@ -33,6 +42,7 @@ PurchaseTrial::PurchaseTrial(scheduler::Overlay& overlay, const NodeCatalogue& c
       of_cluster_(of_cluster),
       demand_(demand),
       begin_(overlay.mark()),
+      cluster_node_count_(overlay.nodes().node_count()),
       run_cost_(demand.pods().size()) {}
 
 std::string PurchaseTrial::NameOf(std::size_t offer, std::size_t number) const {
@@ -108,9 +118,7 @@ void PurchaseTrial::PlaceAll(const Purchase& purchase, const std::vector<std::ui
       info = std::move(nominated);
     }
     ++placement_count_;
-    // Runs with the same `ties` have the same seeds, and so the same answer.
-    const auto answer =
-        overlay_.Evaluate(info, scheduler::Overlay::Detail::kChoice, ties * (pods.size() + 1) + pod + 1);
+    const auto answer = overlay_.Evaluate(info, scheduler::Overlay::Detail::kChoice, SeedOf(pod, pods.size(), ties));
     const NodeIndex row = answer.outcome.node;
     const bool is_told = wanted != nullptr && answer.outcome.is_nominated_node;
     if (only_as_told && wanted != nullptr && !is_told) return false;
