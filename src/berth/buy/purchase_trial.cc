@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <utility>
 
 #include "berth/core/runtime/evaluator.h"
@@ -65,14 +66,16 @@ const TrialResult& PurchaseTrial::Run(const Purchase& purchase, std::uint64_t ti
   const std::uint64_t before = placement_count_;
   TrialResult result;
   const std::vector<std::uint8_t> is_proven = FindProven(purchase);
-  Buy(purchase, result);
+  Buy(purchase, ties, result);
   PlaceAll(purchase, is_proven, ties, result);
   FindCrowded(result);
   run_cost_ = placement_count_ - before;
   return last_.emplace(Last{purchase, ties, overlay_.mark(), std::move(result)}).result;
 }
 
-void PurchaseTrial::Buy(const Purchase& purchase, TrialResult& result) {
+// Among equal nodes the core draws by their rows. Where the first one is meant, that is the first by name, as for who
+// takes the smallest name of the best.
+void PurchaseTrial::Buy(const Purchase& purchase, std::uint64_t ties, TrialResult& result) {
   std::map<std::string, std::size_t, std::less<>> numbers;  // of nodes by the name of their shape
   for (const std::size_t offer : purchase.nodes) {
     std::size_t& number = numbers[catalogue_.shapes[offers_[offer].shape].name];
@@ -80,9 +83,14 @@ void PurchaseTrial::Buy(const Purchase& purchase, TrialResult& result) {
     do {
       name = NameOf(offer, ++number);
     } while (overlay_.nodes().Find(name) != framework::kNoNode);
-    result.node_rows.push_back(AddNode(offer, name));
     result.node_names.push_back(std::move(name));
   }
+  std::vector<std::size_t> order(purchase.nodes.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  if (ties == kFirstOfEqualNodes)
+    std::ranges::sort(order, {}, [&](std::size_t node) -> const std::string& { return result.node_names[node]; });
+  result.node_rows.resize(order.size());
+  for (const std::size_t node : order) result.node_rows[node] = AddNode(purchase.nodes[node], result.node_names[node]);
 }
 
 // Pods that are told their nodes are placed there or wait until the others are placed, as they would in the queue: room

@@ -85,7 +85,7 @@ class PurchaseTrial {
   // The pods of one new node, by group.
   using Company = std::map<std::size_t, std::int32_t>;
 
-  void Buy(const Purchase& purchase, TrialResult& result);
+  void Buy(const Purchase& purchase, std::uint64_t ties, TrialResult& result);
   void PlaceAll(const Purchase& purchase, const std::vector<std::uint8_t>& is_proven, std::uint64_t ties,
                 TrialResult& result);
   std::vector<std::uint8_t> FindProven(const Purchase& purchase);
