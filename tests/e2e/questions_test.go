@@ -324,7 +324,8 @@ func TestQuestions(t *testing.T) {
 		t.Fatal(err)
 	}
 	rights := allowed(given)
-	// Read by berth snapshot, and by questions with the feature gates of pod groups.
+	// Read by berth snapshot, by questions with the feature gates of pod groups, and by berth buy -f.
+	delete(rights, "/resourcequotas")
 	delete(rights, "scheduling.k8s.io/podgroups")
 	delete(rights, "scheduling.k8s.io/compositepodgroups")
 	requests := user.proxy.Requests(func(*harness.Exchange) bool { return true })

@@ -71,6 +71,26 @@ class Buy(BerthTest):
         self.assertEqual((found["price"], found["podsOnExistingNodes"] + found["podsOnNewNodes"], found["ignoredPendingPods"]), ("0.10", 6, 1))
         self.assertEqual(len(api.get("/api/v1/nodes")["items"]), 1, "nothing was changed")
 
+    def test_quotas(self):
+        """Pods that a ResourceQuota refuses are named, of a cluster and of a snapshot, and the rest is planned."""
+        _, api = self.api_server(0, "--no-controllers")
+        quotas = "/api/v1/namespaces/default/resourcequotas"
+        api.create(quotas, {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "cpu"}, "spec": {"hard": {"requests.cpu": "10"}}})
+        counted = {**api.get(f"{quotas}/cpu"), "status": {"hard": {"requests.cpu": "10"}, "used": {"requests.cpu": "4"}}}
+        self.assertEqual(api.call("PUT", f"{quotas}/cpu/status", counted)[0], 200)
+        catalogue = self.file("catalogue.yaml", CATALOGUE)
+        manifest = self.file("web.json", json.dumps(deployment("web", 8, "1")))
+        snapshot = self.folder() / "cluster.zst"
+        self.berth("snapshot", "-o", snapshot, "--master", api.url)
+        for cluster in (("--master", api.url), ("--snapshot", snapshot)):
+            found = self.json("buy", "-f", manifest, "--catalogue", catalogue, *cluster, status=3)
+            self.assertEqual((found["price"], found["podsOnNewNodes"], found["leftPods"], found["refusedPods"]), ("0.30", 6, 0, 2))
+            self.assertEqual([(each["workload"]["name"], each["pods"], each["reason"]) for each in found["refused"]], [
+                ("web", 2, "exceeded quota: cpu, requested: requests.cpu=1, used: requests.cpu=10, limited: requests.cpu=10")])
+        out, _ = self.berth("buy", "-f", manifest, "--catalogue", catalogue, "--master", api.url, status=3)
+        self.assertTrue(out.startswith("2 pods of Deployment default/web are refused by the API server: exceeded quota: cpu"), out)
+        self.json("buy", "--no-cluster", "-f", manifest, "--catalogue", catalogue)
+
     def test_the_plan_is_real(self):
         """The nodes of a plan, made, and the pods, created: `berth run` places each."""
         catalogue = self.file("catalogue.yaml", CATALOGUE)

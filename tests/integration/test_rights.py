@@ -26,6 +26,7 @@ spec:
     metadata: {labels: {app: web}}
     spec: {containers: [{name: c, image: nginx, resources: {requests: {cpu: 100m}}}]}
 """
+CATALOGUE = "shapes: [{name: small, cpu: 2, memory: 8Gi, price: 0.1}]"
 POLICY = ROOT / "examples/rebalance/policy.yaml"
 COMPARES = "decisions are compared from now on"
 
@@ -194,14 +195,19 @@ class Rights(BerthTest):
                      "GenericWorkload=true,TopologyAwareWorkloadScheduling=true,CompositePodGroup=true")
         asks = [("explain", "pod", "waits"), ("simulate", "-f", manifest, *by_groups), ("capacity", "-f", manifest), ("can-drain", "node-1"),
                 ("headroom",), ("snapshot", "-o", str(self.folder() / "cluster"))]
+        buys = ("buy", "-f", manifest, "--catalogue", str(self.file("catalogue.yaml", CATALOGUE)))
         guard.begin()
         for ask in asks:
             self.berth(guard, *ask)
         self.assertEqual(guard.asked(), role("questions-role.yaml"))
+        guard.begin()
+        self.berth(guard, *buys)
+        groups = {("list", f"{kind}.scheduling.k8s.io") for kind in ("podgroups", "compositepodgroups")}
+        self.assertEqual(guard.asked(), role("questions-role.yaml") - groups)
         for right in sorted(role("questions-role.yaml")):
             with self.subTest(right):
                 guard.begin(right)
-                said = "".join(self.berth(guard, *ask) for ask in asks[:3])
+                said = "".join(self.berth(guard, *ask) for ask in [*asks[:3], buys])
                 self.assertIn(right[1].split(".")[0], said)
 
     def test_serve(self):

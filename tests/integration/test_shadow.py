@@ -240,7 +240,7 @@ class Shadow(BerthTest):
             kinds = {kind for listed in re.findall(r"resources: \[(.*?)\]", text) for kind in listed.split(", ")}
             return kinds, set(re.findall(r"verbs: \[(.*?)\]", text))
 
-        of_manifests = {"resourceclaimtemplates", "priorityclasses", "runtimeclasses", "podgroups", "compositepodgroups"}
+        of_manifests = {"resourceclaimtemplates", "priorityclasses", "runtimeclasses", "resourcequotas", "podgroups", "compositepodgroups"}
         kinds, verbs = rules("shadow-role.yaml")
         self.assertEqual(verbs, {"list, watch"})
         self.assertEqual(kinds, rules("questions-role.yaml")[0] - of_manifests)

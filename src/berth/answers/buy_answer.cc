@@ -65,6 +65,16 @@ void AddLeft(const PurchasePlan& plan, Page& page) {
   if (!plan.left.empty()) page.Gap();
 }
 
+void AddRefused(const PurchasePlan& plan, Page& page) {
+  for (const whatif::RefusedPods& refused : plan.refused) {
+    const bool is_one = refused.count == 1 && refused.workload.kind == "Pod";
+    const std::string who = is_one ? "Pod " + refused.first
+                                   : Counted(refused.count, "pod", "pods") + " of " + WorkloadText(refused.workload);
+    page.Text(who + (refused.count == 1 ? " is" : " are") + " refused by the API server: " + refused.why);
+  }
+  if (!plan.refused.empty()) page.Gap();
+}
+
 std::string Summary(const PurchasePlan& plan) {
   std::string text;
   if (plan.nodes.empty()) {
@@ -152,6 +162,7 @@ json::object In(std::string_view key, const std::string& value) {
 std::vector<std::string> BuyLines(const PurchasePlan& plan, const NodeCatalogue& catalogue, bool is_wide,
                                   const cli::Table::Style& style) {
   Page page(style);
+  AddRefused(plan, page);
   AddLeft(plan, page);
   page.Text(Summary(plan), 0, 0);
   AddNodes(plan, catalogue, is_wide, page);
@@ -220,6 +231,13 @@ json::object BuyJson(const PurchasePlan& plan, const NodeCatalogue& catalogue) {
                                 {"reason", each.why},
                                 {"fitsNoShape", each.fits_no_shape}});
   }
+  json::array refused;
+  for (const whatif::RefusedPods& each : plan.refused) {
+    refused.push_back(json::object{{"workload", WorkloadJson(each.workload)},
+                                   {"first", KeyJson(each.first)},
+                                   {"pods", each.count},
+                                   {"reason", each.why}});
+  }
   json::array replaced;
   for (const buy::ReplacedNode& node : plan.replaced) {
     json::array moves;
@@ -240,6 +258,8 @@ json::object BuyJson(const PurchasePlan& plan, const NodeCatalogue& catalogue) {
           {"pods", std::move(pods)},
           {"podsOnNewNodes", plan.pods_on_new},
           {"podsOnExistingNodes", plan.pods_on_existing},
+          {"refused", std::move(refused)},
+          {"refusedPods", plan.RefusedCount()},
           {"left", std::move(left)},
           {"leftPods", plan.LeftCount()},
           {"secondBest", OtherJson(plan.second)},

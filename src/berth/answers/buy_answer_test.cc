@@ -62,6 +62,24 @@ TEST(BuyLines, SaysFirstWhatNoShapeTakes) {
             }));
 }
 
+TEST(BuyLines, NamesPodsThatTheApiServerRefuses) {
+  buy::PurchasePlan plan = Plan();
+  plan.refused.push_back({{"Deployment", "shop", "web"}, "shop/web-4", 2, "exceeded quota: q, requested: pods=1"});
+  plan.refused.push_back({{"Pod", "shop", "one"}, "shop/one", 1, "failed quota: q: must specify cpu for: c"});
+  const auto lines = BuyLines(plan, Catalogue(), false, {false, 0});
+  ASSERT_GT(lines.size(), 4U);
+  EXPECT_EQ(lines[0],
+            "2 pods of Deployment shop/web are refused by the API server: exceeded quota: q, requested: pods=1");
+  EXPECT_EQ(lines[1], "Pod shop/one is refused by the API server: failed quota: q: must specify cpu for: c");
+  EXPECT_EQ(lines[2], "");
+  EXPECT_TRUE(lines[3].starts_with("2 pods of Deployment shop/huge stay pending"));
+  const auto json = BuyJson(plan, Catalogue());
+  EXPECT_EQ(json.at("refusedPods"), 3U);
+  EXPECT_EQ(json.at("refused").at(0).at("pods"), 2U);
+  EXPECT_EQ(json.at("refused").at(1).at("first").at("name"), "one");
+  EXPECT_EQ(json.at("refused").at(1).at("reason"), "failed quota: q: must specify cpu for: c");
+}
+
 TEST(BuyJson, HasThePlan) {
   const auto json = BuyJson(Plan(), Catalogue());
   EXPECT_EQ(json.at("kind"), "Purchase");

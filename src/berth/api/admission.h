@@ -34,4 +34,22 @@ struct ResourceClaimTemplate {
   bool operator==(const ResourceClaimTemplate&) const = default;
 };
 
+// A requirement of spec.scopeSelector: which pods a quota is about.
+struct QuotaScope {
+  std::string name;  // "PriorityClass"
+  std::string op;    // "In", "NotIn", "Exists", "DoesNotExist"
+  std::vector<std::string> values;
+  bool operator==(const QuotaScope&) const = default;
+};
+
+// Amounts are those of the status: admission does not look at spec.hard.
+struct ResourceQuota {
+  ObjectMeta metadata;
+  std::vector<std::string> scopes;
+  std::vector<QuotaScope> scope_selector;
+  ResourceList hard;
+  ResourceList used;
+  bool operator==(const ResourceQuota&) const = default;
+};
+
 }  // namespace berth::api

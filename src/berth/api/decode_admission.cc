@@ -17,5 +17,8 @@ Expected<std::shared_ptr<const RuntimeClass>> DecodeRuntimeClass(simdjson::dom::
 Expected<std::shared_ptr<const ResourceClaimTemplate>> DecodeResourceClaimTemplate(simdjson::dom::element object) {
   return JsonDecoder::Decode<ResourceClaimTemplate>(object);
 }
+Expected<std::shared_ptr<const ResourceQuota>> DecodeResourceQuota(simdjson::dom::element object) {
+  return JsonDecoder::Decode<ResourceQuota>(object);
+}
 
 }  // namespace berth::api

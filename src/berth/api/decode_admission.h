@@ -14,5 +14,6 @@ namespace berth::api {
 Expected<std::shared_ptr<const PriorityClass>> DecodePriorityClass(simdjson::dom::element object);
 Expected<std::shared_ptr<const RuntimeClass>> DecodeRuntimeClass(simdjson::dom::element object);
 Expected<std::shared_ptr<const ResourceClaimTemplate>> DecodeResourceClaimTemplate(simdjson::dom::element object);
+Expected<std::shared_ptr<const ResourceQuota>> DecodeResourceQuota(simdjson::dom::element object);
 
 }  // namespace berth::api

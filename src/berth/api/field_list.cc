@@ -100,7 +100,7 @@ using AllKinds =
     Kinds<Pod, Node, PersistentVolume, PersistentVolumeClaim, StorageClass, CsiNode, CsiDriver, CsiStorageCapacity,
           VolumeAttachment, PodDisruptionBudget, Namespace, Service, ReplicationController, ReplicaSet, StatefulSet,
           ResourceSlice, DeviceTaintRule, DeviceClass, ResourceClaim, PodGroup, CompositePodGroup, PriorityClass,
-          RuntimeClass, ResourceClaimTemplate>;
+          RuntimeClass, ResourceClaimTemplate, ResourceQuota>;
 
 }  // namespace
 }  // namespace internal

@@ -41,4 +41,28 @@ inline constexpr auto kFields<ResourceClaimTemplate> = Fields{
     Field{"spec", 2, Fields{Field{"spec", 2, &ResourceClaimTemplate::spec}}},
 };
 
+template <>
+inline constexpr auto kFields<QuotaScope> = Fields{
+    Field{"scopeName", 1, &QuotaScope::name},
+    Field{"operator", 2, &QuotaScope::op},
+    Field{"values", 3, &QuotaScope::values},
+};
+
+template <>
+inline constexpr std::string_view kKind<ResourceQuota> = "ResourceQuota";
+template <>
+inline constexpr auto kFields<ResourceQuota> = Fields{
+    Field{"metadata", 1, &ResourceQuota::metadata},
+    Field{"spec", 2,
+          Fields{
+              Field{"scopes", 2, &ResourceQuota::scopes},
+              Field{"scopeSelector", 3, Fields{Field{"matchExpressions", 1, &ResourceQuota::scope_selector}}},
+          }},
+    Field{"status", 3,
+          Fields{
+              Field{"hard", 1, &ResourceQuota::hard},
+              Field{"used", 2, &ResourceQuota::used},
+          }},
+};
+
 }  // namespace berth::api::internal

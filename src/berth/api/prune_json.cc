@@ -139,10 +139,11 @@ struct Kinds {
 };
 
 // For a kind with several structs, every field that any of them reads is kept.
-using AllKinds = Kinds<Pod, PodDetails, Node, PersistentVolume, PersistentVolumeClaim, StorageClass, CsiNode, CsiDriver,
-                       CsiStorageCapacity, VolumeAttachment, PodDisruptionBudget, BudgetDetails, Namespace, Service,
-                       ReplicationController, ReplicaSet, StatefulSet, ResourceSlice, DeviceTaintRule, DeviceClass,
-                       ResourceClaim, PodGroup, CompositePodGroup, PriorityClass, RuntimeClass, ResourceClaimTemplate>;
+using AllKinds =
+    Kinds<Pod, PodDetails, Node, PersistentVolume, PersistentVolumeClaim, StorageClass, CsiNode, CsiDriver,
+          CsiStorageCapacity, VolumeAttachment, PodDisruptionBudget, BudgetDetails, Namespace, Service,
+          ReplicationController, ReplicaSet, StatefulSet, ResourceSlice, DeviceTaintRule, DeviceClass, ResourceClaim,
+          PodGroup, CompositePodGroup, PriorityClass, RuntimeClass, ResourceClaimTemplate, ResourceQuota>;
 
 // --- Writing ---------------------------------------------------------------------------------------------------------
 

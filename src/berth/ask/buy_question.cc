@@ -130,7 +130,7 @@ Expected<Reply> Answer(const BuyQuestion& question, const AskLimits& limits, Ask
       text += line + "\n";
     return text;
   };
-  reply.verdict = plan->is_interrupted ? Verdict::kFailed : plan->LeftCount() == 0 ? Verdict::kYes : Verdict::kNo;
+  reply.verdict = plan->is_interrupted ? Verdict::kFailed : plan->IsComplete() ? Verdict::kYes : Verdict::kNo;
   reply.warnings = cluster.TakeNotes();
   reply.warnings.insert(reply.warnings.end(), manifests.left_out.begin(), manifests.left_out.end());
   return reply;

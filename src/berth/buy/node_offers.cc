@@ -122,6 +122,7 @@ Expected<AskedObjects> MakeOffers(const NodeCatalogue& catalogue, const std::vec
   }
   whatif::AdditionOptions options;
   options.now = now;
+  options.applies_quotas = true;
   whatif::Manifests with_models = manifests;
   std::map<std::string, std::size_t, std::less<>> offer_of;
   if (HasDaemonSets(manifests, state)) {

@@ -50,9 +50,10 @@ bool IsOfItself(const api::PodAffinityTerm& term, const framework::PodClass& of)
   return is_here && Selects(term.selector, of);
 }
 
-// The pod without what it demands of other pods, for the question whether a node could take it at all.
+// The pod without what it demands of other pods, for the question whether a node could take it at all. It keeps its
+// uid: a claim that was made for the pod is another pod's otherwise, and no node fits then.
 api::Pod WithoutCompany(const api::Pod& pod) {
-  api::Pod alone = whatif::AsNew(pod, pod.metadata.uid + "-alone");
+  api::Pod alone = whatif::AsNew(pod, pod.metadata.uid);
   alone.status.resource_claim_statuses = pod.status.resource_claim_statuses;
   alone.spec.pod_affinity.required.clear();
   alone.spec.topology_spread_constraints.clear();

@@ -59,6 +59,7 @@ class Planner {
 
   Expected<PurchasePlan> Go() {
     out_.notes = asked_.additions.notes;
+    out_.refused = asked_.additions.refused;
     BERTH_RETURN_IF_ERROR(CollectPods());
     {
       const auto overlay = cluster_.MakeOverlay();
@@ -137,6 +138,10 @@ class Planner {
     out_.is_cut_short = search.is_cut_short();
     if (search.second()) out_.second = Named(*search.second());
     if (search.nominated()) out_.nominated = Named(*search.nominated());
+    if (search.needs_luck()) {
+      out_.notes.push_back(
+          "the scheduler takes one of equally good nodes by chance: where it takes others, more pods may stay pending");
+    }
     TrialResult result = trial.Run(best.purchase);
     if (result.NotPlaced() == 0 || Placeable(demand, result)) out_.bound_micro = bound;
     is_certain_ = result.is_certain;
@@ -317,6 +322,11 @@ Expected<void> CheckReplicas(const whatif::Manifests& manifests) {
 std::size_t PurchasePlan::LeftCount() const {
   return std::accumulate(left.begin(), left.end(), std::size_t{0},
                          [](std::size_t sum, const LeftPods& each) { return sum + each.count; });
+}
+
+std::size_t PurchasePlan::RefusedCount() const {
+  return std::accumulate(refused.begin(), refused.end(), std::size_t{0},
+                         [](std::size_t sum, const whatif::RefusedPods& each) { return sum + each.count; });
 }
 
 Expected<PurchasePlan> PlanPurchase(whatif::OfflineCluster& cluster, const PurchaseInput& input,

@@ -70,6 +70,8 @@ struct PurchasePlan {
   std::optional<OtherPlan> nominated;  // of Placement::kScheduler: what closer packing would cost, if it is less
   std::vector<PlannedPod> pods;        // in the order in which they are scheduled
   std::vector<LeftPods> left;          // those that fit no shape first
+  // Pods of manifests that the API server would not take; the plan is made without them.
+  std::vector<whatif::RefusedPods> refused;
   std::vector<ReplacedNode> replaced;
   std::int64_t replaced_price_micro = 0;
   std::size_t pods_on_existing = 0;
@@ -80,6 +82,9 @@ struct PurchasePlan {
   bool is_cut_short = false;  // a bound of the search was reached
 
   std::size_t LeftCount() const;
+  std::size_t RefusedCount() const;
+  // Every pod that was asked about has a node.
+  bool IsComplete() const { return LeftCount() == 0 && refused.empty(); }
 };
 
 struct PurchaseInput {

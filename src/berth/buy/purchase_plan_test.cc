@@ -9,8 +9,14 @@
 
 #include <gtest/gtest.h>
 
+#include "berth/base/random.h"
+#include "berth/buy/purchase_trial.h"
+#include "berth/codec/json.h"
+#include "berth/framework/object_kinds.h"
+#include "berth/framework/objects.h"
 #include "berth/testing/builders.h"
 #include "berth/whatif/manifests.h"
+#include "berth/whatif/pod_templates.h"
 #include "berth/whatif/whatif_testing.h"
 
 namespace berth::buy {
@@ -363,6 +369,75 @@ TEST(PlanPurchase, AnInterruptedSearchSaysSo) {
   options.is_interrupted = [] { return true; };
   const PurchasePlan plan = PlanOf({}, Deployment("web", 30, "1"), kTwoShapes, options);
   EXPECT_TRUE(plan.is_interrupted);
+}
+
+TEST(PlanPurchase, PodsThatAQuotaRefusesAreNamedAndTheRestIsPlanned) {
+  whatif::ClusterState state;
+  state.admission.push_back({"ResourceQuota", "default", "cpu",
+                             codec::json::parse(R"({"status":{
+      "hard":{"requests.cpu":"10"},"used":{"requests.cpu":"4"}}})")
+                                 .as_object()});
+  const PurchasePlan plan = PlanOf(state, Deployment("web", 8, "1") + Deployment("api", 1, "1"), kTwoShapes);
+  ASSERT_EQ(plan.refused.size(), 2U);
+  EXPECT_EQ(plan.refused[0].workload.name, "web");
+  EXPECT_EQ(plan.refused[0].count, 2U);
+  EXPECT_EQ(plan.refused[0].why,
+            "exceeded quota: cpu, requested: requests.cpu=1, used: requests.cpu=10, limited: requests.cpu=10");
+  EXPECT_EQ(plan.refused[1].workload.name, "api");
+  EXPECT_EQ(plan.RefusedCount(), 3U);
+  EXPECT_EQ(plan.LeftCount(), 0U);
+  EXPECT_FALSE(plan.IsComplete());
+  EXPECT_EQ(plan.pods.size(), 6U);
+  EXPECT_EQ(plan.price_micro, 300'000);
+}
+
+framework::AnyObject ObjectOf(framework::ObjectKind kind, const std::string& text) {
+  auto object = whatif::DecodeAny(kind, codec::json::parse(text).as_object());
+  BERTH_CHECK(object.ok(), object.error().message);
+  return std::move(*object);
+}
+
+TEST(PlanPurchase, ClaimsThatAreMadeOfATemplateAreThePodsOwn) {
+  // A node with two devices, which nobody may use any more; new nodes are like it.
+  whatif::ClusterState state = whatif::StateOf({MakeNode("gpus").Allocatable("cpu", "8").Unschedulable()}, {});
+  state.objects.push_back(ObjectOf(framework::ObjectKind::kDeviceClass, R"({"metadata":{"name":"gpu"},"spec":{}})"));
+  state.objects.push_back(ObjectOf(
+      framework::ObjectKind::kResourceSlice,
+      R"({"metadata":{"name":"gpus"},"spec":{"driver":"d","nodeName":"gpus","pool":{"name":"gpus","generation":1,
+          "resourceSliceCount":1},"devices":[{"name":"d0"},{"name":"d1"}]}})"));
+  const std::string manifests = R"(apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: one}
+spec: {spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu}}]}}}
+)" + Deployment("train", 5, "1", "      resourceClaims: [{name: device, resourceClaimTemplateName: one}]\n");
+  constexpr std::string_view kLike = "shapes: [{name: gpu, cpu: 8, memory: 32Gi, price: 1, like: gpus}]";
+  for (const Placement placement : {Placement::kScheduler, Placement::kNominated}) {
+    PurchaseOptions options;
+    options.placement = placement;
+    const PurchasePlan plan = PlanOf(state, manifests, kLike, options);
+    EXPECT_EQ(plan.LeftCount(), 0U) << (plan.left.empty() ? "" : plan.left.front().why);
+    EXPECT_EQ(plan.nodes.size(), 3U) << "two devices each";
+    EXPECT_EQ(plan.pods_on_new, 5U);
+  }
+}
+
+TEST(PlanPurchase, PlansForMixedPodsHoldHoweverTiesFall) {
+  // Small pods come first. Where equal nodes are filled in another order, a large one may find no room.
+  const std::string pods =
+      Deployment("small", 7, "750m") + Deployment("middle", 5, "1500m") + Deployment("wide", 3, "3");
+  const PurchasePlan plan = PlanOf({}, pods, kTwoShapes);
+  EXPECT_EQ(plan.LeftCount(), 0U);
+  EXPECT_TRUE(std::ranges::none_of(plan.notes,
+                                   [](const std::string& note) { return note.starts_with("the scheduler takes"); }));
+}
+
+TEST(PurchaseTrial, DrawsTheFirstOrTheLastOfEqualNodesWhereItIsTold) {
+  for (const std::uint64_t equals : {1, 2, 3, 1'000, 1'000'000}) {
+    EXPECT_EQ(Random(SeedOf(7, 9, kFirstOfEqualNodes)).Below(equals), 0U);
+    EXPECT_EQ(Random(SeedOf(7, 9, kLastOfEqualNodes)).Below(equals), equals - 1);
+  }
+  EXPECT_NE(SeedOf(7, 9, 1), SeedOf(8, 9, 1));
+  EXPECT_NE(SeedOf(7, 9, 1), SeedOf(7, 9, 2));
 }
 
 TEST(PlanPurchase, ShapesThatAreLikeANodeHaveItsDevices) {

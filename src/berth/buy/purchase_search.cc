@@ -17,8 +17,11 @@ using framework::kNoNode;
 
 // How often pods that are pending get more nodes.
 constexpr int kRepairsMax = 12;
-// In how many other ways ties are broken before a plan is taken.
-constexpr std::uint64_t kTiesTried = 6;
+// In how many ways ties are broken before a plan is taken: as many as the part of the placements pays for, within these
+// limits.
+constexpr std::uint64_t kTiesTriedMin = 7;
+constexpr std::uint64_t kTiesTriedMax = 16;
+constexpr std::uint64_t kTiesPart = 8;
 // Shapes that are tried alone: the scheduler spreads pods, which alike nodes bear best.
 constexpr std::size_t kSingleShapesMax = 4;
 // Cheaper offers that are tried in the place of one.
@@ -300,24 +303,47 @@ void PurchaseSearch::Improve() {
   }
 }
 
+// Pods of one kind that need not look at each other find the same room on the same nodes, whichever they take first.
+bool PurchaseSearch::DoTiesMatter() const {
+  const std::size_t groups = demand_.groups().size();
+  const bool has_choice = best_->purchase.nodes.size() + trial_.cluster_node_count() > 1;
+  const bool is_plain = groups == 1 && demand_.company().IsAlone(0) && options_.disruption_share >= 1;
+  return has_choice && groups > 0 && !is_plain;
+}
+
+std::vector<std::uint64_t> PurchaseSearch::WaysToBreakTies() const {
+  std::vector<std::uint64_t> ways = {0};
+  if (!DoTiesMatter()) return ways;
+  const std::uint64_t affordable = options_.placements_max / kTiesPart / std::max<std::uint64_t>(trial_.run_cost(), 1);
+  const std::uint64_t count = std::clamp(affordable, kTiesTriedMin, kTiesTriedMax);
+  ways.insert(ways.end(), {kFirstOfEqualNodes, kLastOfEqualNodes});
+  for (std::uint64_t ties = 1; ways.size() < count; ++ties) ways.push_back(ties);
+  return ways;
+}
+
 // A plan must not hold by good luck alone: it is tried with ties that are broken in other ways, and gets more nodes
 // where it fails.
 void PurchaseSearch::Confirm() {
   const OfferFilter all = [](std::size_t) { return true; };
   Candidate confirmed = *best_;
+  const std::vector<std::uint64_t> ways = WaysToBreakTies();
   int repairs = 0;
-  for (std::uint64_t ties = 0; ties <= kTiesTried && !is_interrupted_;) {
-    const TrialResult result = trial_.Run(confirmed.purchase, ties);
+  // With the new nodes the plan must hold in all ways again; the one in which it failed is tried first.
+  std::size_t held = 0;
+  for (std::size_t i = 0; held < ways.size() && !is_interrupted_;) {
+    const TrialResult result = trial_.Run(confirmed.purchase, ways[i]);
+    is_interrupted_ = is_interrupted_ || (options_.is_interrupted && options_.is_interrupted());
     if (result.NotPlaced() <= best_->not_placed) {
-      ++ties;
+      ++held;
+      i = (i + 1) % ways.size();
       continue;
     }
     if (++repairs > kRepairsMax || !AddNodesFor(Missing(result), ZonesOf(result), all, confirmed.purchase)) break;
     confirmed.purchase.targets.clear();
     confirmed.price_micro = PriceOf(confirmed.purchase.nodes);
-    // The new nodes must be as good with the ties that have been tried.
-    ties = 0;
+    held = 0;
   }
+  needs_luck_ = held < ways.size() && !is_interrupted_;
   confirmed.not_placed = trial_.Run(confirmed.purchase).NotPlaced();
   if (confirmed.not_placed <= best_->not_placed) best_ = std::move(confirmed);
 }

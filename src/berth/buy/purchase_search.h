@@ -36,6 +36,9 @@ class PurchaseSearch {
   const std::optional<Candidate>& nominated() const { return nominated_; }
   bool is_interrupted() const { return is_interrupted_; }
   bool is_cut_short() const { return is_cut_short_; }
+  // Of Placement::kScheduler: there are ways to break ties between nodes with which more pods stay pending, and no
+  // further nodes that change it.
+  bool needs_luck() const { return needs_luck_; }
 
  private:
   using OfferFilter = std::function<bool(std::size_t offer)>;
@@ -57,6 +60,8 @@ class PurchaseSearch {
   void TrySingleShapes();
   void TryWithoutMainShape();
   void Improve();
+  bool DoTiesMatter() const;
+  std::vector<std::uint64_t> WaysToBreakTies() const;
   void Confirm();
   bool DropSome(std::size_t offer);
   bool Downsize(std::size_t offer);
@@ -73,6 +78,7 @@ class PurchaseSearch {
   std::optional<Candidate> best_, second_, nominated_;
   bool is_interrupted_ = false;
   bool is_cut_short_ = false;
+  bool needs_luck_ = false;
 };
 
 }  // namespace berth::buy

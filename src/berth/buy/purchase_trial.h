@@ -24,6 +24,14 @@ namespace berth::buy {
 // A pod that goes where the scheduler likes it best.
 inline constexpr std::uint32_t kAnywhere = std::numeric_limits<std::uint32_t>::max();
 
+// How ties between nodes are broken in a trial: by chance, in another way for each number, or for all pods in one
+// direction, so that pods that come first pile up or take the nodes that others need.
+inline constexpr std::uint64_t kFirstOfEqualNodes = std::numeric_limits<std::uint64_t>::max() - 1;
+inline constexpr std::uint64_t kLastOfEqualNodes = std::numeric_limits<std::uint64_t>::max();
+// The seed by which the core draws among equal nodes for a pod. The same for the same arguments, and so the same
+// answer.
+std::uint64_t SeedOf(std::size_t pod, std::size_t pod_count, std::uint64_t ties);
+
 // New nodes, by the number of their offer, and for Placement::kNominated who goes where.
 struct Purchase {
   std::vector<std::size_t> nodes;
@@ -57,12 +65,14 @@ class PurchaseTrial {
     homes_ = std::move(homes);
     last_.reset();
   }
-  // Ties between nodes are broken by chance, in another way for each `ties`. The last run again costs nothing.
+  // The last run again costs nothing.
   const TrialResult& Run(const Purchase& purchase, std::uint64_t ties = 0);
   // Why a pod of the last run that is pending has no node, with the nodes as they were at the end.
   whatif::PlacementRefusal Explain(std::size_t pod);
 
   scheduler::Overlay& overlay() { return overlay_; }
+  // Nodes that are there without the purchase.
+  std::size_t cluster_node_count() const { return cluster_node_count_; }
   std::uint64_t placement_count() const { return placement_count_; }
   // What the last run took of it; before the first, as much as one may take.
   std::uint64_t run_cost() const { return run_cost_; }
@@ -75,7 +85,7 @@ class PurchaseTrial {
   // The pods of one new node, by group.
   using Company = std::map<std::size_t, std::int32_t>;
 
-  void Buy(const Purchase& purchase, TrialResult& result);
+  void Buy(const Purchase& purchase, std::uint64_t ties, TrialResult& result);
   void PlaceAll(const Purchase& purchase, const std::vector<std::uint8_t>& is_proven, std::uint64_t ties,
                 TrialResult& result);
   std::vector<std::uint8_t> FindProven(const Purchase& purchase);
@@ -88,6 +98,7 @@ class PurchaseTrial {
   const std::vector<framework::AnyObject>& of_cluster_;
   const PurchaseDemand& demand_;
   const scheduler::Overlay::Mark begin_;
+  const std::size_t cluster_node_count_;
   std::vector<std::string> homes_;
   std::uint64_t placement_count_ = 0;
   std::uint64_t run_cost_ = 0;

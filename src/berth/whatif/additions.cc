@@ -16,6 +16,7 @@
 #include "berth/whatif/daemon_pods.h"
 #include "berth/whatif/placement.h"
 #include "berth/whatif/pod_index.h"
+#include "berth/whatif/pod_quotas.h"
 #include "berth/whatif/pod_templates.h"
 #include "berth/whatif/replacement.h"
 #include "berth/whatif/workload_pods.h"
@@ -206,6 +207,62 @@ class OwnPods {
   std::map<Workload, Pods> pods_;
 };
 
+// The pods that the API server would take, with their claims, and what it would say of the others.
+class AdmittedPods {
+ public:
+  // The names and `out` must outlive it.
+  AdmittedPods(const ClusterState& state, const AdditionOptions& options, PodNamesInUse& names, Additions& out)
+      : pods_max_(options.pods_max), names_(names), out_(out) {
+    if (options.applies_quotas) quotas_.emplace(state);
+  }
+
+  // Makes the pod and adds it, if no quota refuses it.
+  Expected<void> Make(const WorkloadPods& pods, const std::string& name, std::int64_t number) {
+    const auto objects_before = static_cast<std::ptrdiff_t>(out_.objects.size());
+    BERTH_ASSIGN_OR_RETURN(api::Pod pod, pods.MakePod(name, number, out_.objects));
+    const QuotaDemand* const demand = pods.pod_template().quota_demand();
+    auto why = quotas_ && demand != nullptr ? quotas_->Admit(pod.metadata.namespace_name, *demand) : std::nullopt;
+    if (!why) return Add(std::move(pod));
+    BERTH_RETURN_IF_ERROR(CheckCount());
+    // Nobody makes claims for a pod that is not there.
+    out_.objects.erase(out_.objects.begin() + objects_before, out_.objects.end());
+    Refuse(pod, *std::move(why));
+    return {};
+  }
+
+  Expected<void> Add(api::Pod pod) {
+    BERTH_RETURN_IF_ERROR(CheckCount());
+    if (!names_.Add(pod)) return Error{ErrorCode::kAlreadyExists, "pod " + KeyOf(pod) + " exists already"};
+    out_.pods.push_back(std::make_shared<const api::Pod>(std::move(pod)));
+    return {};
+  }
+
+ private:
+  Expected<void> CheckCount() const {
+    if (out_.pods.size() + refused_count_ < pods_max_) return {};
+    return Error{ErrorCode::kTooLarge, "more than " + std::to_string(pods_max_) + " pods in all"};
+  }
+
+  void Refuse(const api::Pod& pod, std::string why) {
+    ++refused_count_;
+    if (why.starts_with("failed quota: ") && !std::exchange(has_told_of_limits_, true))
+      out_.notes.push_back(
+          "LimitRanges are not read: what one would fill in for a refused pod has to be in its manifest");
+    Workload workload = WorkloadOf(pod);
+    std::vector<RefusedPods>& refused = out_.refused;
+    if (refused.empty() || refused.back().workload != workload || refused.back().why != why)
+      refused.push_back({std::move(workload), KeyOf(pod), 0, std::move(why)});
+    ++refused.back().count;
+  }
+
+  const std::size_t pods_max_;
+  PodNamesInUse& names_;
+  Additions& out_;
+  std::optional<PodQuotas> quotas_;
+  std::size_t refused_count_ = 0;
+  bool has_told_of_limits_ = false;
+};
+
 // What the admission plugin DefaultStorageClass does to the claims that are added.
 void SetDefaultClasses(const ClusterState& state, Time now, Additions& out) {
   const auto chosen = DefaultStorageClass(state.objects, out.objects, now);
@@ -225,6 +282,7 @@ class AdditionsMaker {
         rules_(manifests, state),
         own_pods_(options.index),
         pod_names_(options.index == nullptr ? nullptr : &state.pods),
+        pods_(state, options, pod_names_, out_),
         nodes_(state, options, out_) {}
 
   Expected<Additions> Make() {
@@ -327,7 +385,7 @@ class AdditionsMaker {
     if (options_.has_objects_only) return {};
     AddUnknown(workload, manifest, pods->pod_template());
     const json::object& spec = Part(manifest.object, "spec");
-    if (manifest.kind == "Pod") return AddPod(*pods, workload.name, -1);
+    if (manifest.kind == "Pod") return pods_.Make(*pods, workload.name, -1);
     if (manifest.kind == "StatefulSet") return MakeStatefulSet(workload, *pods, spec);
     if (manifest.kind == "DaemonSet") return MakeDaemonSet(workload, *pods);
     if (manifest.kind == "Job") return MakeJob(workload, *pods, spec);
@@ -356,19 +414,6 @@ class AdditionsMaker {
           (rules_.knows_claim_templates() ? " does not exist" : " is not known, as the cluster's could not be read"));
   }
 
-  Expected<void> AddPod(const WorkloadPods& pods, const std::string& name, std::int64_t number) {
-    BERTH_ASSIGN_OR_RETURN(api::Pod pod, pods.MakePod(name, number, out_.objects));
-    return Add(std::move(pod));
-  }
-
-  Expected<void> Add(api::Pod pod) {
-    if (out_.pods.size() >= options_.pods_max)
-      return Error{ErrorCode::kTooLarge, "more than " + std::to_string(options_.pods_max) + " pods in all"};
-    if (!pod_names_.Add(pod)) return Error{ErrorCode::kAlreadyExists, "pod " + KeyOf(pod) + " exists already"};
-    out_.pods.push_back(std::make_shared<const api::Pod>(std::move(pod)));
-    return {};
-  }
-
   // How many of `replicas` pods the workload lacks; adds a note where it has some.
   std::int64_t Lacking(const Workload& workload, std::int64_t replicas) {
     const auto own = static_cast<std::int64_t>(own_pods_.Of(workload).size());
@@ -384,7 +429,7 @@ class AdditionsMaker {
     const std::string& owner = pods.pod_template().pod().metadata.controller->name;
     std::uint64_t number = 0;
     for (std::int64_t lacking = Lacking(workload, replicas); lacking > 0; --lacking) {
-      BERTH_RETURN_IF_ERROR(AddPod(pods, pod_names_.Next(workload.namespace_name, owner, number), -1));
+      BERTH_RETURN_IF_ERROR(pods_.Make(pods, pod_names_.Next(workload.namespace_name, owner, number), -1));
     }
     return {};
   }
@@ -415,7 +460,7 @@ class AdditionsMaker {
         if (claim_keys_.insert(workload.namespace_name + '/' + claim->metadata.name).second)
           out_.objects.emplace_back(claim);
       }
-      BERTH_RETURN_IF_ERROR(AddPod(pods, name, ordinal));
+      BERTH_RETURN_IF_ERROR(pods_.Make(pods, name, ordinal));
     }
     return {};
   }
@@ -433,7 +478,7 @@ class AdditionsMaker {
       const std::string name = pod_names_.Next(workload.namespace_name, workload.name, number);
       BERTH_ASSIGN_OR_RETURN(api::Pod pod, pods.MakePod(name, -1, out_.objects));
       PinDaemonPod(node_name, pod);
-      BERTH_RETURN_IF_ERROR(Add(std::move(pod)));
+      BERTH_RETURN_IF_ERROR(pods_.Add(std::move(pod)));
     }
     if (number == 0 && has_one.empty()) out_.notes.push_back(NameOf(workload) + " runs on no node");
     daemons_done_.insert(workload);
@@ -492,7 +537,7 @@ class AdditionsMaker {
       const std::string text = std::to_string(index);
       if (taken.contains(text)) continue;
       const std::string owner = workload.name.substr(0, kBaseNameMax - text.size() - 1) + '-' + text;
-      BERTH_RETURN_IF_ERROR(AddPod(pods, pod_names_.Next(workload.namespace_name, owner, number), index));
+      BERTH_RETURN_IF_ERROR(pods_.Make(pods, pod_names_.Next(workload.namespace_name, owner, number), index));
       --lacking;
     }
     return {};
@@ -510,6 +555,7 @@ class AdditionsMaker {
   // PodGroups and CompositePodGroups of the cluster, by kind and name.
   std::map<std::pair<std::size_t, std::string>, framework::AnyObject> own_groups_;
   Additions out_;
+  AdmittedPods pods_;
   FutureNodes nodes_;
 };
 

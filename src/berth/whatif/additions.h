@@ -32,12 +32,21 @@ struct Workload {
 };
 Workload WorkloadOf(const api::Pod& pod);
 
+// Pods of one workload that the API server would refuse, for the same reason.
+struct RefusedPods {
+  Workload workload;
+  std::string first;  // the key of the first of them
+  std::size_t count = 0;
+  std::string why;  // in the API server's words
+};
+
 struct Additions {
   std::vector<std::shared_ptr<const api::Node>> nodes;  // new, or in place of one of the same name
   std::vector<framework::AnyObject> objects;
   // Of the cluster's DaemonSets on new nodes: they are there before anything else is.
   std::vector<std::shared_ptr<const api::Pod>> daemon_pods;
   std::vector<std::shared_ptr<const api::Pod>> pods;  // in the order in which they would be created
+  std::vector<RefusedPods> refused;                   // with AdditionOptions::applies_quotas; they are not in `pods`
   // What a reader of the answer should know, one line each.
   std::vector<std::string> notes;
 };
@@ -50,6 +59,8 @@ struct AdditionOptions {
   std::string node_like;
   // Neither pods nor nodes, and no claims of pods: the other objects, and ReplicaSets, by whose selectors pods spread.
   bool has_objects_only = false;
+  // Leaves out pods that ResourceQuotas of the cluster have no room for. Pods of DaemonSets are not counted.
+  bool applies_quotas = false;
   std::size_t pods_max = 500'000;  // more are an error
   // Of the state, for who keeps it; null: its pods are looked through.
   const PodIndex* index = nullptr;

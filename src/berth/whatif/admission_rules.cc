@@ -28,8 +28,10 @@ AdmissionRules::AdmissionRules(const Manifests& manifests, const ClusterState& s
     : knows_priority_classes_(!IsLeftOut(state, "priorityclasses")),
       knows_runtime_classes_(!IsLeftOut(state, "runtimeclasses")),
       knows_claim_templates_(!IsLeftOut(state, "resourceclaimtemplates")) {
-  for (const AdmissionObject& of_cluster : state.admission)
+  for (const AdmissionObject& of_cluster : state.admission) {
     Add(of_cluster.kind, of_cluster.namespace_name, of_cluster.name, of_cluster.object);
+    if (of_cluster.kind == "ResourceQuota") quota_namespaces_.insert(of_cluster.namespace_name);
+  }
   for (const Manifest& manifest : manifests.documents)
     Add(manifest.kind, manifest.namespace_name, manifest.name, manifest.object);
 }

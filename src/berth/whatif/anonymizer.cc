@@ -191,6 +191,9 @@ constexpr std::string_view kAnnotationWords[] = {"after",
 static_assert(std::ranges::is_sorted(kAnnotationWords));
 
 constexpr std::string_view kDeviceClassPrefix = "deviceclass.resource.kubernetes.io/";
+constexpr std::string_view kQuotaPrefix = "requests.";
+constexpr std::string_view kQuotasOfClasses[] = {
+    ".storageclass.storage.k8s.io/", ".volumeattributesclass.storage.k8s.io/", ".deviceclass.resource.k8s.io/"};
 constexpr std::string_view kAnyAddress[] = {"", "0.0.0.0", "127.0.0.1", "::", "::1"};
 
 // 0 for digits alone, 1 with lower case, 2 with upper case.
@@ -503,6 +506,10 @@ constexpr PathRule kRules[] = {
     {"PriorityClass.preemptionPolicy", Rule::kKeep},
     {"RuntimeClass.overhead.podFixed", Rule::kResources},
     {"RuntimeClass.scheduling.nodeSelector", Rule::kNodePairs},
+    {"ResourceQuota.spec.scopes", Rule::kKeep},
+    {"scopeSelector.matchExpressions.scopeName", Rule::kKeep},
+    {"ResourceQuota.status.hard", Rule::kResources},
+    {"ResourceQuota.status.used", Rule::kResources},
     // Devices. Expressions of users read the attributes and the capacity.
     {"driver", Rule::kKeep},
     {"pool.name", Rule::kText},
@@ -717,6 +724,12 @@ std::string Anonymizer::NodeLabelValue(std::string_view text) const {
 std::string Anonymizer::Key(std::string_view key) const { return IsInDomain(key) ? std::string(key) : Text(key); }
 
 std::string Anonymizer::Resource(std::string_view name) const {
+  // In quotas: "requests." before a resource, and what is counted of a class after the class's name.
+  if (name.starts_with(kQuotaPrefix)) return std::string(kQuotaPrefix) + Resource(name.substr(kQuotaPrefix.size()));
+  for (const std::string_view of_class : kQuotasOfClasses) {
+    const std::size_t end = name.find(of_class);
+    if (end != std::string_view::npos) return Text(name.substr(0, end)) + std::string(name.substr(end));
+  }
   if (!name.starts_with(kDeviceClassPrefix)) return std::string(name);
   return std::string(kDeviceClassPrefix) + Text(name.substr(kDeviceClassPrefix.size()));
 }

@@ -109,6 +109,9 @@ TEST(AnonymizerTest, Keys) {
     EXPECT_NE(Anon().Key(key), key);
   }
   EXPECT_EQ(Anon().Resource("nvidia.com/gpu"), "nvidia.com/gpu");
+  EXPECT_EQ(Anon().Resource("requests.nvidia.com/gpu"), "requests.nvidia.com/gpu");
+  EXPECT_EQ(Anon().Resource("gold.storageclass.storage.k8s.io/requests.storage"),
+            Anon().Text("gold") + ".storageclass.storage.k8s.io/requests.storage");
   EXPECT_EQ(Anon().Resource("deviceclass.resource.kubernetes.io/big-gpu"),
             "deviceclass.resource.kubernetes.io/" + Anon().Text("big-gpu"));
 }
@@ -257,10 +260,23 @@ TEST(AnonymizerTest, AnnotationsStayWhereSchedulingReadsThem) {
 TEST(AnonymizerTest, NoMarkerSurvives) {
   constexpr std::string_view kMarker = "Tr0ubadour";
   // What kube-apiserver takes as a number or a quantity alone.
-  constexpr std::string_view kNumbers[] = {
-      "restartCount",    "exitCode",           "observedGeneration", "sizeBytes",      "disruptionsAllowed",
-      "resourceVersion", "allocatedResources", "allocatable",        "capacity",       "consumedCapacity",
-      "requests",        "disruptedPods",      "tolerationSeconds",  "currentHealthy", "desiredHealthy"};
+  constexpr std::string_view kNumbers[] = {"restartCount",
+                                           "exitCode",
+                                           "observedGeneration",
+                                           "sizeBytes",
+                                           "disruptionsAllowed",
+                                           "resourceVersion",
+                                           "allocatedResources",
+                                           "allocatable",
+                                           "capacity",
+                                           "consumedCapacity",
+                                           "requests",
+                                           "disruptedPods",
+                                           "tolerationSeconds",
+                                           "currentHealthy",
+                                           "desiredHealthy",
+                                           "hard",
+                                           "used"};
   // Words of drivers, which no cluster has to itself (docs/snapshot.md), and those that the API server takes no others
   // of.
   constexpr std::string_view kOfDrivers[] = {"driver", "source",   "adminAccess", "key",

@@ -123,6 +123,7 @@ class ClusterReading {
 
   bool IsRead(std::size_t kind) const {
     if (kind == kCompositePodGroups) return options_.reads_composite_pod_groups;
+    if (kind == kResourceQuotas) return options_.reads_quotas;
     return kind != kPodGroups || options_.reads_pod_groups;
   }
   // Whether an answer may be wrong because the server does not have the kind.

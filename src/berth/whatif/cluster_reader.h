@@ -44,6 +44,8 @@ struct ClusterReadOptions {
   // that does not serve them.
   bool reads_pod_groups = false;
   bool reads_composite_pod_groups = false;  // likewise CompositePodGroups
+  // ResourceQuotas, too: only who asks what the API server would admit needs the right to list them.
+  bool reads_quotas = false;
   // Is called after each page with "pods" and how many of them have been read so far.
   std::function<void(std::string_view what, std::size_t count)> progress;
   // Is called several times a second; true ends the reading with kCancelled.

@@ -98,6 +98,7 @@ TEST_F(ClusterReaderTest, ReadsNodesPodsAndEveryKind) {
   answers["/api/v1/nodes"] = {{200, ListOf({Named("n1"), Named("n2")})}};
   answers["/api/v1/pods"] = {{200, ListOf({Named("p1", "a")}, "more")}, {200, ListOf({Named("p2", "b")})}};
   std::size_t objects = 0;
+  options.reads_quotas = true;
   // Groups of pods are not read: an answer is there, and nobody asks.
   const auto is_read = [](std::size_t kind) { return !KindInfo(kind).resource.ends_with("podgroups"); };
   for (std::size_t kind = 2; kind < kKindCount; ++kind) {
@@ -182,6 +183,26 @@ TEST_F(ClusterReaderTest, PodGroupsAreReadForThoseWhoDecideByThem) {
   state = Read();
   ASSERT_TRUE(state.ok()) << state.error().message;
   EXPECT_THAT(state->left_out, IsEmpty());
+}
+
+TEST_F(ClusterReaderTest, QuotasAreReadForThoseWhoAskWhatIsAdmitted) {
+  const std::string path = "/api/v1/resourcequotas";
+  ASSERT_TRUE(Read().ok());
+  EXPECT_THAT(targets, ::testing::Not(::testing::Contains(HasSubstr("resourcequotas"))));
+  options.reads_quotas = true;
+  answers[path] = {{200, ListOf({R"({"metadata":{"name":"q","namespace":"a","labels":{"x":"y"}},
+      "spec":{"hard":{"pods":"2"},"scopes":["NotTerminating"]},"status":{"hard":{"pods":"2"},"used":{"pods":"1"}}})"})}};
+  auto state = Read();
+  ASSERT_TRUE(state.ok()) << state.error().message;
+  ASSERT_EQ(state->admission.size(), 1u);
+  EXPECT_EQ(state->admission[0].kind, "ResourceQuota");
+  EXPECT_EQ(state->admission[0].namespace_name, "a");
+  EXPECT_FALSE(state->admission[0].object.at("spec").as_object().contains("hard")) << "admission reads the status";
+  EXPECT_EQ(state->admission[0].object.at("status").at("used").at("pods"), "1");
+  answers[path] = {Refused(403, "Forbidden", "resourcequotas is forbidden")};
+  state = Read();
+  ASSERT_TRUE(state.ok()) << state.error().message;
+  EXPECT_THAT(state->left_out, ElementsAre("resourcequotas: forbidden: resourcequotas is forbidden"));
 }
 
 TEST_F(ClusterReaderTest, TwoListsAreUnderWayAtATime) {

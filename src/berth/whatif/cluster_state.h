@@ -20,8 +20,8 @@
 
 namespace berth::whatif {
 
-// An object by which the API server or a controller fills pods in before a scheduler sees them: a PriorityClass,
-// RuntimeClass or ResourceClaimTemplate, reduced to what that takes.
+// An object by which the API server or a controller fills pods in or refuses them before a scheduler sees them: a
+// PriorityClass, RuntimeClass, ResourceClaimTemplate or ResourceQuota, reduced to what that takes.
 struct AdmissionObject {
   std::string kind;
   std::string namespace_name;

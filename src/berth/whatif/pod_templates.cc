@@ -9,6 +9,7 @@
 #include "berth/framework/object_kinds.h"
 #include "berth/whatif/admission_rules.h"
 #include "berth/whatif/manifests.h"
+#include "berth/whatif/pod_quotas.h"
 
 namespace berth::whatif {
 namespace {
@@ -54,6 +55,10 @@ Expected<PodTemplate> PodTemplate::Make(json::object document, std::string_view 
   made.pod_ = *decoded;
   BERTH_RETURN_IF_ERROR(made.ReadEphemeralVolumes(document));
   BERTH_RETURN_IF_ERROR(made.ReadClaimTemplates(rules));
+  if (rules.HasQuotas(decoded->metadata.namespace_name)) {
+    BERTH_ASSIGN_OR_RETURN(QuotaDemand demand, QuotaDemandOf(document, *decoded));
+    made.quota_demand_ = std::make_shared<const QuotaDemand>(std::move(demand));
+  }
   return made;
 }
 

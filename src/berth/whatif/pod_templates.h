@@ -20,6 +20,7 @@
 namespace berth::whatif {
 
 class AdmissionRules;
+struct QuotaDemand;
 
 // Reads any object that plugins read.
 template <typename T>
@@ -44,6 +45,9 @@ class PodTemplate {
   // Whether each pod has claims of its own.
   bool makes_claims() const { return !volume_claims_.empty() || !resource_claims_.empty(); }
 
+  // Where the cluster has quotas in the namespace: what each pod takes of them. Else null.
+  const QuotaDemand* quota_demand() const { return quota_demand_.get(); }
+
   // Makes a pod of that name, and appends its claims to `objects`.
   api::Pod MakePod(const std::string& name, std::vector<framework::AnyObject>& objects) const;
 
@@ -56,6 +60,7 @@ class PodTemplate {
   std::vector<std::pair<std::string, std::shared_ptr<const api::PersistentVolumeClaim>>> volume_claims_;
   std::vector<std::pair<std::string, std::shared_ptr<const api::ResourceClaim>>> resource_claims_;
   std::vector<std::string> unknown_templates_;
+  std::shared_ptr<const QuotaDemand> quota_demand_;
 };
 
 // --- Implementation of the template ---

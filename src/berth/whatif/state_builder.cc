@@ -19,7 +19,9 @@ constexpr std::array<framework::ObjectKindInfo, kKindCount - kAdmissionKinds> kA
     {"PriorityClass", "scheduling.k8s.io/v1", "priorityclasses"},
     {"RuntimeClass", "node.k8s.io/v1", "runtimeclasses"},
     {"ResourceClaimTemplate", "resource.k8s.io/v1", "resourceclaimtemplates"},
+    {"ResourceQuota", "v1", "resourcequotas"},
 }};
+static_assert(kResourceQuotas == kAdmissionKinds + 3);
 
 framework::ObjectKind ObjectKindOf(std::size_t kind) { return static_cast<framework::ObjectKind>(kind - 2); }
 
@@ -32,7 +34,8 @@ Expected<api::ObjectMeta> CheckAdmission(std::size_t kind, const simdjson::dom::
   switch (kind - kAdmissionKinds) {
     case 0: return metadata_of(api::DecodePriorityClass(object));
     case 1: return metadata_of(api::DecodeRuntimeClass(object));
-    default: return metadata_of(api::DecodeResourceClaimTemplate(object));
+    case 2: return metadata_of(api::DecodeResourceClaimTemplate(object));
+    default: return metadata_of(api::DecodeResourceQuota(object));
   }
 }
 
@@ -48,6 +51,7 @@ const framework::ObjectKindInfo& KindInfo(std::size_t kind) {
 std::string KindPath(std::size_t kind, int release_minor) {
   if (kind == kNodes) return "/api/v1/nodes";
   if (kind == kPods) return "/api/v1/pods";
+  if (kind == kResourceQuotas) return "/api/v1/resourcequotas";
   if (kind >= kAdmissionKinds)
     return "/apis/" + std::string(KindInfo(kind).group_version) + '/' + std::string(KindInfo(kind).resource);
   return framework::ListPath(ObjectKindOf(kind), release_minor);

@@ -23,7 +23,8 @@ namespace berth::whatif {
 inline constexpr std::size_t kNodes = 0;
 inline constexpr std::size_t kPods = 1;
 inline constexpr std::size_t kAdmissionKinds = 2 + framework::kObjectKindCount;
-inline constexpr std::size_t kKindCount = kAdmissionKinds + 3;
+inline constexpr std::size_t kResourceQuotas = kAdmissionKinds + 3;
+inline constexpr std::size_t kKindCount = kResourceQuotas + 1;
 
 const framework::ObjectKindInfo& KindInfo(std::size_t kind);
 // The path under which all objects of the kind are listed.

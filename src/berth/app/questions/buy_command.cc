@@ -41,7 +41,7 @@
 namespace berth::app {
 namespace {
 
-// Something of what was asked about stays pending.
+// Something of what was asked about stays pending or is refused.
 constexpr int kExitPending = 3;
 constexpr std::size_t kPricesBytesMax = std::size_t{16} << 20;
 
@@ -97,7 +97,7 @@ class BuyCommand {
       return FailWithQuestion(printed.error());
     }
     if (plan->is_interrupted) return cli::kExitFailed;
-    return plan->LeftCount() == 0 ? cli::kExitOk : kExitPending;
+    return plan->IsComplete() ? cli::kExitOk : kExitPending;
   }
 
  private:
@@ -138,7 +138,12 @@ class BuyCommand {
   }
 
   std::optional<int> LoadCluster(QuestionCluster& asked) const {
-    if (!options_.has_no_cluster) return LoadOrFail(options_.question, plugins_, OtherSchedulers::kByDefaults, asked);
+    if (!options_.has_no_cluster) {
+      QuestionOptions question = options_.question;
+      // Pods of the cluster have been admitted.
+      question.reads_quotas = !options_.files.empty();
+      return LoadOrFail(question, plugins_, OtherSchedulers::kByDefaults, asked);
+    }
     auto offline = OfflineOptionsFor(options_.question.config, plugins_, {}, options_.question.release);
     if (!offline.ok()) return cli::FailWith(offline.error(), cli::kExitUsage);
     const SystemClock clock;
@@ -303,7 +308,7 @@ void AddBuyCommand(Commands& commands) {
   command.SetFooter(
       "Nothing in the cluster is changed. Ends with 0 when every pod gets a node, with 1 on a failure, with 2 on bad "
       "flags,\n"
-      "manifests or catalogues, with 3 when a pod stays pending.");
+      "manifests or catalogues, with 3 when a pod stays pending or the API server would refuse one.");
   AddCatalogueCommand(command, commands);
 }
 

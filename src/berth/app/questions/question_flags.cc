@@ -144,7 +144,8 @@ Expected<whatif::ClusterState> ReadClusterFor(const QuestionOptions& options, wh
   if (options.snapshot.empty()) {
     return ReadServer(options.connection, {.keeps_pod_details = options.reads_pod_details,
                                            .reads_pod_groups = MayHavePodGroups(options.release),
-                                           .reads_composite_pod_groups = MayHaveCompositePodGroups(options.release)});
+                                           .reads_composite_pod_groups = MayHaveCompositePodGroups(options.release),
+                                           .reads_quotas = options.reads_quotas});
   }
   std::optional<cli::ProgressLine> line(std::in_place);
   whatif::SnapshotReadOptions how;
@@ -170,6 +171,7 @@ Expected<whatif::ClusterState> ReadServer(const ConnectionOptions& connection, c
   options.keeps_pod_details = how.keeps_pod_details;
   options.reads_pod_groups = how.reads_pod_groups;
   options.reads_composite_pod_groups = how.reads_composite_pod_groups;
+  options.reads_quotas = how.reads_quotas;
   options.progress = [&line](std::string_view what, std::size_t count) { line->Show(what, count); };
   options.is_interrupted = [] { return cli::HasSignal(); };
   auto state = whatif::ReadCluster(to->rest(), clock, options);

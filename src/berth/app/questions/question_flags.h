@@ -35,9 +35,11 @@ struct QuestionOptions {
   std::string snapshot;        // a file of `berth snapshot`, in place of a cluster
   std::string namespace_name;  // --namespace; empty: see NamespaceOf()
   QuestionOutput output = QuestionOutput::kTable;
-  std::string config;              // KubeSchedulerConfiguration's file; empty: the defaults
-  QuestionRelease release;         // where the command has these flags (AddQuestionRelease)
-  bool reads_pod_details = false;  // no flag: whether the question needs ClusterState::pod_details
+  std::string config;       // KubeSchedulerConfiguration's file; empty: the defaults
+  QuestionRelease release;  // where the command has these flags (AddQuestionRelease)
+  // No flags: whether the question needs ClusterState::pod_details, and ResourceQuotas.
+  bool reads_pod_details = false;
+  bool reads_quotas = false;
 };
 
 // Parsing fills the second argument of each, which must outlive it.
@@ -73,6 +75,7 @@ struct ServerReading {
   // See whatif::ClusterReadOptions.
   bool reads_pod_groups = false;
   bool reads_composite_pod_groups = false;
+  bool reads_quotas = false;
 };
 
 // The same of an API server, whatever the other options.

@@ -71,8 +71,9 @@ int RunSnapshot(const SnapshotOptions& options) {
     if (error.code == ErrorCode::kAlreadyExists) error.message += "; --force writes over it";
     return cli::FailWith(error, cli::kExitUsage);
   }
-  const auto state = ReadServer(options.connection,
-                                {.sink = writer->get(), .reads_pod_groups = true, .reads_composite_pod_groups = true});
+  const auto state = ReadServer(
+      options.connection,
+      {.sink = writer->get(), .reads_pod_groups = true, .reads_composite_pod_groups = true, .reads_quotas = true});
   if (!state.ok()) return cli::FailWith(state.error());
   if (const auto written = (*writer)->Finish(*state); !written.ok()) return cli::FailWith(written.error());
   PrintContents(options.output, (*writer)->contents());
