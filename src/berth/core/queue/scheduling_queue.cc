@@ -76,11 +76,25 @@ class SchedulingQueue::Impl final : private EntityPlaces {
       return;
     }
     const PodInfoPtr before = old_pod != nullptr ? old_pod : entry->info.pod;
+    const std::string& nomination = pod->nominated_node_name;
+    const bool is_nominated_by_others = !nomination.empty() && nomination != nominator.NominatedNode(pod->uid);
     nominator.UpdateNominated(before.get(), pod);
     if (entry->place == kInGroup) return UpdateMember(entry, before, std::move(pod), now);
-    if (IsParked(*entry)) return UpdateWaiting(entry, entry, before, std::move(pod), now);
+    if (IsParked(*entry)) {
+      UpdateWaiting(entry, entry, before, std::move(pod), now);
+      if (is_nominated_by_others) TryNomination(entry, now);
+      return;
+    }
     records.SetPod(entry, std::move(pod));
     if (entry->place == Place::kActive || entry->place == Place::kBackoff) places.Reorder(entry);
+  }
+
+  // Somebody else has nominated the pod for a node. It takes the room, or its next attempt gives the room back to those
+  // that wait for it meanwhile.
+  void TryNomination(Entry* entry, Time now) {
+    if (entry->place != Place::kUnschedulable) return;
+    constexpr ClusterEvent kUpdated{framework::EventResource::kUnschedulablePod, framework::action::kUpdate};
+    places.Requeue(entry, Strategy::kAfterBackoff, now, EventCause(rejectors.InternEvent(kUpdated)));
   }
 
   void UpdateMember(Entry* member, const PodInfoPtr& before, PodInfoPtr pod, Time now) {

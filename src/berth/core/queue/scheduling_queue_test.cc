@@ -483,6 +483,23 @@ TEST_F(SchedulingQueueTest, AnUpdateReplacesTheObjectInPlaceAndItsOrder) {
   EXPECT_EQ(popped->pod->priority(), 3);
 }
 
+TEST_F(SchedulingQueueTest, APodThatSomebodyElseNominatesIsTriedAgain) {
+  const auto nominated = [](const std::string& name, const std::string& node) {
+    return MakePodInfo({.name = name, .nominated_node_name = node});
+  };
+  for (const char* name : {"own", "others", "gated"}) AddFailed({.name = name}, {"Fit"});
+  queue->nominator().AddNominatedPod(nominated("own", "n1"));
+  gate_a.extra = [](const PodInfo& pod) { return pod.name == "gated"; };
+  now += 20s;
+  for (const char* name : {"own", "others", "gated"}) queue->Update(nullptr, nominated(name, "n1"), now);
+  EXPECT_EQ(PlaceOf("own"), Place::kUnschedulable) << "the API server shows what was known";
+  EXPECT_EQ(PlaceOf("others"), Place::kActive);
+  EXPECT_EQ(PlaceOf("gated"), Place::kGated);
+  EXPECT_EQ(PopName(), "others");
+  queue->Update(nullptr, nominated("own", "n2"), now);
+  EXPECT_EQ(PlaceOf("own"), Place::kActive) << "another node";
+}
+
 TEST_F(SchedulingQueueTest, AnUpdateInBackoffStaysThere) {
   AddFailed({.name = "error"}, {});
   queue->Update(nullptr, MakePodInfo({.name = "error", .tolerations = 1}), now);

@@ -405,6 +405,7 @@ std::string Ledger::Describe(const LedgerNode& node) const {
     if (pod.node != node.name || pod.is_finished) continue;
     usage.Add(pod);
     names += " " + key + "(" + std::to_string(pod.cpu_milli) + "m";
+    if (pod.priority != 0) names += " priority " + std::to_string(pod.priority);
     if (pod.host_port != 0) names += " port";
     if (pod.is_terminating) names += " terminating";
     names += " by " + std::to_string(pod.binding.by) + ")";

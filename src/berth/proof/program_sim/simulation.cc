@@ -307,8 +307,9 @@ class Simulation {
       ++waiting;
       const std::string node = ledger_.FittingNode(pod, true);
       if (!node.empty())
-        return key + " waits (" + pod.condition + " " + pod.condition_message + ") although it has room on " +
-               ledger_.Describe(ledger_.nodes().at(node));
+        return key + " waits (" + std::to_string(pod.cpu_milli) + "m, priority " + std::to_string(pod.priority) + ", " +
+               pod.condition + " " + pod.condition_message + ") although it has room on " +
+               ledger_.Describe(ledger_.nodes().at(node)) + "; the scheduler has there" + Believed(*process, node);
       if (pod.condition != "False/Unschedulable" || pod.condition_message.empty())
         return key + " waits and is not told why: \"" + pod.condition + "\"";
     }
@@ -318,6 +319,19 @@ class Simulation {
         return pod.key + " is bound without its event";
     }
     return process->shell().HasSynced() ? "" : "not all objects have been listed";
+  }
+
+  // The pods that a process has on the node.
+  static std::string Believed(Process& process, const std::string& node) {
+    std::string names;
+    process.shell().Ask([&](const scheduler::Scheduler& core, Time, Duration) {
+      const framework::NodeList& nodes = core.cache().nodes();
+      const framework::NodeIndex row = nodes.Find(node);
+      if (row == framework::kNoNode) return;
+      for (const framework::PodInfoPtr& pod : nodes.Info(row).pods())
+        names += " " + pod->Key() + (core.cache().IsAssumed(pod->uid) ? " (assumed)" : "");
+    });
+    return names.empty() ? " nothing" : names;
   }
 
   // Whether the Scheduled event of the pod must exist: the running process bound it, and no request for the event was
