@@ -106,6 +106,7 @@ Expected<Reply> Answer(const BuyQuestion& question, const AskLimits& limits, Ask
   whatif::AdditionOptions adding;
   adding.now = state.read_at;
   adding.pods_max = limits.added_pods_max;
+  adding.shares_models = true;
   adding.index = cluster.index();
   if (const auto added = whatif::MakeAdditions(manifests, state, adding); !added.ok()) return OfQuestion(added.error());
   buy::PurchaseOptions options = question.Options();

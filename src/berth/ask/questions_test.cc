@@ -27,6 +27,9 @@ whatif::ClusterState Shop() {
                        whatif::RunningPod("web", "web-2", "").Request("cpu", "4").Created(kNow)});
   for (std::size_t i = 0; i < state.pods.size(); ++i)
     state.pod_details.push_back(std::make_shared<const api::PodDetails>());
+  state.admission.push_back(
+      {"ResourceQuota", "full", "q",
+       codec::json::parse(R"({"status":{"hard":{"pods":"3"},"used":{"pods":"3"}}})").as_object()});
   state.source = "shop";
   state.read_at = kNow;
   return state;
@@ -68,6 +71,9 @@ TEST(QuestionsTest, EachQuestionHasAnAnswerInJsonAndInText) {
        Verdict::kYes, R"("cluster")", ""},
       {"buy", std::string(R"({"pending":true,"catalogue":)") + kCatalogue + "}", Verdict::kYes, R"("large-new-1")",
        "Buy 1 node for 0.50 an hour"},
+      {"buy", std::string(R"({"namespace":"full","manifests":)") + kPod + R"(,"catalogue":)" + kCatalogue + "}",
+       Verdict::kNo, R"("reason":"exceeded quota: q, requested: pods=1, used: pods=3, limited: pods=3")",
+       "Pod full/new is refused by the API server"},
       {"buy", std::string(R"({"maxNodes":0,"spotShare":0.5,"catalogue":)") + kCatalogue + "}", Verdict::kNo,
        R"("left")", "stays pending"},
   };

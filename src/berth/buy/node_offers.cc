@@ -123,6 +123,7 @@ Expected<AskedObjects> MakeOffers(const NodeCatalogue& catalogue, const std::vec
   whatif::AdditionOptions options;
   options.now = now;
   options.applies_quotas = true;
+  options.shares_models = true;
   whatif::Manifests with_models = manifests;
   std::map<std::string, std::size_t, std::less<>> offer_of;
   if (HasDaemonSets(manifests, state)) {
@@ -133,18 +134,17 @@ Expected<AskedObjects> MakeOffers(const NodeCatalogue& catalogue, const std::vec
     }
   }
   BERTH_ASSIGN_OR_RETURN(asked.additions, whatif::MakeAdditions(with_models, state, options));
-  const auto take = [&](std::vector<std::shared_ptr<const api::Pod>>& pods) {
-    std::erase_if(pods, [&](const auto& pod) {
-      if (!IsOfDaemonSet(*pod)) return false;
-      const auto pinned = whatif::PinnedNode(*pod);
-      const auto at = pinned ? offer_of.find(*pinned) : offer_of.end();
-      if (at == offer_of.end()) return false;
-      asked.offers[at->second].daemons.push_back(pod);
-      return true;
-    });
+  // True: the pod is one of a DaemonSet on an offer's model, which has it now.
+  const auto is_taken = [&](const std::shared_ptr<const api::Pod>& pod) {
+    if (!IsOfDaemonSet(*pod)) return false;
+    const auto pinned = whatif::PinnedNode(*pod);
+    const auto at = pinned ? offer_of.find(*pinned) : offer_of.end();
+    if (at == offer_of.end()) return false;
+    asked.offers[at->second].daemons.push_back(pod);
+    return true;
   };
-  take(asked.additions.pods);
-  take(asked.additions.daemon_pods);
+  std::erase_if(asked.additions.new_pods, [&](const whatif::NewPod& pod) { return is_taken(pod.model); });
+  std::erase_if(asked.additions.daemon_pods, is_taken);
   std::erase_if(asked.additions.nodes, [&](const auto& node) { return offer_of.contains(node->metadata.name); });
   return asked;
 }

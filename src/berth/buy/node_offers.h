@@ -31,7 +31,7 @@ struct Offer {
 
 struct AskedObjects {
   std::vector<Offer> offers;
-  whatif::Additions additions;  // of the manifests, without pods of DaemonSets on offered nodes
+  whatif::Additions additions;  // of the manifests, without pods of DaemonSets on offered nodes; pods share models
 };
 
 // Empty `zones`: all. Fails where a manifest is wrong, where no shape is in one of the zones, and where a shape is like

@@ -259,7 +259,7 @@ class Replacer {
     if (IsOver()) return false;
     const scheduler::Overlay::Mark mark = overlay_.mark();
     std::int64_t price = 0;
-    std::vector<PodPtr> pods;
+    std::vector<whatif::NewPod> pods;
     bool is_possible = true;
     for (const OldNode& node : old) {
       price += node.price_micro;
@@ -268,8 +268,9 @@ class Replacer {
       if (!is_possible) break;
       for (const Displaced& each : *displaced) {
         api::Pod fresh =
-            whatif::AsNew(each.pod == nullptr ? *demand_.pods()[each.asked].pod : *each.pod, each.replacement->uid);
-        pods.push_back(std::make_shared<const api::Pod>(std::move(fresh)));
+            whatif::AsNew(each.pod == nullptr ? *demand_.pods()[each.asked].model : *each.pod, each.replacement->uid);
+        const std::string name = fresh.metadata.name;
+        pods.push_back({std::make_shared<const api::Pod>(std::move(fresh)), name});
       }
     }
     std::vector<std::size_t> bought;

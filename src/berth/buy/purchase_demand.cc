@@ -52,9 +52,10 @@ bool IsOfItself(const api::PodAffinityTerm& term, const framework::PodClass& of)
 
 // The pod without what it demands of other pods, for the question whether a node could take it at all. It keeps its
 // uid: a claim that was made for the pod is another pod's otherwise, and no node fits then.
-api::Pod WithoutCompany(const api::Pod& pod) {
-  api::Pod alone = whatif::AsNew(pod, pod.metadata.uid);
-  alone.status.resource_claim_statuses = pod.status.resource_claim_statuses;
+api::Pod WithoutCompany(const AskedPod& pod) {
+  api::Pod alone = whatif::AsNew(*pod.model, pod.info->uid);
+  alone.metadata.name = pod.info->name;
+  alone.status.resource_claim_statuses = pod.model->status.resource_claim_statuses;
   alone.spec.pod_affinity.required.clear();
   alone.spec.topology_spread_constraints.clear();
   alone.spec.pod_group_name.clear();
@@ -148,8 +149,7 @@ class KindFinder {
 
 PurchaseDemand::PurchaseDemand(scheduler::Overlay& overlay, const NodeCatalogue& catalogue,
                                const std::vector<Offer>& offers, const std::vector<framework::AnyObject>& of_cluster,
-                               const std::vector<std::shared_ptr<const api::Pod>>& added,
-                               const std::vector<std::shared_ptr<const api::Pod>>& pending,
+                               const std::vector<whatif::NewPod>& added, const std::vector<whatif::NewPod>& pending,
                                const PurchaseOptions& options)
     : catalogue_(catalogue), offers_(offers), options_(options) {
   Collect(added, false, overlay);
@@ -159,7 +159,7 @@ PurchaseDemand::PurchaseDemand(scheduler::Overlay& overlay, const NodeCatalogue&
   for (std::size_t i = 0; i < pods_.size(); ++i) {
     const auto [at, is_new] = group_of.try_emplace(pods_[i].info->pod_class.get(), groups_.size());
     if (is_new)
-      groups_.push_back({whatif::WorkloadOf(*pods_[i].pod), pods_[i].info, {}, {}, 0, {}, {}, kNoRule, false, {}});
+      groups_.push_back({whatif::WorkloadOf(*pods_[i].model), pods_[i].info, {}, {}, 0, {}, {}, kNoRule, false, {}});
     pods_[i].group = at->second;
     groups_[at->second].pods.push_back(i);
   }
@@ -216,9 +216,20 @@ PurchaseDemand::PurchaseDemand(scheduler::Overlay& overlay, const NodeCatalogue&
   }
 }
 
-void PurchaseDemand::Collect(const std::vector<std::shared_ptr<const api::Pod>>& pods, bool are_pending,
-                             scheduler::Overlay& overlay) {
-  for (const auto& pod : pods) pods_.push_back({pod, overlay.MakePod(*pod), 0, are_pending});
+void PurchaseDemand::Collect(const std::vector<whatif::NewPod>& pods, bool are_pending, scheduler::Overlay& overlay) {
+  for (const whatif::NewPod& pod : pods) {
+    framework::PodInfoPtr info;
+    if (!pods_.empty() && pods_.back().model == pod.model) {
+      // The class is the same, and need not be looked for.
+      auto other = std::make_shared<framework::PodInfo>(*pods_.back().info);
+      other->name = pod.name;
+      other->uid = pod.Uid();
+      info = std::move(other);
+    } else {
+      info = overlay.MakePod(*pod.Make());
+    }
+    pods_.push_back({pod.model, std::move(info), 0, are_pending});
+  }
 }
 
 void PurchaseDemand::FindRules(AskedGroup& group, const framework::NodeTable& nodes) const {
@@ -278,7 +289,7 @@ void PurchaseDemand::AskCore(scheduler::Overlay& overlay, const std::vector<Node
       group.why_none = known->second->why_none;
       continue;
     }
-    const framework::PodInfoPtr alone = overlay.MakePod(WithoutCompany(*pods_[group.pods.front()].pod));
+    const framework::PodInfoPtr alone = overlay.MakePod(WithoutCompany(pods_[group.pods.front()]));
     const auto answer = overlay.Evaluate(alone, Detail::kAll);
     if (answer.outcome.result == runtime::Result::kError) {
       group.why_none = answer.outcome.error;
@@ -381,7 +392,7 @@ void PurchaseDemand::CountByPlacing(AskedGroup& group, scheduler::Overlay& overl
     const scheduler::Overlay::Mark mark = overlay.mark();
     std::int32_t count = 0;
     for (; count < most; ++count) {
-      api::Pod pod = WithoutCompany(*pods_[group.pods[static_cast<std::size_t>(count)]].pod);
+      api::Pod pod = WithoutCompany(pods_[group.pods[static_cast<std::size_t>(count)]]);
       pod.status.nominated_node_name = overlay.nodes().Info(rows[i]).name();
       const framework::PodInfoPtr info = overlay.MakePod(pod);
       const auto answer = overlay.Evaluate(info, Detail::kChoice);

@@ -32,7 +32,7 @@ inline constexpr std::size_t kNoRule = std::numeric_limits<std::size_t>::max();
 using ZoneCounts = std::map<std::string, std::int64_t, std::less<>>;
 
 struct AskedPod {
-  std::shared_ptr<const api::Pod> pod;
+  std::shared_ptr<const api::Pod> model;  // all of it but name and uid (whatif::NewPod)
   framework::PodInfoPtr info;
   std::size_t group = 0;
   bool is_pending = false;  // of the cluster, not of a manifest
@@ -67,9 +67,8 @@ class PurchaseDemand {
   // The pods are the added ones and the pending ones, by priority and then in this order. A profile must schedule each.
   // What is on the overlay afterwards is what was there before. All arguments but the lists of pods must outlive it.
   PurchaseDemand(scheduler::Overlay& overlay, const NodeCatalogue& catalogue, const std::vector<Offer>& offers,
-                 const std::vector<framework::AnyObject>& of_cluster,
-                 const std::vector<std::shared_ptr<const api::Pod>>& added,
-                 const std::vector<std::shared_ptr<const api::Pod>>& pending, const PurchaseOptions& options);
+                 const std::vector<framework::AnyObject>& of_cluster, const std::vector<whatif::NewPod>& added,
+                 const std::vector<whatif::NewPod>& pending, const PurchaseOptions& options);
 
   const std::vector<AskedPod>& pods() const { return pods_; }
   const std::vector<AskedGroup>& groups() const { return groups_; }
@@ -86,7 +85,7 @@ class PurchaseDemand {
   bool KeepsLimits(const std::vector<std::size_t>& offers) const;
 
  private:
-  void Collect(const std::vector<std::shared_ptr<const api::Pod>>& pods, bool are_pending, scheduler::Overlay& overlay);
+  void Collect(const std::vector<whatif::NewPod>& pods, bool are_pending, scheduler::Overlay& overlay);
   void FindRules(AskedGroup& group, const framework::NodeTable& nodes) const;
   void AskCore(scheduler::Overlay& overlay, const std::vector<framework::NodeIndex>& rows);
   void MeasureRooms(const framework::NodeTable& nodes, const std::vector<framework::NodeIndex>& rows);

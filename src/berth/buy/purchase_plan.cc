@@ -7,6 +7,7 @@
 #include <memory>
 #include <numeric>
 #include <set>
+#include <utility>
 
 #include "berth/buy/node_offers.h"
 #include "berth/buy/node_packer.h"
@@ -35,13 +36,22 @@ constexpr std::size_t kNominatedProofMax = 5'000;
 // Of the steps of a packing, those for the bound.
 constexpr std::uint64_t kBoundPart = 2;
 
-// A pod is bought for as if nothing held it back.
-PodPtr Ungated(const PodPtr& pod) {
-  if (pod->spec.scheduling_gates.empty()) return pod;
-  auto free = std::make_shared<api::Pod>(*pod);
-  free->spec.scheduling_gates.clear();
-  return free;
-}
+// A pod is bought for as if nothing held it back. Pods that share a model still do.
+class GateOpener {
+ public:
+  whatif::NewPod Open(const whatif::NewPod& pod) {
+    if (pod.model->spec.scheduling_gates.empty()) return pod;
+    if (std::exchange(gated_, pod.model) != pod.model) {
+      auto free = std::make_shared<api::Pod>(*pod.model);
+      free->spec.scheduling_gates.clear();
+      free_ = std::move(free);
+    }
+    return {free_, pod.name};
+  }
+
+ private:
+  PodPtr gated_, free_;  // the last one, and the same without gates
+};
 
 // Plugins before and after the choice of a node that say nothing of pods without gates, groups and claims.
 bool IsSilent(std::string_view plugin) {
@@ -76,7 +86,7 @@ class Planner {
           "those that are only nominated, some may have to wait or need a node more");
     } else if ((is_open || NeedsWholeCore()) && out_.replaced.empty()) {
       const std::size_t left = out_.LeftCount();
-      std::vector<PodPtr> all = added_;
+      std::vector<whatif::NewPod> all = added_;
       all.insert(all.end(), pending_.begin(), pending_.end());
       PurchaseProof(cluster_, input_, options_, asked_, *demand_).Run(all, purchase_, out_);
       if (is_nominated && out_.LeftCount() > left) {
@@ -92,14 +102,16 @@ class Planner {
  private:
   Expected<void> CollectPods() {
     std::size_t gated = 0;
-    const auto add = [&](const PodPtr& pod, std::vector<PodPtr>& pods) -> Expected<void> {
-      if (cluster_.ProfileOf(*pod) == nullptr)
-        return InvalidError(whatif::KeyOf(*pod) + ": " + whatif::NoProfileCalled(pod->spec.scheduler_name));
-      gated += pod->spec.scheduling_gates.empty() ? 0 : 1;
-      pods.push_back(Ungated(pod));
+    GateOpener gates;
+    const auto add = [&](const whatif::NewPod& pod, std::vector<whatif::NewPod>& pods) -> Expected<void> {
+      const api::PodSpec& spec = pod.model->spec;
+      if (cluster_.ProfileOf(*pod.model) == nullptr)
+        return InvalidError(pod.Key() + ": " + whatif::NoProfileCalled(spec.scheduler_name));
+      gated += spec.scheduling_gates.empty() ? 0 : 1;
+      pods.push_back(gates.Open(pod));
       return {};
     };
-    for (const PodPtr& pod : asked_.additions.pods) BERTH_RETURN_IF_ERROR(add(pod, added_));
+    for (const whatif::NewPod& pod : asked_.additions.new_pods) BERTH_RETURN_IF_ERROR(add(pod, added_));
     std::size_t foreign = 0;
     for (const PodPtr& pod : input_.state.pods) {
       if (!pod->spec.node_name.empty() || pod->metadata.deletion_time) continue;
@@ -108,7 +120,7 @@ class Planner {
       } else if (cluster_.ProfileOf(*pod) == nullptr) {
         ++foreign;
       } else {
-        BERTH_RETURN_IF_ERROR(add(pod, pending_));
+        BERTH_RETURN_IF_ERROR(add({pod, pod->metadata.name}, pending_));
       }
     }
     if (added_.size() + pending_.size() > kAskedPodsMax) {
@@ -201,7 +213,7 @@ class Planner {
       const AskedGroup& group = demand.groups()[number];
       const auto [at, is_new] = index_of.try_emplace(number, out_.left.size());
       if (is_new) {
-        out_.left.push_back({group.workload, whatif::KeyOf(*demand.pods()[pod].pod), 0,
+        out_.left.push_back({group.workload, demand.pods()[pod].info->Key(), 0,
                              group.fits_some ? why() : "no shape takes it: " + group.why_none, !group.fits_some});
       }
       ++out_.left[at->second].count;
@@ -232,7 +244,7 @@ class Planner {
     std::vector<std::map<whatif::Workload, std::size_t>> on_nodes(out_.nodes.size());
     for (std::size_t i = 0; i < demand.pods().size(); ++i) {
       const AskedPod& asked = demand.pods()[i];
-      PlannedPod pod{whatif::KeyOf(*asked.pod), whatif::WorkloadOf(*asked.pod), asked.is_pending, "", false};
+      PlannedPod pod{asked.info->Key(), whatif::WorkloadOf(*asked.model), asked.is_pending, "", false};
       if (result.rows[i] != kNoNode) {
         pod.node = overlay.nodes().Info(result.rows[i]).name();
         if (const auto at = number_of.find(result.rows[i]); at != number_of.end()) {
@@ -265,9 +277,9 @@ class Planner {
   // Whether something has a say in scheduling that trials do not ask: the queue, groups, plugins that wait.
   bool NeedsWholeCore() const {
     for (const auto* pods : {&added_, &pending_}) {
-      for (const PodPtr& pod : *pods) {
-        if (!pod->spec.pod_group_name.empty() && cluster_.pod_groups() != nullptr) return true;
-        const runtime::ProfilePlugins& profile = *cluster_.ProfileOf(*pod);
+      for (const whatif::NewPod& pod : *pods) {
+        if (!pod.model->spec.pod_group_name.empty() && cluster_.pod_groups() != nullptr) return true;
+        const runtime::ProfilePlugins& profile = *cluster_.ProfileOf(*pod.model);
         if (profile.queue_sort->Name() != plugins::names::kPrioritySort) return true;
         const auto speaks = [](const auto* plugin) { return !IsSilent(plugin->Name()); };
         if (std::ranges::any_of(profile.pre_enqueue, speaks) || std::ranges::any_of(profile.permit, speaks))
@@ -290,7 +302,7 @@ class Planner {
   const PurchaseInput& input_;
   const PurchaseOptions& options_;
   const AskedObjects& asked_;
-  std::vector<PodPtr> added_, pending_;
+  std::vector<whatif::NewPod> added_, pending_;
   std::optional<PurchaseDemand> demand_;
   Purchase purchase_;
   bool is_certain_ = false;  // see TrialResult

@@ -47,7 +47,7 @@ void PurchaseProof::BuyForRest() {
     std::vector<ZoneCounts> placed(demand_.groups().size());
     for (std::size_t i = 0; i < demand_.pods().size(); ++i) {
       const AskedPod& asked = demand_.pods()[i];
-      const NodeIndex row = cluster_.nodes().Find(cluster_.NodeOf(*asked.pod));
+      const NodeIndex row = cluster_.nodes().Find(cluster_.NodeOf(asked.info->uid));
       if (row != kNoNode) {
         const std::string* zone = cluster_.nodes().Info(row).node().metadata.labels.Find(kZoneLabel);
         ++placed[asked.group][zone == nullptr ? std::string() : *zone];
@@ -79,7 +79,7 @@ void PurchaseProof::BuyForRest() {
 }
 
 // Lets the whole core schedule the pods on the cluster with the new nodes, and says what became of them.
-void PurchaseProof::Run(const std::vector<PodPtr>& all, Purchase& purchase, PurchasePlan& plan) {
+void PurchaseProof::Run(const std::vector<whatif::NewPod>& all, Purchase& purchase, PurchasePlan& plan) {
   purchase_ = &purchase;
   plan_ = &plan;
   if (!input_.takes_pending) {
@@ -90,10 +90,10 @@ void PurchaseProof::Run(const std::vector<PodPtr>& all, Purchase& purchase, Purc
   for (std::size_t i = 0; i < plan_->nodes.size(); ++i) MakeNode(i);
   std::map<std::string, std::size_t> planned;
   for (std::size_t i = 0; i < plan_->pods.size(); ++i) planned[plan_->pods[i].key] = i;
-  for (const PodPtr& pod : all) {
-    api::Pod fresh = *pod;
+  for (const whatif::NewPod& pod : all) {
+    api::Pod fresh = *pod.Make();
     if (options_.placement == Placement::kNominated)
-      fresh.status.nominated_node_name = plan_->pods[planned[whatif::KeyOf(*pod)]].node;
+      fresh.status.nominated_node_name = plan_->pods[planned[pod.Key()]].node;
     cluster_.SetPod(std::move(fresh));
   }
   cluster_.Run();
@@ -102,16 +102,16 @@ void PurchaseProof::Run(const std::vector<PodPtr>& all, Purchase& purchase, Purc
   for (std::size_t i = 0; i < plan_->nodes.size(); ++i) new_nodes[plan_->nodes[i].name] = i;
   std::vector<std::map<whatif::Workload, std::size_t>> on_nodes(plan_->nodes.size());
   std::map<std::pair<whatif::Workload, std::string>, LeftPods> left;
-  for (const PodPtr& pod : all) {
-    PlannedPod& planned_pod = plan_->pods[planned[whatif::KeyOf(*pod)]];
-    planned_pod.node = cluster_.NodeOf(*pod);
+  for (const whatif::NewPod& pod : all) {
+    PlannedPod& planned_pod = plan_->pods[planned[pod.Key()]];
+    planned_pod.node = cluster_.NodeOf(pod.Uid());
     const auto at = new_nodes.find(planned_pod.node);
     planned_pod.is_on_new_node = at != new_nodes.end();
     if (planned_pod.is_on_new_node) ++on_nodes[at->second][planned_pod.workload];
     if (!planned_pod.node.empty()) continue;
     const auto known = std::ranges::find(plan_->left, planned_pod.workload, &LeftPods::workload);
     const bool fits_none = known != plan_->left.end() && known->fits_no_shape;
-    const std::string why = fits_none ? known->why : cluster_.WhyNot(*pod);
+    const std::string why = fits_none ? known->why : cluster_.WhyNot(*pod.Make());
     LeftPods& entry = left[{planned_pod.workload, why}];
     if (entry.count++ == 0) entry = {planned_pod.workload, planned_pod.key, 1, why, fits_none};
   }

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <vector>
 
 #include "berth/buy/node_offers.h"
@@ -12,6 +11,7 @@
 #include "berth/buy/purchase_options.h"
 #include "berth/buy/purchase_plan.h"
 #include "berth/buy/purchase_trial.h"
+#include "berth/whatif/additions.h"
 #include "berth/whatif/offline_cluster.h"
 
 namespace berth::buy {
@@ -24,7 +24,7 @@ class PurchaseProof {
 
   // `all`: the asked pods. Says in `plan` what became of them. With Placement::kNominated, pods that stay pending
   // although they had places get more nodes, which `purchase` and `plan` have then.
-  void Run(const std::vector<std::shared_ptr<const api::Pod>>& all, Purchase& purchase, PurchasePlan& plan);
+  void Run(const std::vector<whatif::NewPod>& all, Purchase& purchase, PurchasePlan& plan);
 
  private:
   void MakeNode(std::size_t number);

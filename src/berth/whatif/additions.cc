@@ -14,7 +14,6 @@
 #include "berth/framework/object_kinds.h"
 #include "berth/whatif/admission_rules.h"
 #include "berth/whatif/daemon_pods.h"
-#include "berth/whatif/placement.h"
 #include "berth/whatif/pod_index.h"
 #include "berth/whatif/pod_quotas.h"
 #include "berth/whatif/pod_templates.h"
@@ -136,10 +135,10 @@ class PodNamesInUse {
   explicit PodNamesInUse(const PodPtrs* listed) : listed_(listed) {}
 
   // False: there is one of that name already.
-  bool Add(const api::Pod& pod) {
-    const api::ObjectMeta& meta = pod.metadata;
-    return !IsListed(meta.namespace_name, meta.name) && names_.insert(meta.namespace_name + '/' + meta.name).second;
+  bool Add(const std::string& namespace_name, const std::string& name) {
+    return !IsListed(namespace_name, name) && names_.insert(namespace_name + '/' + name).second;
   }
+  bool Add(const api::Pod& pod) { return Add(pod.metadata.namespace_name, pod.metadata.name); }
   bool Has(const std::string& namespace_name, const std::string& name) const {
     return names_.contains(namespace_name + '/' + name) || IsListed(namespace_name, name);
   }
@@ -212,53 +211,73 @@ class AdmittedPods {
  public:
   // The names and `out` must outlive it.
   AdmittedPods(const ClusterState& state, const AdditionOptions& options, PodNamesInUse& names, Additions& out)
-      : pods_max_(options.pods_max), names_(names), out_(out) {
+      : pods_max_(options.pods_max), shares_models_(options.shares_models), names_(names), out_(out) {
     if (options.applies_quotas) quotas_.emplace(state);
   }
 
+  std::size_t count() const { return out_.pods.size() + out_.new_pods.size(); }
+  // The next pods are of another template.
+  void BeginTemplate() { model_.reset(); }
+
   // Makes the pod and adds it, if no quota refuses it.
   Expected<void> Make(const WorkloadPods& pods, const std::string& name, std::int64_t number) {
-    const auto objects_before = static_cast<std::ptrdiff_t>(out_.objects.size());
-    BERTH_ASSIGN_OR_RETURN(api::Pod pod, pods.MakePod(name, number, out_.objects));
-    const QuotaDemand* const demand = pods.pod_template().quota_demand();
-    auto why = quotas_ && demand != nullptr ? quotas_->Admit(pod.metadata.namespace_name, *demand) : std::nullopt;
-    if (!why) return Add(std::move(pod));
     BERTH_RETURN_IF_ERROR(CheckCount());
-    // Nobody makes claims for a pod that is not there.
-    out_.objects.erase(out_.objects.begin() + objects_before, out_.objects.end());
-    Refuse(pod, *std::move(why));
-    return {};
+    const PodTemplate& of_pods = pods.pod_template();
+    const std::string& namespace_name = of_pods.pod().metadata.namespace_name;
+    if (quotas_ && of_pods.quota_demand() != nullptr) {
+      if (auto why = quotas_->Admit(namespace_name, *of_pods.quota_demand())) {
+        Refuse(WorkloadOf(of_pods.pod()), namespace_name + '/' + name, *std::move(why));
+        return {};
+      }
+    }
+    if (model_ != nullptr) return Add(model_, name);
+    BERTH_ASSIGN_OR_RETURN(api::Pod pod, pods.MakePod(name, number, out_.objects));
+    auto made = std::make_shared<const api::Pod>(std::move(pod));
+    if (shares_models_ && !pods.AreNumbered() && !pods.HaveClaims()) model_ = made;
+    return Add(std::move(made), name);
   }
 
   Expected<void> Add(api::Pod pod) {
     BERTH_RETURN_IF_ERROR(CheckCount());
-    if (!names_.Add(pod)) return Error{ErrorCode::kAlreadyExists, "pod " + KeyOf(pod) + " exists already"};
-    out_.pods.push_back(std::make_shared<const api::Pod>(std::move(pod)));
-    return {};
+    const std::string name = pod.metadata.name;
+    return Add(std::make_shared<const api::Pod>(std::move(pod)), name);
   }
 
  private:
+  Expected<void> Add(std::shared_ptr<const api::Pod> model, const std::string& name) {
+    const std::string& namespace_name = model->metadata.namespace_name;
+    if (!names_.Add(namespace_name, name))
+      return Error{ErrorCode::kAlreadyExists, "pod " + namespace_name + '/' + name + " exists already"};
+    if (shares_models_) {
+      out_.new_pods.push_back({std::move(model), name});
+    } else {
+      out_.pods.push_back(std::move(model));
+    }
+    return {};
+  }
+
   Expected<void> CheckCount() const {
-    if (out_.pods.size() + refused_count_ < pods_max_) return {};
+    if (count() + refused_count_ < pods_max_) return {};
     return Error{ErrorCode::kTooLarge, "more than " + std::to_string(pods_max_) + " pods in all"};
   }
 
-  void Refuse(const api::Pod& pod, std::string why) {
+  void Refuse(Workload workload, std::string key, std::string why) {
     ++refused_count_;
     if (why.starts_with("failed quota: ") && !std::exchange(has_told_of_limits_, true))
       out_.notes.push_back(
           "LimitRanges are not read: what one would fill in for a refused pod has to be in its manifest");
-    Workload workload = WorkloadOf(pod);
     std::vector<RefusedPods>& refused = out_.refused;
     if (refused.empty() || refused.back().workload != workload || refused.back().why != why)
-      refused.push_back({std::move(workload), KeyOf(pod), 0, std::move(why)});
+      refused.push_back({std::move(workload), std::move(key), 0, std::move(why)});
     ++refused.back().count;
   }
 
   const std::size_t pods_max_;
+  const bool shares_models_;
   PodNamesInUse& names_;
   Additions& out_;
   std::optional<PodQuotas> quotas_;
+  std::shared_ptr<const api::Pod> model_;  // of the template; null: none, or pods do not share it
   std::size_t refused_count_ = 0;
   bool has_told_of_limits_ = false;
 };
@@ -378,6 +397,7 @@ class AdditionsMaker {
   }
 
   Expected<void> MakePods(const Manifest& manifest) {
+    pods_.BeginTemplate();
     const Workload workload{manifest.kind, manifest.namespace_name, NameOfPods(manifest)};
     if (options_.has_objects_only && manifest.kind != "Deployment") return {};
     BERTH_ASSIGN_OR_RETURN(const auto pods, WorkloadPods::Make(manifest, workload.name, rules_, options_.now));
@@ -398,7 +418,7 @@ class AdditionsMaker {
 
   std::string NameOfPods(const Manifest& manifest) const {
     const std::string base(StringOf(Part(manifest.object, "metadata"), "generateName"));
-    return manifest.name.empty() && !base.empty() ? base + NameSuffix(base, out_.pods.size()) : manifest.name;
+    return manifest.name.empty() && !base.empty() ? base + NameSuffix(base, pods_.count()) : manifest.name;
   }
 
   void AddUnknown(const Workload& workload, const Manifest& manifest, const PodTemplate& of_pods) {
@@ -560,6 +580,21 @@ class AdditionsMaker {
 };
 
 }  // namespace
+
+std::string NewPod::Key() const { return model->metadata.namespace_name + '/' + name; }
+
+std::string NewPod::Uid() const {
+  const api::ObjectMeta& of_model = model->metadata;
+  return name == of_model.name ? of_model.uid : SimulatedUid("pod", of_model.namespace_name, name);
+}
+
+std::shared_ptr<const api::Pod> NewPod::Make() const {
+  if (name == model->metadata.name) return model;
+  auto pod = std::make_shared<api::Pod>(*model);
+  pod->metadata.name = name;
+  pod->metadata.uid = Uid();
+  return pod;
+}
 
 Workload WorkloadOf(const api::Pod& pod) {
   const api::ObjectMeta& meta = pod.metadata;

@@ -40,12 +40,24 @@ struct RefusedPods {
   std::string why;  // in the API server's words
 };
 
+// A pod that would be created. Pods of one template have one model, which is one of them as a whole.
+struct NewPod {
+  std::shared_ptr<const api::Pod> model;
+  std::string name;
+
+  std::string Key() const;
+  std::string Uid() const;
+  // The whole pod; the model itself where it is that.
+  std::shared_ptr<const api::Pod> Make() const;
+};
+
 struct Additions {
   std::vector<std::shared_ptr<const api::Node>> nodes;  // new, or in place of one of the same name
   std::vector<framework::AnyObject> objects;
   // Of the cluster's DaemonSets on new nodes: they are there before anything else is.
   std::vector<std::shared_ptr<const api::Pod>> daemon_pods;
   std::vector<std::shared_ptr<const api::Pod>> pods;  // in the order in which they would be created
+  std::vector<NewPod> new_pods;                       // with AdditionOptions::shares_models, in the place of `pods`
   std::vector<RefusedPods> refused;                   // with AdditionOptions::applies_quotas; they are not in `pods`
   // What a reader of the answer should know, one line each.
   std::vector<std::string> notes;
@@ -61,6 +73,8 @@ struct AdditionOptions {
   bool has_objects_only = false;
   // Leaves out pods that ResourceQuotas of the cluster have no room for. Pods of DaemonSets are not counted.
   bool applies_quotas = false;
+  // For many pods: those of a template that differ in their names alone take the memory of one.
+  bool shares_models = false;
   std::size_t pods_max = 500'000;  // more are an error
   // Of the state, for who keeps it; null: its pods are looked through.
   const PodIndex* index = nullptr;

@@ -118,6 +118,55 @@ TEST(AdditionsTest, ADaemonSetRunsWhereItIsTolerated) {
   EXPECT_EQ(nodes, (std::vector<std::string>{"a", "c"}));
 }
 
+TEST(AdditionsTest, PodsThatShareAModelAreThosePods) {
+  const std::string volumes = R"(
+      volumes: [{name: v, ephemeral: {volumeClaimTemplate: {spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}}}])";
+  struct Case {
+    std::string text;
+    bool is_shared;
+  };
+  const std::string job =
+      "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec: {parallelism: 3, completions: 3, ";
+  const std::string of_job = "template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}";
+  const std::vector<Case> cases = {
+      {Workload("Deployment", "web", "\n  replicas: 3"), true},
+      {Workload("ReplicaSet", "web", "\n  replicas: 3"), true},
+      {job + of_job, true},
+      {job + "completionMode: Indexed, " + of_job, false},
+      {Workload("StatefulSet", "db", "\n  replicas: 3\n  serviceName: db"), false},
+      {"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:" + kSelector +
+           "\n  replicas: 3\n  template:\n    metadata: {labels: {app: x}}\n    spec:\n      containers: [{name: c, "
+           "image: "
+           "i}]" +
+           volumes,
+       false},
+  };
+  AdditionOptions options;
+  options.shares_models = true;
+  for (const Case& each : cases) {
+    // Two of them: the second one has a model of its own.
+    const std::string text = each.text +
+                             "\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: "
+                             "[{name: c, image: i}]}\n";
+    const auto plain = Make(text);
+    const auto shared = Make(text, {}, options);
+    ASSERT_TRUE(plain.ok()) << plain.error().message;
+    ASSERT_TRUE(shared.ok()) << shared.error().message;
+    EXPECT_TRUE(shared->pods.empty());
+    ASSERT_EQ(plain->pods.size(), 4U);
+    ASSERT_EQ(shared->new_pods.size(), 4U);
+    for (std::size_t i = 0; i < 4; ++i) {
+      const NewPod& pod = shared->new_pods[i];
+      EXPECT_TRUE(*pod.Make() == *plain->pods[i]) << pod.name;
+      EXPECT_EQ(pod.Key(), "shop/" + plain->pods[i]->metadata.name);
+      EXPECT_EQ(pod.Uid(), plain->pods[i]->metadata.uid);
+    }
+    EXPECT_EQ(shared->new_pods[0].model == shared->new_pods[2].model, each.is_shared) << text;
+    EXPECT_NE(shared->new_pods[2].model, shared->new_pods[3].model);
+    EXPECT_EQ(shared->objects.size(), plain->objects.size());
+  }
+}
+
 TEST(AdditionsTest, AJobRunsAsManyAsItMayAtATime) {
   const auto made = Make(
       "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec: {parallelism: 2, completions: 5, "

@@ -394,8 +394,10 @@ void OfflineCluster::OrderPods(const std::string& node, const std::vector<std::s
   overlay->Keep();
 }
 
-std::string OfflineCluster::NodeOf(const api::Pod& pod) const {
-  const framework::PodInfoPtr* found = core_->cache().FindPod(pod.metadata.uid);
+std::string OfflineCluster::NodeOf(const api::Pod& pod) const { return NodeOf(pod.metadata.uid); }
+
+std::string OfflineCluster::NodeOf(const std::string& uid) const {
+  const framework::PodInfoPtr* found = core_->cache().FindPod(uid);
   return found == nullptr ? std::string() : (*found)->node_name;
 }
 

@@ -137,6 +137,7 @@ class OfflineCluster {
 
   // After Run: where the pod is; empty: nowhere.
   std::string NodeOf(const api::Pod& pod) const;
+  std::string NodeOf(const std::string& uid) const;
   // After Run: why it is nowhere.
   std::string WhyNot(const api::Pod& pod) const;
   // In the order in which they went.
