@@ -29,7 +29,8 @@ whatif::ClusterState Shop() {
     state.pod_details.push_back(std::make_shared<const api::PodDetails>());
   state.admission.push_back(
       {"ResourceQuota", "full", "q",
-       codec::json::parse(R"({"status":{"hard":{"pods":"3"},"used":{"pods":"3"}}})").as_object()});
+       codec::json::parse(R"({"metadata":{"name":"q"},"status":{"hard":{"pods":"3"},"used":{"pods":"3"}}})")
+           .as_object()});
   state.source = "shop";
   state.read_at = kNow;
   return state;

@@ -374,7 +374,7 @@ TEST(PlanPurchase, AnInterruptedSearchSaysSo) {
 TEST(PlanPurchase, PodsThatAQuotaRefusesAreNamedAndTheRestIsPlanned) {
   whatif::ClusterState state;
   state.admission.push_back({"ResourceQuota", "default", "cpu",
-                             codec::json::parse(R"({"status":{
+                             codec::json::parse(R"({"metadata":{"name":"cpu"},"status":{
       "hard":{"requests.cpu":"10"},"used":{"requests.cpu":"4"}}})")
                                  .as_object()});
   const PurchasePlan plan = PlanOf(state, Deployment("web", 8, "1") + Deployment("api", 1, "1"), kTwoShapes);

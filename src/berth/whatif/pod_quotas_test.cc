@@ -19,7 +19,8 @@ namespace {
 
 AdmissionObject Quota(const std::string& name, const std::string& spec, const std::string& hard,
                       const std::string& used) {
-  const std::string text = R"({"spec":{)" + spec + R"(},"status":{"hard":{)" + hard + R"(},"used":{)" + used + "}}}";
+  const std::string text = R"({"metadata":{"name":")" + name + R"("},"spec":{)" + spec + R"(},"status":{"hard":{)" +
+                           hard + R"(},"used":{)" + used + "}}}";
   return {"ResourceQuota", "shop", name, codec::json::parse(text).as_object()};
 }
 

@@ -3,6 +3,8 @@
 // decision log.
 #include "berth/core/scheduler/scheduler.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "berth/core/scheduler/scheduler_testing.h"
@@ -137,7 +139,7 @@ TEST(Scheduler, AConditionThatAnOlderWriteReplacesIsWrittenAgain) {
   const auto pod = MakePod("p").Request("cpu", "8");
   auto written = pod, older = pod, newest = pod;
   written.Condition({"PodScheduled", "False", "Unschedulable", NoCpu(1)});
-  older.Condition({"PodScheduled", "False", "SchedulerError", "the API server is away"}).Nominated("a");
+  older.Condition({"PodScheduled", "False", "SchedulerError", "the API server is away"});
   newest.Condition({"PodScheduled", "True", "", ""});
   h.Set(pod);
   h.Run();
@@ -157,7 +159,7 @@ TEST(Scheduler, AConditionThatAnOlderWriteReplacesIsWrittenAgain) {
   h.Run();
   EXPECT_TRUE(h.Take().empty());
   h.Run(6min);
-  EXPECT_EQ(h.Take().front(), "status p Unschedulable: " + NoCpu(1) + " nominates ");
+  EXPECT_EQ(h.Take().front(), "status p Unschedulable: " + NoCpu(1));
   h.Set(written);
   h.Set(newest);
   h.Run();
@@ -171,6 +173,25 @@ TEST(Scheduler, AConditionThatAnOlderWriteReplacesIsWrittenAgain) {
   next.Set(older);
   next.Run();
   EXPECT_EQ(next.Take(), Lines{"status p Unschedulable: " + NoCpu(1)});
+}
+
+// A nomination by somebody else keeps room from other pods: it is taken, or given back.
+TEST(Scheduler, ANominationBySomebodyElseIsTriedAtOnce) {
+  Harness h;
+  h.Set(MakeNode("a"));
+  const auto pod = MakePod("p").Request("cpu", "8");
+  auto nominated = pod;
+  nominated.Nominated("a");
+  h.Set(pod);
+  h.Set(MakePod("q").Request("cpu", "4").Gate("later"));
+  h.Run();
+  h.Take();
+  h.Set(nominated);
+  h.Set(MakePod("q").Request("cpu", "4"));
+  h.Run(5s);
+  const Lines lines = h.Take();
+  EXPECT_EQ(lines.front(), "status p Unschedulable: " + NoCpu(1) + " nominates ");
+  EXPECT_EQ(std::ranges::count(lines, "bind q to a"), 1) << "before the unschedulable flush";
 }
 
 // The same for a nomination: a delayed write must not restore a nomination that was given up.

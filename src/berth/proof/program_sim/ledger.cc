@@ -116,8 +116,8 @@ LedgerPod ReadPod(const json::object& object) {
   if (const json::array* conditions = Array(object, {"status", "conditions"})) {
     for (const json::value& each : *conditions) {
       if (!each.is_object() || Text(each.get_object(), {"type"}) != "PodScheduled") continue;
-      pod.condition = Text(each.get_object(), {"status"}) + "/" + Text(each.get_object(), {"reason"});
-      pod.condition_message = Text(each.get_object(), {"message"});
+      pod.told.state = Text(each.get_object(), {"status"}) + "/" + Text(each.get_object(), {"reason"});
+      pod.told.message = Text(each.get_object(), {"message"});
     }
   }
   return pod;
@@ -273,7 +273,8 @@ void Ledger::TakePod(std::string_view type, const json::object& object) {
     pod.created_at = before->created_at;
     pod.binding = before->binding;
     pod.is_evicted = before->is_evicted;
-    pod.condition_changed_at = before->condition_changed_at;
+    pod.told.changed_at = before->told.changed_at;
+    pod.told.by = before->told.by;
     if (!before->node.empty() && before->node != pod.node)
       violate_("bound twice", pod.key + " was on " + before->node + " and is on \"" + pod.node + "\" now");
   } else {
@@ -281,10 +282,11 @@ void Ledger::TakePod(std::string_view type, const json::object& object) {
     uids_.insert(pod.uid);
   }
   const bool has_new_condition =
-      before == nullptr || before->condition != pod.condition || before->condition_message != pod.condition_message;
+      before == nullptr || before->told.state != pod.told.state || before->told.message != pod.told.message;
   if (has_new_condition && author_.life != kOutsider) {
-    pod.condition_changed_at = clock_.Now();
-    CheckBlame(pod.key, pod.condition_message);
+    pod.told.changed_at = clock_.Now();
+    pod.told.by = author_.life;
+    CheckBlame(pod.key, pod.told.message);
   }
   const bool is_evicted_now = (type == "DELETED" || pod.is_terminating) && !pod.is_evicted &&
                               author_.life != kOutsider && (before == nullptr || !before->is_terminating);
@@ -309,8 +311,7 @@ void Ledger::TakePod(std::string_view type, const json::object& object) {
     // event for it. kube-scheduler, too, records events only for bindings whose success it has seen.
     const auto node = nodes_.find(pod.node);
     pod.binding.was_given_up = before != nullptr && node != nodes_.end() && author_.sent_at < node->second.created_at &&
-                               before->condition_changed_at > author_.sent_at &&
-                               before->condition.starts_with("False/");
+                               before->told.changed_at > author_.sent_at && before->told.state.starts_with("False/");
     pod.binding.was_late = has_election_ && author_.life != kOutsider && !author_.is_current;
     const auto term = terms_.find(author_.life);
     if (term != terms_.end() && term->second.was_given_back)

@@ -43,6 +43,14 @@ struct LedgerBinding {
   bool was_late = false;      // with leader election: it was under way for longer than its author's lease
 };
 
+// The condition PodScheduled.
+struct LedgerCondition {
+  std::string state;  // "False/Unschedulable"
+  std::string message;
+  Time changed_at{};  // when a scheduler last changed it
+  Life by = 0;        // and which one
+};
+
 struct LedgerPod {
   std::string key;  // namespace/name
   std::string namespace_name;
@@ -63,9 +71,7 @@ struct LedgerPod {
   bool is_finished = false;
   bool is_terminating = false;
   bool is_evicted = false;  // a scheduler has deleted it
-  std::string condition;    // PodScheduled: "False/Unschedulable"
-  std::string condition_message;
-  Time condition_changed_at{};  // when a scheduler last changed the condition
+  LedgerCondition told;
   Time created_at{};
   LedgerBinding binding;
   std::map<std::string, std::string> scheduled_events;  // names of the events, by reporter

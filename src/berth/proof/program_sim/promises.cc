@@ -103,7 +103,7 @@ std::string Promises::Broken() const {
     for (const std::string& pod_key : request.pods) {
       const auto pod = ledger_.pods().find(pod_key);
       if (pod == ledger_.pods().end() || !pod->second.node.empty() || pod->second.is_terminating) continue;
-      return pod_key + " waits (" + pod->second.condition_message + ") although room was promised to " + key;
+      return pod_key + " waits (" + pod->second.told.message + ") although room was promised to " + key;
     }
   }
   return {};

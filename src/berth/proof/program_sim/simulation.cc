@@ -65,6 +65,37 @@ bool Has(const Plan& plan, ItemKind kind) {
   return std::any_of(plan.items.begin(), plan.items.end(), [kind](const Item& item) { return item.kind == kind; });
 }
 
+// Whether the pod waits to be placed by the main process.
+bool IsOurs(const LedgerPod& pod) {
+  return pod.node.empty() && !pod.is_gated && !pod.is_terminating && !pod.is_finished && pod.scheduler_name == kOurName;
+}
+
+// Whether the pod was told why it waits. Schedulers of one name replace what the other says once and no more: `other`,
+// which has ended, may have the last word. kOutsider: there is no other.
+bool IsTold(const LedgerPod& pod, Life other) {
+  const bool is_others_word = other != kOutsider && pod.told.by == other;
+  return (pod.told.state == "False/Unschedulable" || is_others_word) && !pod.told.message.empty();
+}
+
+// What a waiting pod asks for, and what it was told.
+std::string Asked(const LedgerPod& pod) {
+  return pod.key + " waits (" + std::to_string(pod.cpu_milli) + "m, priority " + std::to_string(pod.priority) + ", " +
+         pod.told.state + " " + pod.told.message + ")";
+}
+
+// The pods that a process has on the node.
+std::string KnownOn(const std::string& node, Process& process) {
+  std::string names;
+  process.shell().Ask([&](const scheduler::Scheduler& core, Time, Duration) {
+    const framework::NodeList& nodes = core.cache().nodes();
+    const framework::NodeIndex row = nodes.Find(node);
+    if (row == framework::kNoNode) return;
+    for (const framework::PodInfoPtr& pod : nodes.Info(row).pods())
+      names += " " + pod->Key() + (core.cache().IsAssumed(pod->uid) ? " (assumed)" : "");
+  });
+  return names.empty() ? " nothing" : names;
+}
+
 class Simulation {
  public:
   Simulation(const Plan& plan, bool prints_trace, const std::string& recordings)
@@ -247,6 +278,7 @@ class Simulation {
     if (second_) return;
     const char* name = plan_.same_name ? kOurName : kOtherName;
     second_.emplace(agenda_, network_, wall_ahead_, Options(name));
+    second_life_ = second_->life();
     ledger_.NameLife(second_->life(), name);
     Trace("second process " + std::to_string(second_->life()) + " starts");
     UpdateLives();
@@ -284,17 +316,11 @@ class Simulation {
         if (fits && !node.empty())
           Violate("ordinary pods", key + " waits although it has room on " + node +
                                        " and only another namespace's webhooks fail or are slow");
-        if (!fits && node.empty() && pod->second.condition != "False/Unschedulable")
+        if (!fits && node.empty() && pod->second.told.state != "False/Unschedulable")
           Violate("ordinary pods",
                   key + " is not told why it waits while only another namespace's webhooks fail or are slow");
       });
     }
-  }
-
-  // Whether the pod waits to be placed by the main process.
-  static bool IsOurs(const LedgerPod& pod) {
-    return pod.node.empty() && !pod.is_gated && !pod.is_terminating && !pod.is_finished &&
-           pod.scheduler_name == kOurName;
   }
 
   // What should have been done by now; empty: nothing.
@@ -307,11 +333,10 @@ class Simulation {
       ++waiting;
       const std::string node = ledger_.FittingNode(pod, true);
       if (!node.empty())
-        return key + " waits (" + std::to_string(pod.cpu_milli) + "m, priority " + std::to_string(pod.priority) + ", " +
-               pod.condition + " " + pod.condition_message + ") although it has room on " +
-               ledger_.Describe(ledger_.nodes().at(node)) + "; the scheduler has there" + Believed(*process, node);
-      if (pod.condition != "False/Unschedulable" || pod.condition_message.empty())
-        return key + " waits and is not told why: \"" + pod.condition + "\"";
+        return Asked(pod) + " although it has room on " + ledger_.Describe(ledger_.nodes().at(node)) +
+               "; the scheduler has there" + KnownOn(node, *process);
+      if (!IsTold(pod, plan_.same_name ? second_life_ : kOutsider))
+        return key + " waits and is not told why: \"" + pod.told.state + "\"";
     }
     report_.waiting = waiting;
     for (const auto& [uid, pod] : ledger_.bound()) {
@@ -319,19 +344,6 @@ class Simulation {
         return pod.key + " is bound without its event";
     }
     return process->shell().HasSynced() ? "" : "not all objects have been listed";
-  }
-
-  // The pods that a process has on the node.
-  static std::string Believed(Process& process, const std::string& node) {
-    std::string names;
-    process.shell().Ask([&](const scheduler::Scheduler& core, Time, Duration) {
-      const framework::NodeList& nodes = core.cache().nodes();
-      const framework::NodeIndex row = nodes.Find(node);
-      if (row == framework::kNoNode) return;
-      for (const framework::PodInfoPtr& pod : nodes.Info(row).pods())
-        names += " " + pod->Key() + (core.cache().IsAssumed(pod->uid) ? " (assumed)" : "");
-    });
-    return names.empty() ? " nothing" : names;
   }
 
   // Whether the Scheduled event of the pod must exist: the running process bound it, and no request for the event was
@@ -379,7 +391,8 @@ class Simulation {
   Life lives_ = kOutsider;
   std::optional<Process> main_;
   std::optional<Process> second_;
-  Replicas replicas_;  // with an election, instead of these two
+  Life second_life_ = 0;  // of the newest second process; 0: there was none
+  Replicas replicas_;     // with an election, instead of these two
 };
 
 }  // namespace
