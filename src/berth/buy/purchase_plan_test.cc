@@ -9,7 +9,6 @@
 
 #include <gtest/gtest.h>
 
-#include "berth/base/random.h"
 #include "berth/buy/purchase_trial.h"
 #include "berth/codec/json.h"
 #include "berth/framework/object_kinds.h"
@@ -431,13 +430,27 @@ TEST(PlanPurchase, PlansForMixedPodsHoldHoweverTiesFall) {
                                    [](const std::string& note) { return note.starts_with("the scheduler takes"); }));
 }
 
-TEST(PurchaseTrial, DrawsTheFirstOrTheLastOfEqualNodesWhereItIsTold) {
-  for (const std::uint64_t equals : {1, 2, 3, 1'000, 1'000'000}) {
-    EXPECT_EQ(Random(SeedOf(7, 9, kFirstOfEqualNodes)).Below(equals), 0U);
-    EXPECT_EQ(Random(SeedOf(7, 9, kLastOfEqualNodes)).Below(equals), equals - 1);
-  }
-  EXPECT_NE(SeedOf(7, 9, 1), SeedOf(8, 9, 1));
-  EXPECT_NE(SeedOf(7, 9, 1), SeedOf(7, 9, 2));
+TEST(PurchaseTrial, TakesTheFirstOrTheLastOfEqualNodesByNameWhereItIsTold) {
+  auto cluster = whatif::OfflineCluster::Make(whatif::OptionsOf());
+  ASSERT_TRUE(cluster.ok());
+  whatif::ClusterState state;
+  for (const char* name : {"d", "a", "e", "b", "c"}) state.nodes.push_back(MakeNode(name).Build());
+  (*cluster)->Load(state);
+  const auto overlay = (*cluster)->MakeOverlay();
+  const NodeCatalogue nothing_to_buy;
+  const std::vector<Offer> offers;
+  const std::vector<framework::AnyObject> objects;
+  const PurchaseOptions options;
+  const std::vector<whatif::NewPod> pods = {
+      {std::make_shared<const api::Pod>(MakePod("p").Request("cpu", "1").Build()), "p"}};
+  const PurchaseDemand demand(*overlay, nothing_to_buy, offers, objects, pods, {}, options);
+  PurchaseTrial trial(*overlay, nothing_to_buy, offers, objects, demand);
+  const auto node = [&](std::uint64_t ties) { return overlay->nodes().Info(trial.Run({}, ties).rows.front()).name(); };
+  EXPECT_EQ(node(kFirstOfEqualNodes), "a");
+  EXPECT_EQ(node(kLastOfEqualNodes), "e");
+  std::set<std::string> drawn;
+  for (std::uint64_t ties = 0; ties < 64; ++ties) drawn.insert(node(ties));
+  EXPECT_EQ(drawn.size(), 5U);
 }
 
 TEST(PlanPurchase, ShapesThatAreLikeANodeHaveItsDevices) {

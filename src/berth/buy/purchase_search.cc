@@ -22,6 +22,8 @@ constexpr int kRepairsMax = 12;
 constexpr std::uint64_t kTiesTriedMin = 7;
 constexpr std::uint64_t kTiesTriedMax = 16;
 constexpr std::uint64_t kTiesPart = 8;
+// Pods times nodes of plans that are tried with ties broken in one direction.
+constexpr std::size_t kOneSidedMax = 2'000'000;
 // Shapes that are tried alone: the scheduler spreads pods, which alike nodes bear best.
 constexpr std::size_t kSingleShapesMax = 4;
 // Cheaper offers that are tried in the place of one.
@@ -316,7 +318,8 @@ std::vector<std::uint64_t> PurchaseSearch::WaysToBreakTies() const {
   if (!DoTiesMatter()) return ways;
   const std::uint64_t affordable = options_.placements_max / kTiesPart / std::max<std::uint64_t>(trial_.run_cost(), 1);
   const std::uint64_t count = std::clamp(affordable, kTiesTriedMin, kTiesTriedMax);
-  ways.insert(ways.end(), {kFirstOfEqualNodes, kLastOfEqualNodes});
+  if (trial_.pod_count() * (best_->purchase.nodes.size() + trial_.cluster_node_count()) <= kOneSidedMax)
+    ways.insert(ways.end(), {kFirstOfEqualNodes, kLastOfEqualNodes});
   for (std::uint64_t ties = 1; ways.size() < count; ++ties) ways.push_back(ties);
   return ways;
 }

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <numeric>
 #include <utility>
 
 #include "berth/core/runtime/evaluator.h"
@@ -20,19 +19,18 @@ constexpr int kRetriesMax = 3;
 constexpr std::uint64_t kProvenPerPlacement = 8;
 // Patterns of nodes that are remembered.
 constexpr std::size_t kProvenMax = 100'000;
-// What base/random.h draws first with these seeds is the smallest number of all, and the largest.
-constexpr std::uint64_t kSeedOfFirst = 0x61c8864680b583eb;
-constexpr std::uint64_t kSeedOfLast = 0x31628af67b2131ab;
-
-}  // namespace
 
 using framework::NodeIndex;
 
-std::uint64_t SeedOf(std::size_t pod, std::size_t pod_count, std::uint64_t ties) {
-  if (ties == kFirstOfEqualNodes) return kSeedOfFirst;
-  if (ties == kLastOfEqualNodes) return kSeedOfLast;
-  return ties * (pod_count + 1) + pod + 1;
+// The one of the best nodes that comes first by name, or last.
+NodeIndex OneSidedChoice(const runtime::Outcome& outcome, std::uint64_t ties, const framework::NodeList& nodes) {
+  if (outcome.best.empty()) return outcome.node;
+  const auto name = [&](NodeIndex row) -> const std::string& { return nodes.Info(row).name(); };
+  const auto [first, last] = std::ranges::minmax_element(outcome.best, {}, name);
+  return ties == kFirstOfEqualNodes ? *first : *last;
 }
+
+}  // namespace
 
 PurchaseTrial::PurchaseTrial(scheduler::Overlay& overlay, const NodeCatalogue& catalogue,
                              const std::vector<Offer>& offers, const std::vector<framework::AnyObject>& of_cluster,
@@ -66,16 +64,14 @@ const TrialResult& PurchaseTrial::Run(const Purchase& purchase, std::uint64_t ti
   const std::uint64_t before = placement_count_;
   TrialResult result;
   const std::vector<std::uint8_t> is_proven = FindProven(purchase);
-  Buy(purchase, ties, result);
+  Buy(purchase, result);
   PlaceAll(purchase, is_proven, ties, result);
   FindCrowded(result);
   run_cost_ = placement_count_ - before;
   return last_.emplace(Last{purchase, ties, overlay_.mark(), std::move(result)}).result;
 }
 
-// Among equal nodes the core draws by their rows. Where the first one is meant, that is the first by name, as for who
-// takes the smallest name of the best.
-void PurchaseTrial::Buy(const Purchase& purchase, std::uint64_t ties, TrialResult& result) {
+void PurchaseTrial::Buy(const Purchase& purchase, TrialResult& result) {
   std::map<std::string, std::size_t, std::less<>> numbers;  // of nodes by the name of their shape
   for (const std::size_t offer : purchase.nodes) {
     std::size_t& number = numbers[catalogue_.shapes[offers_[offer].shape].name];
@@ -83,14 +79,9 @@ void PurchaseTrial::Buy(const Purchase& purchase, std::uint64_t ties, TrialResul
     do {
       name = NameOf(offer, ++number);
     } while (overlay_.nodes().Find(name) != framework::kNoNode);
+    result.node_rows.push_back(AddNode(offer, name));
     result.node_names.push_back(std::move(name));
   }
-  std::vector<std::size_t> order(purchase.nodes.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  if (ties == kFirstOfEqualNodes)
-    std::ranges::sort(order, {}, [&](std::size_t node) -> const std::string& { return result.node_names[node]; });
-  result.node_rows.resize(order.size());
-  for (const std::size_t node : order) result.node_rows[node] = AddNode(purchase.nodes[node], result.node_names[node]);
 }
 
 // Pods that are told their nodes are placed there or wait until the others are placed, as they would in the queue: room
@@ -126,8 +117,11 @@ void PurchaseTrial::PlaceAll(const Purchase& purchase, const std::vector<std::ui
       info = std::move(nominated);
     }
     ++placement_count_;
-    const auto answer = overlay_.Evaluate(info, scheduler::Overlay::Detail::kChoice, SeedOf(pod, pods.size(), ties));
-    const NodeIndex row = answer.outcome.node;
+    using Detail = scheduler::Overlay::Detail;
+    const bool is_one_sided = ties == kFirstOfEqualNodes || ties == kLastOfEqualNodes;
+    const auto answer =
+        overlay_.Evaluate(info, is_one_sided ? Detail::kAll : Detail::kChoice, ties * (pods.size() + 1) + pod + 1);
+    const NodeIndex row = is_one_sided ? OneSidedChoice(answer.outcome, ties, overlay_.nodes()) : answer.outcome.node;
     const bool is_told = wanted != nullptr && answer.outcome.is_nominated_node;
     if (only_as_told && wanted != nullptr && !is_told) return false;
     const bool fits = answer.outcome.result == runtime::Result::kFeasible;

@@ -25,12 +25,10 @@ namespace berth::buy {
 inline constexpr std::uint32_t kAnywhere = std::numeric_limits<std::uint32_t>::max();
 
 // How ties between nodes are broken in a trial: by chance, in another way for each number, or for all pods in one
-// direction, so that pods that come first pile up or take the nodes that others need.
+// direction by the nodes' names, so that pods that come first pile up or take the nodes that others need. The latter
+// scores every node for every pod.
 inline constexpr std::uint64_t kFirstOfEqualNodes = std::numeric_limits<std::uint64_t>::max() - 1;
 inline constexpr std::uint64_t kLastOfEqualNodes = std::numeric_limits<std::uint64_t>::max();
-// The seed by which the core draws among equal nodes for a pod. The same for the same arguments, and so the same
-// answer.
-std::uint64_t SeedOf(std::size_t pod, std::size_t pod_count, std::uint64_t ties);
 
 // New nodes, by the number of their offer, and for Placement::kNominated who goes where.
 struct Purchase {
@@ -73,6 +71,7 @@ class PurchaseTrial {
   scheduler::Overlay& overlay() { return overlay_; }
   // Nodes that are there without the purchase.
   std::size_t cluster_node_count() const { return cluster_node_count_; }
+  std::size_t pod_count() const { return demand_.pods().size(); }
   std::uint64_t placement_count() const { return placement_count_; }
   // What the last run took of it; before the first, as much as one may take.
   std::uint64_t run_cost() const { return run_cost_; }
@@ -85,7 +84,7 @@ class PurchaseTrial {
   // The pods of one new node, by group.
   using Company = std::map<std::size_t, std::int32_t>;
 
-  void Buy(const Purchase& purchase, std::uint64_t ties, TrialResult& result);
+  void Buy(const Purchase& purchase, TrialResult& result);
   void PlaceAll(const Purchase& purchase, const std::vector<std::uint8_t>& is_proven, std::uint64_t ties,
                 TrialResult& result);
   std::vector<std::uint8_t> FindProven(const Purchase& purchase);
