@@ -430,6 +430,32 @@ TEST(PlanPurchase, PlansForMixedPodsHoldHoweverTiesFall) {
                                    [](const std::string& note) { return note.starts_with("the scheduler takes"); }));
 }
 
+TEST(PlanPurchase, AZoneIsNotOpenedForOnePodWhereOthersAreSpreadOverAllZones) {
+  const auto rule = [](const std::string& kind, const std::string& app) {
+    const std::string term =
+        "topologyKey: topology.kubernetes.io/zone, labelSelector: {matchLabels: {app: " + app + "}}";
+    if (kind == "spread")
+      return "      topologySpreadConstraints: [{maxSkew: 1, whenUnsatisfiable: DoNotSchedule, " + term + "}]\n";
+    return "      affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{" + term + "}]}}\n";
+  };
+  const whatif::ClusterState state =
+      whatif::StateOf({MakeNode("old").Allocatable("cpu", "3").Label("topology.kubernetes.io/zone", "a")}, {});
+  const std::string pods = Deployment("few", 3, "1250m", rule("spread", "few")) +
+                           Deployment("apart", 10, "1500m", rule("apart", "apart")) +
+                           Deployment("even", 11, "1250m", rule("spread", "even"));
+  constexpr std::string_view kTinyInC = R"(
+shapes:
+- {name: large, cpu: 8, memory: 56Gi, pods: 30, price: 0.3618, zones: [a, b]}
+- {name: tiny, cpu: 2, memory: 6Gi, pods: 30, price: 0.1188, zones: [a, b, c], max: 1}
+)";
+  PurchaseOptions options;
+  options.placement = Placement::kNominated;
+  const PurchasePlan plan = PlanOf(state, pods, kTinyInC, options);
+  // With a node in c one more of those that want a zone each would have a place, and of the others two of 14.
+  EXPECT_LE(plan.LeftCount(), 10U);
+  EXPECT_EQ(ZonesOf(plan), (std::set<std::string>{"a", "b"}));
+}
+
 TEST(PurchaseTrial, TakesTheFirstOrTheLastOfEqualNodesByNameWhereItIsTold) {
   auto cluster = whatif::OfflineCluster::Make(whatif::OptionsOf());
   ASSERT_TRUE(cluster.ok());

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -40,6 +41,19 @@ void PurchaseProof::MakeNode(std::size_t number) {
   for (const PodPtr& daemon : offer.daemons) cluster_.SetPod(DaemonOn(*daemon, name));
 }
 
+// Pods that are spread over zones count each zone that there is, and those that have a node did not count a new one.
+void PurchaseProof::LeaveOutNewZones(PackingProblem& problem) const {
+  if (std::ranges::none_of(demand_.company().spreads(), &SpreadRule::is_by_zone)) return;
+  std::set<std::string> zones;
+  for (const NodeIndex row : cluster_.nodes().rows()) {
+    if (const std::string* zone = cluster_.nodes().Info(row).node().metadata.labels.Find(kZoneLabel))
+      zones.insert(*zone);
+  }
+  for (std::size_t i = 0; i < problem.offers.size(); ++i) {
+    if (!zones.contains(asked_.offers[i].zone)) problem.offers[i].count_max = 0;
+  }
+}
+
 // More nodes for pods that the whole core has left pending where the search had places for them.
 void PurchaseProof::BuyForRest() {
   for (int round = 0; round < kRestRoundsMax && options_.placement == Placement::kNominated; ++round) {
@@ -56,7 +70,8 @@ void PurchaseProof::BuyForRest() {
       }
     }
     if (rest.empty() || cluster_.WasInterrupted()) return;
-    const Demand wanted = demand_.For(rest, placed, purchase_->nodes);
+    Demand wanted = demand_.For(rest, placed, purchase_->nodes);
+    LeaveOutNewZones(wanted.problem);
     PackOptions pack;
     pack.steps_max = options_.packing_steps_max / kRestPart;
     pack.is_interrupted = options_.is_interrupted;
@@ -78,6 +93,44 @@ void PurchaseProof::BuyForRest() {
   }
 }
 
+// `nodes`: where each pod is told to go with Placement::kNominated.
+void PurchaseProof::Schedule(const std::vector<whatif::NewPod>& all, const std::vector<std::string>& nodes) {
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    api::Pod fresh = *all[i].Make();
+    if (options_.placement == Placement::kNominated) fresh.status.nominated_node_name = nodes[i];
+    cluster_.SetPod(std::move(fresh));
+  }
+  cluster_.Run();
+}
+
+std::vector<std::string> PurchaseProof::NodesOf(const std::vector<whatif::NewPod>& all) const {
+  std::vector<std::string> nodes;
+  for (const whatif::NewPod& pod : all) nodes.push_back(cluster_.NodeOf(pod.Uid()));
+  return nodes;
+}
+
+// A further node is a domain that rules about other pods count from the beginning, while those that have a node did not
+// have to heed it: all pods are scheduled anew with it. Where more stay pending than without it, it is not bought.
+void PurchaseProof::HoldOrGiveBack(const std::vector<whatif::NewPod>& all, const std::vector<std::string>& before,
+                                   std::size_t bought) {
+  // Claims would stay allocated.
+  const auto has_claims = [](const whatif::NewPod& pod) { return !pod.model->spec.resource_claims.empty(); };
+  if (std::ranges::any_of(all, has_claims)) return;
+  const auto remove_pods = [&] {
+    for (const whatif::NewPod& pod : all) cluster_.RemovePod(pod.Uid());
+  };
+  const auto left = [](const std::vector<std::string>& nodes) { return std::ranges::count(nodes, std::string()); };
+  const std::vector<std::string> after = NodesOf(all);
+  remove_pods();
+  Schedule(all, after);
+  if (left(NodesOf(all)) <= left(before)) return;
+  remove_pods();
+  for (std::size_t i = bought; i < plan_->nodes.size(); ++i) cluster_.RemoveNode(plan_->nodes[i].name);
+  plan_->nodes.resize(bought);
+  purchase_->nodes.resize(bought);
+  Schedule(all, before);
+}
+
 // Lets the whole core schedule the pods on the cluster with the new nodes, and says what became of them.
 void PurchaseProof::Run(const std::vector<whatif::NewPod>& all, Purchase& purchase, PurchasePlan& plan) {
   purchase_ = &purchase;
@@ -90,14 +143,13 @@ void PurchaseProof::Run(const std::vector<whatif::NewPod>& all, Purchase& purcha
   for (std::size_t i = 0; i < plan_->nodes.size(); ++i) MakeNode(i);
   std::map<std::string, std::size_t> planned;
   for (std::size_t i = 0; i < plan_->pods.size(); ++i) planned[plan_->pods[i].key] = i;
-  for (const whatif::NewPod& pod : all) {
-    api::Pod fresh = *pod.Make();
-    if (options_.placement == Placement::kNominated)
-      fresh.status.nominated_node_name = plan_->pods[planned[pod.Key()]].node;
-    cluster_.SetPod(std::move(fresh));
-  }
-  cluster_.Run();
+  std::vector<std::string> nodes;
+  for (const whatif::NewPod& pod : all) nodes.push_back(plan_->pods[planned[pod.Key()]].node);
+  Schedule(all, nodes);
+  const std::vector<std::string> before = NodesOf(all);
+  const std::size_t bought = plan_->nodes.size();
   BuyForRest();
+  if (plan_->nodes.size() > bought) HoldOrGiveBack(all, before, bought);
   std::map<std::string, std::size_t> new_nodes;
   for (std::size_t i = 0; i < plan_->nodes.size(); ++i) new_nodes[plan_->nodes[i].name] = i;
   std::vector<std::map<whatif::Workload, std::size_t>> on_nodes(plan_->nodes.size());

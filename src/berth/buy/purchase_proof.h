@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include "berth/buy/node_offers.h"
@@ -28,7 +29,12 @@ class PurchaseProof {
 
  private:
   void MakeNode(std::size_t number);
+  void Schedule(const std::vector<whatif::NewPod>& all, const std::vector<std::string>& nodes);
+  std::vector<std::string> NodesOf(const std::vector<whatif::NewPod>& all) const;
+  void LeaveOutNewZones(PackingProblem& problem) const;
   void BuyForRest();
+  void HoldOrGiveBack(const std::vector<whatif::NewPod>& all, const std::vector<std::string>& before,
+                      std::size_t bought);
 
   whatif::OfflineCluster& cluster_;
   const PurchaseInput& input_;

@@ -82,6 +82,7 @@ Candidate PurchaseSearch::Find() {
   } else {
     Consider(Complete(packed, all));
   }
+  TryWithoutAZone();
   // Where the core has taken a packing as it is, to leave nodes out would only be a worse search.
   const bool is_packing = options_.placement == Placement::kNominated && best_->purchase == packed;
   if (!IsGoodEnough() && !is_packing) Improve();
@@ -271,6 +272,22 @@ void PurchaseSearch::TrySingleShapes() {
     if (!AddNodesFor(wanting_, at_home_, is_of_shape, purchase)) continue;
     purchase.targets.clear();
     Consider(Complete(std::move(purchase), is_of_shape));
+  }
+}
+
+// A zone that is opened for few pods counts for all that are spread over zones, also where it has no room for them.
+void PurchaseSearch::TryWithoutAZone() {
+  const auto& spreads = demand_.company().spreads();
+  if (best_->not_placed == 0 || std::ranges::none_of(spreads, &SpreadRule::is_by_zone)) return;
+  std::set<std::string> zones;
+  for (const std::size_t offer : best_->purchase.nodes) zones.insert(offers_[offer].zone);
+  for (const std::string& zone : zones) {
+    if (zones.size() == 1 || IsOver()) return;
+    const OfferFilter is_elsewhere = [&](std::size_t offer) { return offers_[offer].zone != zone; };
+    Purchase purchase;
+    if (!AddNodesFor(wanting_, at_home_, is_elsewhere, purchase, kSecondPart)) continue;
+    if (options_.placement == Placement::kScheduler) purchase.targets.clear();
+    Consider(Complete(std::move(purchase), is_elsewhere));
   }
 }
 

@@ -58,6 +58,7 @@ class PurchaseSearch {
   std::vector<std::size_t> Missing(const TrialResult& result) const;
   void Consider(const Candidate& candidate);
   void TrySingleShapes();
+  void TryWithoutAZone();
   void TryWithoutMainShape();
   void Improve();
   bool DoTiesMatter() const;

@@ -30,7 +30,6 @@ constexpr GateEffect kEither = GateEffect::kEither;
 constexpr GateEffect kSwitched = GateEffect::kSwitched;
 constexpr GateEffect kOnly = GateEffect::kOnly;
 constexpr std::string_view kSameDecisions = "it saves upstream work; berth decides the same without it";
-constexpr std::string_view kPodGroups = "berth does not have this part of pod groups";
 constexpr std::string_view kOldPodGroups = "berth has pod groups as in Kubernetes 1.37, and not the older ones";
 constexpr std::string_view kNotHere = "berth does not have this feature";
 constexpr std::string_view kDevices = "berth allocates devices as it is done by default";

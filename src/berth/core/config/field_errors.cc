@@ -10,7 +10,6 @@ namespace {
 
 // Limit on listed errors, because a broken file repeats the same ones.
 constexpr std::size_t kMessagesMax = 20;
-constexpr std::size_t kShownTextMax = 128;
 
 }  // namespace
 
