@@ -92,6 +92,7 @@ AUTHOR_HEADERS = ["src/berth/plugin.h", "src/berth/testing/small_cluster.h"]
 FAST_PATH = {"berth/framework/" + name + ".h" for name in ("fast_path", "node_table", "nominated_rows", "status_table")}
 VOID_POINTER = re.compile(r"\bvoid\s*(?:const\s*)?\*|_ptr<\s*void\s*>")
 # A definition of what base/text.h has.
+CONSTANT = re.compile(r"(?:static )?constexpr [^={(]*?\b(k[A-Z]\w*)(?:\[\w*\])?\s*[={]")
 TEXT_HELPER = re.compile(r"^(?:(?:inline|static|constexpr) )*(?:bool|char|std::[\w:<>]+) "
                          r"(Quoted|Trim|Trimmed|Joined|Split|Lower|LowerCase|IsDigit|IsLetter|IsAlphanumeric|IsAlnum)\(.*[{]")
 # Only tests may include these.
@@ -311,6 +312,17 @@ def check_vocabulary(path: str, lines: list[str]) -> Iterator[Finding]:
             yield Finding(path, number, f"{found.group(1)} is in base/text.h: a second one makes messages look different")
 
 
+def check_constants(path: str, lines: list[str]) -> Iterator[Finding]:
+    """A source uses its constants. g++ says nothing of it; clang, with which `./dev one` builds, refuses the source."""
+    if not path.endswith(".cc"):
+        return
+    text = "\n".join(lines)
+    for number, line in enumerate(lines, 1):
+        found = CONSTANT.match(line)
+        if found and len(re.findall(rf"\b{found.group(1)}\b", text)) == 1:
+            yield Finding(path, number, f"nobody uses {found.group(1)}: delete it, or it does not compile with clang")
+
+
 def check_machine_paths(path: str, lines: list[str]) -> Iterator[Finding]:
     for number, line in enumerate(lines, 1):
         found = MACHINE_PATH.search(line)
@@ -373,6 +385,7 @@ def check(root: Path) -> list[Finding]:
             findings += check_clocks(path, lines)
             findings += check_sleeps(path, lines)
             findings += check_vocabulary(path, lines)
+            findings += check_constants(path, lines)
     findings += check_reach(includes)
     findings += check_listed(files, cmake_texts)
     findings += check_author_headers(root)

@@ -33,6 +33,15 @@ class Rules(unittest.TestCase):
         with self.subTest(path=path, text=text):
             self.assertEqual(findings_of({path: text}), [f"{path}:{line}" for line in lines])
 
+    def test_sources_use_their_constants(self) -> None:
+        path = "src/berth/base/a.cc"
+        used = "constexpr int kUsed = 1;\nint f() { return kUsed; }\n"
+        self.expect(path, used, [])
+        self.expect(path, "constexpr std::array<int, 2> kNobody = {1, 2};\n" + used, [1])
+        self.expect(path, "// kNobody\nconstexpr int kNobody[] = {1};\n" + used, [2])
+        self.expect("src/berth/base/a.h", "#pragma once\ninline constexpr int kOther = 1;\n", [])
+        self.expect(path, "int f() {\n  constexpr int kLocal = 1;\n}\n", [])
+
     def test_folders_include_only_what_is_below_them(self) -> None:
         for path, target, is_good in [
             ("src/berth/core/queue/a.cc", "berth/framework/plugin.h", True),
