@@ -182,8 +182,7 @@ class Reader(threading.Thread):
 
 
 def of_owner(pod, owner):
-    """A pod of a workload, as most are. The owner is of a kind that the API server does not serve: the garbage collector leaves
-    such pods alone, and deletes those of a ReplicaSet that there is not."""
+    """Of a workload whose kind the API server does not serve, as pod() in simulate.py says."""
     pod["metadata"] |= {"labels": {"app": owner}, "ownerReferences": [
         {"apiVersion": "bench.example/v1", "kind": "Workload", "name": owner, "uid": owner, "controller": True}]}
     return pod

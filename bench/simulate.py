@@ -50,9 +50,11 @@ def node(number):
 
 
 def pod(number, nodes):
+    """A pod of a workload, as most are. The owner is of a kind that the API server does not serve: the garbage collector leaves
+    such pods alone, and deletes those of a ReplicaSet that there is not."""
     owner = f"app-{number % OWNERS}"
     return {"metadata": {"name": f"{owner}-{number}", "labels": {"app": owner, "pod-template-hash": "x"},
-                         "ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": owner + "-x",
+                         "ownerReferences": [{"apiVersion": "bench.example/v1", "kind": "Workload", "name": owner,
                                               "uid": owner, "controller": True}]},
             "spec": {"nodeName": f"node-{number % nodes}",
                      "containers": [{"name": "c", "image": "registry/" + owner,
