@@ -21,6 +21,8 @@ using PodPtr = std::shared_ptr<const api::Pod>;
 
 // How often pods that the whole core leaves pending get more nodes.
 constexpr int kRestRoundsMax = 4;
+// How often what was bought then is proved anew.
+constexpr int kProofRoundsMax = 4;
 // Of the steps of a packing, those for what is left.
 constexpr std::uint64_t kRestPart = 2;
 
@@ -111,11 +113,11 @@ std::vector<std::string> PurchaseProof::NodesOf(const std::vector<whatif::NewPod
 
 // A further node is a domain that rules about other pods count from the beginning, while those that have a node did not
 // have to heed it: all pods are scheduled anew with it. Where more stay pending than without it, it is not bought.
-void PurchaseProof::HoldOrGiveBack(const std::vector<whatif::NewPod>& all, const std::vector<std::string>& before,
+bool PurchaseProof::HoldOrGiveBack(const std::vector<whatif::NewPod>& all, const std::vector<std::string>& before,
                                    std::size_t bought) {
   // Claims would stay allocated.
   const auto has_claims = [](const whatif::NewPod& pod) { return !pod.model->spec.resource_claims.empty(); };
-  if (std::ranges::any_of(all, has_claims)) return;
+  if (std::ranges::any_of(all, has_claims)) return false;
   const auto remove_pods = [&] {
     for (const whatif::NewPod& pod : all) cluster_.RemovePod(pod.Uid());
   };
@@ -123,12 +125,13 @@ void PurchaseProof::HoldOrGiveBack(const std::vector<whatif::NewPod>& all, const
   const std::vector<std::string> after = NodesOf(all);
   remove_pods();
   Schedule(all, after);
-  if (left(NodesOf(all)) <= left(before)) return;
+  if (left(NodesOf(all)) <= left(before)) return true;
   remove_pods();
   for (std::size_t i = bought; i < plan_->nodes.size(); ++i) cluster_.RemoveNode(plan_->nodes[i].name);
   plan_->nodes.resize(bought);
   purchase_->nodes.resize(bought);
   Schedule(all, before);
+  return false;
 }
 
 // Lets the whole core schedule the pods on the cluster with the new nodes, and says what became of them.
@@ -146,10 +149,13 @@ void PurchaseProof::Run(const std::vector<whatif::NewPod>& all, Purchase& purcha
   std::vector<std::string> nodes;
   for (const whatif::NewPod& pod : all) nodes.push_back(plan_->pods[planned[pod.Key()]].node);
   Schedule(all, nodes);
-  const std::vector<std::string> before = NodesOf(all);
-  const std::size_t bought = plan_->nodes.size();
-  BuyForRest();
-  if (plan_->nodes.size() > bought) HoldOrGiveBack(all, before, bought);
+  // Scheduled anew with further nodes, other pods may stay pending.
+  for (int round = 0; round < kProofRoundsMax; ++round) {
+    const std::vector<std::string> before = NodesOf(all);
+    const std::size_t bought = plan_->nodes.size();
+    BuyForRest();
+    if (plan_->nodes.size() == bought || !HoldOrGiveBack(all, before, bought)) break;
+  }
   std::map<std::string, std::size_t> new_nodes;
   for (std::size_t i = 0; i < plan_->nodes.size(); ++i) new_nodes[plan_->nodes[i].name] = i;
   std::vector<std::map<whatif::Workload, std::size_t>> on_nodes(plan_->nodes.size());

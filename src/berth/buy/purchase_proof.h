@@ -33,7 +33,8 @@ class PurchaseProof {
   std::vector<std::string> NodesOf(const std::vector<whatif::NewPod>& all) const;
   void LeaveOutNewZones(PackingProblem& problem) const;
   void BuyForRest();
-  void HoldOrGiveBack(const std::vector<whatif::NewPod>& all, const std::vector<std::string>& before,
+  // Whether they are kept.
+  bool HoldOrGiveBack(const std::vector<whatif::NewPod>& all, const std::vector<std::string>& before,
                       std::size_t bought);
 
   whatif::OfflineCluster& cluster_;
