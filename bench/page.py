@@ -29,7 +29,7 @@ import time
 from urllib.parse import urlsplit
 
 from explain import PODS, BoundTimes, ordinary, start_scheduler
-from simulate import node, pod, post_all, start_server
+from simulate import node, owned_by, pod, post_all, start_server
 
 MORE_MAX = 0.05  # of the CPU time, or instructions, a pod takes without a page
 # What the wait of one pod in a hundred may be longer, as a part of it and a constant: the median of the rounds.
@@ -182,9 +182,7 @@ class Reader(threading.Thread):
 
 
 def of_owner(pod, owner):
-    """Of a workload whose kind the API server does not serve, as pod() in simulate.py says."""
-    pod["metadata"] |= {"labels": {"app": owner}, "ownerReferences": [
-        {"apiVersion": "bench.example/v1", "kind": "Workload", "name": owner, "uid": owner, "controller": True}]}
+    pod["metadata"] |= owned_by(owner)
     return pod
 
 

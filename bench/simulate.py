@@ -49,13 +49,16 @@ def node(number):
             "status": {"capacity": amounts, "allocatable": amounts, "conditions": [{"type": "Ready", "status": "True"}]}}
 
 
+def owned_by(owner):
+    """The metadata of a workload's pod. The owner is of a kind that the API server does not serve: the garbage collector leaves such
+    pods alone, and deletes those of a ReplicaSet that there is not."""
+    return {"labels": {"app": owner}, "ownerReferences": [
+        {"apiVersion": "bench.example/v1", "kind": "Workload", "name": owner, "uid": owner, "controller": True}]}
+
+
 def pod(number, nodes):
-    """A pod of a workload, as most are. The owner is of a kind that the API server does not serve: the garbage collector leaves
-    such pods alone, and deletes those of a ReplicaSet that there is not."""
     owner = f"app-{number % OWNERS}"
-    return {"metadata": {"name": f"{owner}-{number}", "labels": {"app": owner, "pod-template-hash": "x"},
-                         "ownerReferences": [{"apiVersion": "bench.example/v1", "kind": "Workload", "name": owner,
-                                              "uid": owner, "controller": True}]},
+    return {"metadata": {"name": f"{owner}-{number}", **owned_by(owner)},
             "spec": {"nodeName": f"node-{number % nodes}",
                      "containers": [{"name": "c", "image": "registry/" + owner,
                                      "env": [{"name": "A", "value": "b"}],
