@@ -36,6 +36,10 @@ var parityDifferences = []parityDifference{
 	{shown: "`api-resources`", release: "v1.36.", reason: "It serves DeviceTaintRules as 1.37 does.", seen: []paritySighting{
 		{commands: `api-resources`, lines: `^\+devicetaintrules\b`},
 	}},
+	{shown: "`api-resources`, `explain`", release: "v1.35.", reason: "It serves the kinds and fields of 1.36 and newer: MutatingAdmissionPolicies, DeviceTaintRules, the group of a pod.", seen: []paritySighting{
+		{commands: `api-resources`, lines: `^\+(mutatingadmissionpolic(ies|ybindings)|devicetaintrules)\b`},
+		{commands: `explain`, lines: `^\+(spec\t<(HorizontalPodAutoscaler|CronJob)Spec> -required-|schedulingGroup\t<PodSchedulingGroup>|podGroupName\t<string>)$`},
+	}},
 	{shown: "`api-resources`, `api-versions`", release: "v1.37.", reason: "It lacks the kinds that became stable in 1.37 and do not matter to scheduling: ClusterTrustBundles, PodCertificateRequests, StorageVersionMigrations.", seen: []paritySighting{
 		{commands: `api-versions|api-resources`, lines: `^-(storagemigration\.k8s\.io/v1$|(clustertrustbundles|podcertificaterequests|storageversionmigrations)\b)`},
 	}},

@@ -23,20 +23,32 @@ import (
 //go:embed cases.yaml
 var casesText []byte
 
+// versions are those of Kubernetes that a case is for.
+type versions struct {
+	Only  string `json:"only"`
+	Since string `json:"since"`
+	Until string `json:"until"`
+}
+
+// have says whether the version, as in 1.37, is one of them. All have as many digits: they compare as texts.
+func (v versions) have(version string) bool {
+	return (v.Only == "" || v.Only == version) && (v.Since == "" || v.Since <= version) && (v.Until == "" || version <= v.Until)
+}
+
 type file struct {
+	versions
 	Name    string `json:"name"`
 	Text    string `json:"text"`
 	Whole   bool   `json:"whole"`
 	Differs string `json:"differs"`
-	Only    string `json:"only"`
 }
 
 type line struct {
+	versions
 	Args     []string `json:"args"`
 	Accepted bool     `json:"accepted"`
 	Bare     bool     `json:"bare"`
 	Differs  string   `json:"differs"`
-	Only     string   `json:"only"`
 }
 
 type cases struct {
@@ -178,7 +190,7 @@ func TestSideBySide(t *testing.T) {
 	}
 	files := func(kind string, list []file, accepted bool) {
 		for i, each := range list {
-			if each.Only != "" && each.Only != p.version {
+			if !each.have(p.version) {
 				continue
 			}
 			text := each.Text
@@ -200,7 +212,7 @@ func TestSideBySide(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, each := range table.Lines {
-		if each.Only != "" && each.Only != p.version {
+		if !each.have(p.version) {
 			continue
 		}
 		var args []string

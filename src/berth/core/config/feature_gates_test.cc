@@ -295,15 +295,26 @@ TEST(FeatureGates, DefaultsOfTheConfigurationFollowThem) {
 
   const FeatureGates gates = GatesOf({"DRASchedulerFilterTimeout=false"});
   EXPECT_EQ(std::get<DynamicResourcesArgs>(DefaultArgs("DynamicResources", gates)).filter_timeout, Duration::zero());
-  constexpr std::string_view kFile =
-      "{apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration,"
-      " profiles: [{pluginConfig: [{name: DynamicResources, args: {filterTimeout: 5s}}]}]}";
-  EXPECT_TRUE(LoadConfiguration(kFile).ok());
-  const auto refused = LoadConfiguration(kFile, gates);
-  ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(
-      refused.error().message,
-      "profiles[0].pluginConfig[0].args.filterTimeout: Forbidden: needs the feature gate DRASchedulerFilterTimeout");
+}
+
+TEST(FeatureGates, ArgumentsOfDynamicResourcesNeedTheirs) {
+  const auto load = [](const std::string& args, const FeatureGates& gates) {
+    const auto loaded = LoadConfiguration(
+        "{apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration,"
+        " profiles: [{pluginConfig: [{name: DynamicResources, args: " +
+            args + "}]}]}",
+        gates);
+    return loaded.ok() ? std::string() : loaded.error().message;
+  };
+  const std::string at = "profiles[0].pluginConfig[0].args.";
+  EXPECT_EQ(load("{filterTimeout: 5s, bindingTimeout: 5s}", FeatureGates()), "");
+  EXPECT_EQ(load("{filterTimeout: 5s}", GatesOf({"DRASchedulerFilterTimeout=false"})),
+            at + "filterTimeout: Forbidden: needs the feature gate DRASchedulerFilterTimeout");
+  EXPECT_EQ(load("{bindingTimeout: 5s}", GatesOf({"DRADeviceBindingConditions=false"})),
+            at + "bindingTimeout: Forbidden: needs the feature gate DRADeviceBindingConditions");
+  EXPECT_EQ(load("{filterTimeout: 5s}", FeatureGates(35)), "");
+  EXPECT_EQ(load("{bindingTimeout: 5s}", FeatureGates(35)),
+            at + "bindingTimeout: Forbidden: needs the feature gate DRADeviceBindingConditions");
 }
 
 }  // namespace

@@ -139,6 +139,16 @@ void ReadArgs(ObjectReader& reader, DynamicResourcesArgs& out) {
   reader.Read("bindingTimeout", out.binding_timeout);
 }
 
+// Without its gate, an argument of DynamicResources may not be set.
+void CheckDynamicResourcesGates(ObjectReader& args, const FeatureGates& gates) {
+  const auto check = [&](std::string_view key, std::string_view gate) {
+    if (!gates.Enabled(gate) && args.Find(key) != nullptr)
+      args.errors().Forbidden(args.PathOf(key), "needs the feature gate " + std::string(gate));
+  };
+  check("filterTimeout", "DRASchedulerFilterTimeout");
+  check("bindingTimeout", "DRADeviceBindingConditions");
+}
+
 void ReadPluginConfig(const json::value& item, const std::string& path, const FeatureGates& gates, FieldErrors& errors,
                       PluginConfig& out) {
   ObjectReader reader(item, path, errors);
@@ -154,9 +164,7 @@ void ReadPluginConfig(const json::value& item, const std::string& path, const Fe
           ObjectReader fields(*args, reader.PathOf("args"), errors);
           CheckType(fields, kApiVersion, out.name + "Args", true);
           ReadArgs(fields, target);
-          if (out.name == "DynamicResources" && !gates.Enabled("DRASchedulerFilterTimeout") &&
-              fields.Find("filterTimeout") != nullptr)
-            errors.Forbidden(fields.PathOf("filterTimeout"), "needs the feature gate DRASchedulerFilterTimeout");
+          if constexpr (std::is_same_v<Args, DynamicResourcesArgs>) CheckDynamicResourcesGates(fields, gates);
         }
       },
       out.args);
@@ -210,11 +218,12 @@ bool ReadProfile(const json::value& item, const std::string& path, const Feature
         gates.release_minor() >= kPodGroupsMinor && gates.Enabled("TopologyAwareWorkloadScheduling");
     for (std::size_t i = 0; i < kExtensionPointCount; ++i) {
       const auto point = static_cast<ExtensionPoint>(i);
+      if (!IsInFiles(point, gates.release_minor())) continue;
       const bool is_of_placements =
           point == ExtensionPoint::kPlacementGenerate || point == ExtensionPoint::kPlacementScore;
       if (is_of_placements && !has_placements) {
         ReadGatedPluginSet(plugins, FieldName(point));
-      } else if (IsInFiles(point, gates.release_minor())) {
+      } else {
         ReadPluginSet(plugins, FieldName(point), out.plugins.points[point]);
       }
     }

@@ -217,6 +217,13 @@ profiles:
   EXPECT_EQ(plugins.points[ExtensionPoint::kScore].disabled, (std::vector<std::string>{"NodeAffinity"}));
 }
 
+TEST(LoadTest, PointsThatTheReleaseHasNotAreUnknown) {
+  const auto loaded = LoadConfiguration(
+      std::string(kHeader) + "profiles: [{plugins: {placementGenerate: {disabled: [{name: X}]}}}]", FeatureGates(35));
+  ASSERT_FALSE(loaded.ok());
+  EXPECT_THAT(loaded.error().message, ::testing::HasSubstr("placementGenerate: unknown field"));
+}
+
 TEST(LoadTest, PointsOfPodGroups) {
   const std::string text = std::string(kHeader) + R"(
 profiles:

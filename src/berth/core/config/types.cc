@@ -36,8 +36,13 @@ std::string_view ToString(ExtensionPoint point) { return kNames[static_cast<std:
 std::string_view FieldName(ExtensionPoint point) { return kNames[static_cast<std::size_t>(point)].field; }
 
 bool IsInFiles(ExtensionPoint point, int release_minor) {
-  if (point == ExtensionPoint::kPodGroupPostFilter) return release_minor >= kPodGroupsMinor;
-  return point != ExtensionPoint::kPlacementFeasible || release_minor >= kPlacementLimitMinor;
+  switch (point) {
+    case ExtensionPoint::kPodGroupPostFilter: return release_minor >= kPodGroupsMinor;
+    case ExtensionPoint::kPlacementGenerate:
+    case ExtensionPoint::kPlacementScore: return release_minor >= kPlacementsMinor;
+    case ExtensionPoint::kPlacementFeasible: return release_minor >= kPlacementLimitMinor;
+    default: return true;
+  }
 }
 
 const PluginArgs* Profile::FindArgs(std::string_view plugin) const {

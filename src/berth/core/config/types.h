@@ -44,6 +44,8 @@ enum class ExtensionPoint : std::uint8_t {
 inline constexpr std::size_t kExtensionPointCount = 16;
 // The first release with PodGroupPostFilter, and with effective placement points.
 inline constexpr int kPodGroupsMinor = 37;
+// The first release whose files name plugins of PlacementGenerate and PlacementScore.
+inline constexpr int kPlacementsMinor = 36;
 // The first release in which a file names the plugins of PlacementFeasible, and limits how many placements are tried.
 inline constexpr int kPlacementLimitMinor = 38;
 

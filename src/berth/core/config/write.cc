@@ -157,7 +157,9 @@ json::object Fields(const VolumeBindingArgs& args, const FeatureGates&) {
 }
 
 json::object Fields(const DynamicResourcesArgs& args, const FeatureGates& gates) {
-  json::object out{{"bindingTimeout", Text(args.binding_timeout)}, {"filterTimeout", nullptr}};
+  json::object out;
+  if (gates.Enabled("DRADeviceBindingConditions")) out["bindingTimeout"] = Text(args.binding_timeout);
+  out["filterTimeout"] = nullptr;
   if (gates.Enabled("DRASchedulerFilterTimeout")) out["filterTimeout"] = Text(args.filter_timeout);
   return out;
 }
@@ -207,14 +209,14 @@ json::object ProfileFields(const Profile& profile, const FeatureGates& gates) {
   if (profile.percentage_of_nodes_to_score) out["percentageOfNodesToScore"] = *profile.percentage_of_nodes_to_score;
   if (profile.percentage_of_placements_to_score)
     out["percentageOfPlacementsToScore"] = *profile.percentage_of_placements_to_score;
-  json::object plugins{{"multiPoint", Set(profile.plugins.multi_point)},
-                       // These come first in files. With the gate off they have no plugins.
-                       {"placementGenerate", json::object()},
-                       {"placementScore", json::object()}};
-  for (std::size_t i = 0; i < kExtensionPointCount; ++i) {
-    const auto point = static_cast<ExtensionPoint>(i);
+  json::object plugins{{"multiPoint", Set(profile.plugins.multi_point)}};
+  const auto write = [&](ExtensionPoint point) {
     if (IsInFiles(point, gates.release_minor())) plugins[FieldName(point)] = Set(profile.plugins.points[point]);
-  }
+  };
+  // These come first in files.
+  write(ExtensionPoint::kPlacementGenerate);
+  write(ExtensionPoint::kPlacementScore);
+  for (std::size_t i = 0; i < kExtensionPointCount; ++i) write(static_cast<ExtensionPoint>(i));
   out["plugins"] = std::move(plugins);
 
   const std::set<std::string_view> enabled = EnabledNames(profile.plugins);

@@ -113,5 +113,14 @@ TEST(WriteConfiguration, FollowsTheGates) {
   EXPECT_TRUE(Has(WriteConfiguration(DefaultConfiguration(*gates), *gates), "filterTimeout: null\n"));
 }
 
+TEST(WriteConfiguration, WritesWhatTheReleaseHas) {
+  for (const int minor : {35, 36}) {
+    const FeatureGates gates(minor);
+    const std::string text = WriteConfiguration(DefaultConfiguration(gates), gates);
+    for (const std::string_view field : {"bindingTimeout:", "placementGenerate:", "placementScore:"})
+      EXPECT_EQ(Has(text, field), minor == 36) << field << " in 1." << minor;
+  }
+}
+
 }  // namespace
 }  // namespace berth::config
