@@ -25,18 +25,15 @@ PodSeating::PodSeating(const PurchaseDemand& demand, const std::vector<Offer>& o
   zones_.assign(zones.begin(), zones.end());
   of_zones_.resize(rules.size());
   for (std::size_t rule = 0; rule < rules.size(); ++rule) {
-    for (const std::string& zone : zones_) of_zones_[rule][zone] = 0;
-    const ZoneCounts* of_cluster = nullptr;  // all groups with this rule have counted the same pods
+    of_zones_[rule] = demand.CountedInCluster(rule);
+    for (const std::string& zone : zones_) of_zones_[rule].try_emplace(zone, 0);
     for (std::size_t group = 0; group < groups; ++group) {
-      if (demand.groups()[group].zone_spread == rule) of_cluster = &demand.groups()[group].zone_counts;
       if (rules[rule].is_bound[group] != 0) bound_[group].push_back(rule);
       if (rules[rule].counts[group] == 0) continue;
       counted_[group].push_back(rule);
       if (!rules[rule].is_by_zone || group >= placed.size()) continue;
       for (const auto& [zone, count] : placed[group]) of_zones_[rule][zone] += count;
     }
-    if (of_cluster == nullptr) continue;
-    for (const auto& [zone, count] : *of_cluster) of_zones_[rule][zone] += count;
   }
 }
 

@@ -120,6 +120,21 @@ std::string ZoneOf(const api::Node& node) {
   return zone == nullptr ? std::string() : *zone;
 }
 
+// The pods of the cluster that a rule of this namespace counts.
+ZoneCounts CountByZone(const framework::NodeTable& nodes, std::string_view namespace_name,
+                       const api::LabelSelector& selector) {
+  ZoneCounts counts;
+  for (const NodeIndex row : nodes.rows()) {
+    const framework::NodeInfo& info = nodes.Info(row);
+    if (!info.has_node()) continue;
+    const std::string zone = ZoneOf(info.node());
+    for (const framework::PodInfoPtr& pod : info.pods()) {
+      if (pod->namespace_name() == namespace_name && selector.Matches(pod->labels())) ++counts[zone];
+    }
+  }
+  return counts;
+}
+
 // The kinds of a problem, told apart by amounts and offers.
 class KindFinder {
  public:
@@ -181,6 +196,8 @@ PurchaseDemand::PurchaseDemand(scheduler::Overlay& overlay, const NodeCatalogue&
   for (AskedGroup& group : groups_) FindRules(group, overlay.nodes());
   for (std::size_t i = 0; i < company_.spreads().size(); ++i) {
     const SpreadRule& rule = company_.spreads()[i];
+    of_cluster_.push_back(rule.is_by_zone ? CountByZone(overlay.nodes(), rule.namespace_name, rule.selector)
+                                          : ZoneCounts());
     for (std::size_t group = 0; group < groups_.size(); ++group) {
       if (rule.is_by_zone && rule.is_bound[group] != 0 && rule.counts[group] != 0 &&
           groups_[group].zone_rule == ZoneRule::kSpread)
@@ -260,15 +277,7 @@ void PurchaseDemand::FindRules(AskedGroup& group, const framework::NodeTable& no
     group.zone_rule = ZoneRule::kTogether;
     counted = &term.selector;
   }
-  if (counted == nullptr) return;
-  for (const NodeIndex row : nodes.rows()) {
-    const framework::NodeInfo& info = nodes.Info(row);
-    if (!info.has_node()) continue;
-    const std::string zone = ZoneOf(info.node());
-    for (const framework::PodInfoPtr& pod : info.pods()) {
-      if (pod->namespace_name() == of.namespace_name && (*counted)->Matches(pod->labels())) ++group.zone_counts[zone];
-    }
-  }
+  if (counted != nullptr) group.zone_counts = CountByZone(nodes, of.namespace_name, **counted);
 }
 
 void PurchaseDemand::AskCore(scheduler::Overlay& overlay, const std::vector<NodeIndex>& rows) {
@@ -487,11 +496,8 @@ bool PurchaseDemand::KeepsLimits(const std::vector<std::size_t>& offers) const {
 std::map<std::size_t, std::string> PurchaseDemand::SpreadOverZones(const std::vector<std::size_t>& pods,
                                                                    const std::vector<ZoneCounts>& placed) const {
   const std::vector<SpreadRule>& rules = company_.spreads();
-  std::vector<ZoneCounts> counts(rules.size());  // by rule
+  std::vector<ZoneCounts> counts = of_cluster_;
   std::map<std::size_t, ZoneCounts> own_counts;  // by group, of those whose rule is none of these
-  for (std::size_t group = 0; group < groups_.size(); ++group) {
-    if (groups_[group].zone_spread != kNoRule) counts[groups_[group].zone_spread] = groups_[group].zone_counts;
-  }
   for (std::size_t rule = 0; rule < rules.size(); ++rule) {
     for (std::size_t group = 0; group < placed.size(); ++group) {
       if (rules[rule].counts[group] == 0) continue;
@@ -536,7 +542,11 @@ std::map<std::size_t, std::string> PurchaseDemand::SpreadOverZones(const std::ve
         if (group.fits[i] > 0) of_group.zones.insert(offers_[i].zone);
       }
     }
-    if (of_group.counts.empty()) continue;
+    const bool is_restricted = std::ranges::any_of(of_group.bound, [&](std::size_t rule) {
+      return std::ranges::any_of(of_group.zones,
+                                 [&](const std::string& zone) { return breaks(rule, index, of_group.zones, zone); });
+    });
+    if (of_group.counts.empty() && !is_restricted) continue;
     const std::string& least = *std::ranges::min_element(of_group.zones, {}, [&](const std::string& zone) {
       std::int64_t sum = 0;
       for (ZoneCounts* each : of_group.counts) sum += (*each)[zone];

@@ -73,6 +73,8 @@ class PurchaseDemand {
   const std::vector<AskedPod>& pods() const { return pods_; }
   const std::vector<AskedGroup>& groups() const { return groups_; }
   const PodCompany& company() const { return company_; }
+  // The pods of the cluster that a rule of PodCompany::spreads() about zones counts.
+  const ZoneCounts& CountedInCluster(std::size_t rule) const { return of_cluster_[rule]; }
 
   // The problem of buying nodes for these pods. Groups that fit no offer are left out. `placed`: pods of a group by
   // zone that have a node already. `bought`: offers of nodes that are bought already, which count for the limits.
@@ -105,6 +107,7 @@ class PurchaseDemand {
   std::vector<AskedPod> pods_;
   std::vector<AskedGroup> groups_;
   PodCompany company_;
+  std::vector<ZoneCounts> of_cluster_;  // by rule of company_.spreads()
   // The names of the amounts. That of pods is not among them, but comes next, and then one for each exclusion.
   std::vector<std::string> resources_;
   std::vector<Amounts> rooms_;               // by offer

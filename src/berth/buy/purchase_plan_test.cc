@@ -211,6 +211,37 @@ TEST(PlanPurchase, PodsAreToldNodesInZonesThatStayInStep) {
   EXPECT_LE(std::abs(pods["a"] - pods["b"]), 1);
 }
 
+TEST(PlanPurchase, PodsThatSpreadByTheLabelsOfOthersGetNodesInAZoneThatTakesThem) {
+  const std::string in_a = "      nodeSelector: {topology.kubernetes.io/zone: a}\n";
+  const std::string spread =
+      "      topologySpreadConstraints: [{maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: "
+      "DoNotSchedule, labelSelector: {matchLabels: {app: others}}}]\n";
+  constexpr std::string_view kDearInB = R"(
+shapes:
+- {name: cheap, cpu: 2, memory: 8Gi, pods: 20, price: 0.10, zones: [a]}
+- {name: dear, cpu: 2, memory: 8Gi, pods: 20, price: 0.30, zones: [b]}
+)";
+  const auto zone = [](std::string_view name, const std::string& in) {
+    return MakeNode(std::string(name)).Allocatable("cpu", "100m").Label("topology.kubernetes.io/zone", in);
+  };
+  std::vector<testing::PodBuilder> running;
+  for (const char* name : {"x", "y", "z"}) running.push_back(MakePod(name).Label("app", "others").Node("old-a"));
+  const std::string pods = Deployment("spread", 2, "1", spread);
+  for (const Placement placement : {Placement::kScheduler, Placement::kNominated}) {
+    PurchaseOptions options;
+    options.placement = placement;
+    // The others are bought for, too, or there already.
+    const PurchasePlan both =
+        PlanOf(whatif::StateOf({zone("old-b", "b")}, {}), Deployment("others", 3, "1", in_a) + pods, kDearInB, options);
+    EXPECT_EQ(both.LeftCount(), 0U);
+    EXPECT_EQ(both.price_micro, 500'000);
+    const PurchasePlan beside =
+        PlanOf(whatif::StateOf({zone("old-a", "a"), zone("old-b", "b")}, running), pods, kDearInB, options);
+    EXPECT_EQ(beside.LeftCount(), 0U);
+    EXPECT_EQ(beside.price_micro, 300'000);
+  }
+}
+
 TEST(PlanPurchase, ManyPodsWithoutRulesAreProvedByPatterns) {
   // More than the core may be asked about one by one: each node's pods are proved once for all nodes that are alike.
   PurchaseOptions options;
