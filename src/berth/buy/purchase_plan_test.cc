@@ -242,6 +242,20 @@ shapes:
   }
 }
 
+TEST(PlanPurchase, NodesThatHelpNoPodAreGivenBackByTheProof) {
+  const std::string racks =
+      "      topologySpreadConstraints: [{maxSkew: 1, topologyKey: rack, whenUnsatisfiable: DoNotSchedule, "
+      "labelSelector: "
+      "{matchLabels: {app: racked}}}]\n";
+  PurchaseOptions options;
+  options.placement = Placement::kNominated;
+  const PurchasePlan plan =
+      PlanOf({}, Deployment("web", 1, "1") + Deployment("racked", 2, "1", racks), kTwoShapes, options);
+  // No node has the label. What the packing has for these pods is all that is bought in vain.
+  EXPECT_EQ(plan.LeftCount(), 2U);
+  EXPECT_LE(plan.nodes.size(), 2U);
+}
+
 TEST(PlanPurchase, ManyPodsWithoutRulesAreProvedByPatterns) {
   // More than the core may be asked about one by one: each node's pods are proved once for all nodes that are alike.
   PurchaseOptions options;

@@ -2,7 +2,9 @@
 #include "berth/buy/purchase_proof.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <functional>
+#include <limits>
 #include <map>
 #include <set>
 #include <string>
@@ -21,8 +23,8 @@ using PodPtr = std::shared_ptr<const api::Pod>;
 
 // How often pods that the whole core leaves pending get more nodes.
 constexpr int kRestRoundsMax = 4;
-// How often what was bought then is proved anew.
-constexpr int kProofRoundsMax = 4;
+// How often all pods are scheduled anew: where they have been put, and with further nodes.
+constexpr int kProofRoundsMax = 8;
 // Of the steps of a packing, those for what is left.
 constexpr std::uint64_t kRestPart = 2;
 
@@ -58,7 +60,9 @@ void PurchaseProof::LeaveOutNewZones(PackingProblem& problem) const {
 
 // More nodes for pods that the whole core has left pending where the search had places for them.
 void PurchaseProof::BuyForRest() {
-  for (int round = 0; round < kRestRoundsMax && options_.placement == Placement::kNominated; ++round) {
+  std::size_t least = std::numeric_limits<std::size_t>::max();
+  std::size_t bought = plan_->nodes.size();
+  for (int round = 0; round <= kRestRoundsMax && options_.placement == Placement::kNominated; ++round) {
     std::vector<std::size_t> rest;
     std::vector<ZoneCounts> placed(demand_.groups().size());
     for (std::size_t i = 0; i < demand_.pods().size(); ++i) {
@@ -71,7 +75,11 @@ void PurchaseProof::BuyForRest() {
         rest.push_back(i);
       }
     }
-    if (rest.empty() || cluster_.WasInterrupted()) return;
+    // No pod is on the nodes that were bought last.
+    if (rest.size() >= least) return GiveBack(bought);
+    if (rest.empty() || round == kRestRoundsMax || cluster_.WasInterrupted()) return;
+    least = rest.size();
+    bought = plan_->nodes.size();
     Demand wanted = demand_.For(rest, placed, purchase_->nodes);
     LeaveOutNewZones(wanted.problem);
     PackOptions pack;
@@ -95,6 +103,18 @@ void PurchaseProof::BuyForRest() {
   }
 }
 
+// Keeps the first `count` nodes of the plan; no pod but those of DaemonSets is on the others.
+void PurchaseProof::GiveBack(std::size_t count) {
+  for (std::size_t i = count; i < plan_->nodes.size(); ++i) {
+    const std::string& name = plan_->nodes[i].name;
+    for (const PodPtr& daemon : asked_.offers[purchase_->nodes[i]].daemons)
+      cluster_.RemovePod(DaemonOn(*daemon, name).metadata.uid);
+    cluster_.RemoveNode(name);
+  }
+  plan_->nodes.resize(count);
+  purchase_->nodes.resize(count);
+}
+
 // `nodes`: where each pod is told to go with Placement::kNominated.
 void PurchaseProof::Schedule(const std::vector<whatif::NewPod>& all, const std::vector<std::string>& nodes) {
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -111,27 +131,46 @@ std::vector<std::string> PurchaseProof::NodesOf(const std::vector<whatif::NewPod
   return nodes;
 }
 
-// A further node is a domain that rules about other pods count from the beginning, while those that have a node did not
-// have to heed it: all pods are scheduled anew with it. Where more stay pending than without it, it is not bought.
-bool PurchaseProof::HoldOrGiveBack(const std::vector<whatif::NewPod>& all, const std::vector<std::string>& before,
-                                   std::size_t bought) {
+// A pod that is told another node than before, and a further node, which rules about other pods count from the
+// beginning, change what all others find: they are scheduled anew, each told the node that it had, until all are where
+// they were told to go and no further node helps. Of what was tried, the fewest nodes that leave the fewest pods hold.
+void PurchaseProof::Settle(const std::vector<whatif::NewPod>& all, std::vector<std::string> told) {
   // Claims would stay allocated.
-  const auto has_claims = [](const whatif::NewPod& pod) { return !pod.model->spec.resource_claims.empty(); };
-  if (std::ranges::any_of(all, has_claims)) return false;
-  const auto remove_pods = [&] {
+  const bool is_final =
+      std::ranges::any_of(all, [](const whatif::NewPod& pod) { return !pod.model->spec.resource_claims.empty(); });
+  const auto schedule_anew = [&](std::size_t node_count) {
     for (const whatif::NewPod& pod : all) cluster_.RemovePod(pod.Uid());
+    GiveBack(node_count);
+    Schedule(all, told);
   };
-  const auto left = [](const std::vector<std::string>& nodes) { return std::ranges::count(nodes, std::string()); };
-  const std::vector<std::string> after = NodesOf(all);
-  remove_pods();
-  Schedule(all, after);
-  if (left(NodesOf(all)) <= left(before)) return true;
-  remove_pods();
-  for (std::size_t i = bought; i < plan_->nodes.size(); ++i) cluster_.RemoveNode(plan_->nodes[i].name);
-  plan_->nodes.resize(bought);
-  purchase_->nodes.resize(bought);
-  Schedule(all, before);
-  return false;
+  struct Standing {
+    std::vector<std::string> nodes;
+    std::size_t node_count = 0;
+    std::ptrdiff_t left = 0;
+  };
+  const auto look = [&] {
+    Standing now{NodesOf(all), plan_->nodes.size(), 0};
+    now.left = std::ranges::count(now.nodes, std::string());
+    return now;
+  };
+  Standing now = look();
+  Standing best = now;
+  for (int round = 0; round < kProofRoundsMax && options_.placement == Placement::kNominated; ++round) {
+    if (now.nodes == told || is_final) {
+      BuyForRest();
+      now = look();
+      if (is_final) best = now;
+      if (now.nodes == told || is_final) break;
+    }
+    told = now.nodes;
+    schedule_anew(plan_->nodes.size());
+    if (cluster_.WasInterrupted()) return;
+    now = look();
+    if (now.left < best.left || (now.left == best.left && now.node_count <= best.node_count)) best = now;
+  }
+  if (now.left == best.left && now.node_count == best.node_count) return;
+  told = best.nodes;
+  schedule_anew(best.node_count);
 }
 
 // Lets the whole core schedule the pods on the cluster with the new nodes, and says what became of them.
@@ -149,13 +188,7 @@ void PurchaseProof::Run(const std::vector<whatif::NewPod>& all, Purchase& purcha
   std::vector<std::string> nodes;
   for (const whatif::NewPod& pod : all) nodes.push_back(plan_->pods[planned[pod.Key()]].node);
   Schedule(all, nodes);
-  // Scheduled anew with further nodes, other pods may stay pending.
-  for (int round = 0; round < kProofRoundsMax; ++round) {
-    const std::vector<std::string> before = NodesOf(all);
-    const std::size_t bought = plan_->nodes.size();
-    BuyForRest();
-    if (plan_->nodes.size() == bought || !HoldOrGiveBack(all, before, bought)) break;
-  }
+  Settle(all, nodes);
   std::map<std::string, std::size_t> new_nodes;
   for (std::size_t i = 0; i < plan_->nodes.size(); ++i) new_nodes[plan_->nodes[i].name] = i;
   std::vector<std::map<whatif::Workload, std::size_t>> on_nodes(plan_->nodes.size());

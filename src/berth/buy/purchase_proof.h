@@ -33,9 +33,9 @@ class PurchaseProof {
   std::vector<std::string> NodesOf(const std::vector<whatif::NewPod>& all) const;
   void LeaveOutNewZones(PackingProblem& problem) const;
   void BuyForRest();
-  // Whether they are kept.
-  bool HoldOrGiveBack(const std::vector<whatif::NewPod>& all, const std::vector<std::string>& before,
-                      std::size_t bought);
+  void GiveBack(std::size_t count);
+  // `told`: the nodes that the pods were told when they were scheduled.
+  void Settle(const std::vector<whatif::NewPod>& all, std::vector<std::string> told);
 
   whatif::OfflineCluster& cluster_;
   const PurchaseInput& input_;
