@@ -86,6 +86,32 @@ class Simulate(BerthTest):
         self.assertEqual(sorted(real.values()), sorted(said.values()), (real, said))
         self.assertEqual(node_of(api.get(PODS + "/lone")), "node-4")
 
+    def test_what_it_costs_without_twenty_nodes(self):
+        _, api = self.api_server(0, "--no-controllers")
+        for number in range(24):
+            is_old = number < 20
+            amounts = {"cpu": "4" if is_old else "12", "memory": "64Gi", "pods": "40"}
+            api.create("/api/v1/nodes", {"metadata": {"name": f"n-{number}", "labels": {"pool": "old" if is_old else "new"},
+                                                      "annotations": {"berth.dev/price": "0.20" if is_old else "0.50"}},
+                                         "status": {"capacity": amounts, "allocatable": amounts}})
+        owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "u", "controller": True}
+        for number in range(40):
+            each = pod(f"web-{number}", "1", nodeName=f"n-{number % 20}")
+            each["metadata"]["ownerReferences"] = [owner]
+            api.create(PODS, each)
+        old = [node["metadata"]["name"] for node in api.get("/api/v1/nodes?labelSelector=pool%3Dold")["items"]]
+        self.assertEqual(len(old), 20)
+        taken = [word for name in old for word in ("--remove-node", name)]
+        answer = json.loads(self.run_simulate(api, *taken, "-o", "json")[0])
+        self.assertEqual((answer["before"]["price"], answer["before"]["priceInUse"]), ("6.00", "4.00"))
+        self.assertEqual((answer["after"]["price"], answer["after"]["priceInUse"]), ("2.00", "2.00"))
+        self.assertEqual((answer["pending"], len(answer["pods"])), (0, 40))
+        table = self.run_simulate(api, *taken)[0]
+        self.assertRegex(table, r"price of nodes in use +4\.00 +2\.00")
+        # Without one of the others, too, the rest does not hold all of them.
+        answer = json.loads(self.run_simulate(api, *taken, "--remove-node", "n-20", "-o", "json", status=3)[0])
+        self.assertEqual((answer["after"]["price"], answer["pending"]), ("1.50", 4))
+
     def test_pods_are_filled_in_by_the_cluster(self):
         """Pods are completed by the cluster's PriorityClasses, RuntimeClasses and ResourceClaimTemplates; applying them
         gives the same placement."""
