@@ -25,7 +25,8 @@ usage() {
                                      bench/descheduler)
 ./dev bench promises [...]           what an answer to a ProvisioningRequest costs, and whether promises hold when more is asked for than
                                      there is, with targets (--requests, --instructions; docs/provisioning-requests.md);
-                                     `promises served`: how long its client waits, with a target (--requests, --rate)
+                                     `promises served`: how long its client waits, with a target (--requests, --rate), or, with
+                                     --contend, whether promises hold through a restart while others want the room
 ./dev bench explain [...]            what questions to a running scheduler cost the pods it schedules, with a target
 ./dev bench page [...]               what 50 open pages cost berth run at 500 pods a second, and how long pods wait, with targets
                                      (--readers, --rate, --instructions)

@@ -2,6 +2,8 @@
 #include "berth/core/scheduler/held_parts.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <tuple>
 #include <utility>
 
@@ -17,6 +19,14 @@ bool Covers(const framework::Resource& room, const framework::Resource& asked) {
   return asked.cpu_milli <= room.cpu_milli && asked.memory_bytes <= room.memory_bytes &&
          asked.ephemeral_storage_bytes <= room.ephemeral_storage_bytes &&
          std::ranges::all_of(asked.scalars, [&](const auto& each) { return each.second <= room.Scalar(each.first); });
+}
+
+// Room that a smaller pod would take; of what few nodes have first.
+std::array<std::uint64_t, 4> SizeOf(const framework::Resource& room) {
+  std::uint64_t scalars = 0;
+  for (const auto& [resource, amount] : room.scalars) scalars += static_cast<std::uint64_t>(amount);
+  return {scalars, static_cast<std::uint64_t>(room.cpu_milli), static_cast<std::uint64_t>(room.memory_bytes),
+          static_cast<std::uint64_t>(room.ephemeral_storage_bytes)};
 }
 
 }  // namespace
@@ -60,14 +70,17 @@ void HeldParts::Remove(std::size_t part, const PodClass& stand_in, std::string_v
 }
 
 std::optional<std::size_t> HeldParts::BestFor(const framework::PodInfo& pod) const {
-  std::optional<std::tuple<Fit, bool, std::size_t>> best;  // the fit, whether it is on another node, the part
+  // The fit, the size, whether it is on another node, the part.
+  std::optional<std::tuple<Fit, std::array<std::uint64_t, 4>, bool, std::size_t>> best;
   for (const Group& group : groups_) {
     const Fit fit = FitOf(*group.stand_in, *pod.pod_class);
     if (best && std::get<Fit>(*best) < fit) continue;
-    std::tuple found{fit, !pod.node_name.empty(), *group.parts.begin()};
+    // The larger room is for a larger pod that may still come.
+    const auto size = fit == Fit::kSmaller ? SizeOf(group.stand_in->requests) : std::array<std::uint64_t, 4>{};
+    std::tuple found{fit, size, !pod.node_name.empty(), *group.parts.begin()};
     if (!pod.node_name.empty()) {
       const auto there = group.on_node.find(pod.node_name);
-      if (there != group.on_node.end()) found = {fit, false, *there->second.begin()};
+      if (there != group.on_node.end()) found = {fit, size, false, *there->second.begin()};
     }
     if (!best || found < *best) best = found;
   }

@@ -36,8 +36,8 @@ class HeldParts {
   // The same arguments as with Add().
   void Remove(std::size_t part, const framework::PodClass& stand_in, std::string_view node_name);
 
-  // The part that suits the pod best: among equals one on the pod's own node, and then the first. nullopt: none is
-  // held.
+  // The part that suits the pod best: of those that are larger than the pod the smallest, among equals one on the pod's
+  // own node, and then the first. nullopt: none is held.
   std::optional<std::size_t> BestFor(const framework::PodInfo& pod) const;
   bool HasOn(std::string_view node_name) const { return on_node_.contains(node_name); }
   bool empty() const { return groups_.empty(); }

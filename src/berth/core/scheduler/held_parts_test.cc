@@ -2,10 +2,11 @@
 #include "berth/core/scheduler/held_parts.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -45,7 +46,10 @@ TEST_F(HeldPartsTest, APodGetsThePartThatSuitsItBest) {
   EXPECT_EQ(held.BestFor(*Pod(MakePod("p").Request("cpu", "9"))), 0U) << "none suits it: it gets the first";
   held.Remove(2, *small->pod_class, "b");
   EXPECT_FALSE(held.HasOn("b"));
-  EXPECT_EQ(held.BestFor(*Pod(MakePod("p").Request("cpu", "1"))), 0U);
+  EXPECT_EQ(held.BestFor(*Pod(MakePod("p").Request("cpu", "1"))), 1U) << "the larger one is for a larger pod";
+  const PodInfoPtr device = Pod(MakePod("r:3").Request("cpu", "1").Request("example.com/gpu", "1"));
+  held.Add(3, device->pod_class, "a");
+  EXPECT_EQ(held.BestFor(*Pod(MakePod("p").Request("cpu", "500m"))), 1U) << "it needs no device";
 }
 
 TEST_F(HeldPartsTest, OfEqualPartsAPodGetsTheOneOnItsNodeAndThenTheFirst) {
@@ -87,13 +91,15 @@ TEST_F(HeldPartsTest, FindsWhatALookAtEachPartFinds) {
       if (dice.OneIn(2)) asked.Node("n" + std::to_string(dice.Below(5)));
       const PodInfoPtr wanted = Pod(asked);
       std::optional<std::size_t> best;
-      std::pair<Fit, bool> best_fit{};
+      std::tuple<Fit, std::int64_t, bool> best_fit{};
       std::set<std::string> nodes;
       for (std::size_t k = 0; k < parts.size(); ++k) {
         if (!parts[k]) continue;
         nodes.insert(parts[k]->node_name);
-        const std::pair fit{FitOf(*parts[k]->stand_in->pod_class, *wanted->pod_class),
-                            !wanted->node_name.empty() && parts[k]->node_name != wanted->node_name};
+        const framework::PodClass& stand_in = *parts[k]->stand_in->pod_class;
+        const Fit suits = FitOf(stand_in, *wanted->pod_class);
+        const std::tuple fit{suits, suits == Fit::kSmaller ? stand_in.requests.cpu_milli : 0,
+                             !wanted->node_name.empty() && parts[k]->node_name != wanted->node_name};
         if (best && best_fit <= fit) continue;
         best = k;
         best_fit = fit;
