@@ -131,6 +131,7 @@ bool Contend(const Options& options) {
   const std::vector<AnswerCost> burst = world.TakeCosts();
   std::vector<int> served = world.Promised();
   const std::size_t at_once = served.size();
+  const std::size_t unexplained = world.unexplained();
 
   world.AddOthers(options.shape.nodes * kOthers / 5000, "1");
   const std::size_t others = world.others_bound();
@@ -175,6 +176,7 @@ bool Contend(const Options& options) {
   };
   demand(burst.size() == static_cast<std::size_t>(options.shape.requests), "not all requests were answered");
   demand(at_once > 0 && at_once < static_cast<std::size_t>(options.shape.requests), "nothing was contended");
+  demand(unexplained == 0, "some requests without room are not told why");
   demand(done == static_cast<std::size_t>(options.shape.requests), "some requests never got room");
   demand(world.pods_promised() == world.pods_bound(), "not all promised pods were bound");
   if (options.judges) {

@@ -227,6 +227,13 @@ std::vector<int> PromiseWorld::Promised() const {
   return numbers;
 }
 
+std::size_t PromiseWorld::unexplained() const {
+  return static_cast<std::size_t>(std::ranges::count_if(promises_, [](const auto& each) {
+    const auto& [number, promise] = each;
+    return !promise.is_promised && codec::WriteJson(promise.object).find(" pods have room; ") == std::string::npos;
+  }));
+}
+
 std::size_t PromiseWorld::others_bound() const {
   return static_cast<std::size_t>(std::ranges::count_if(others_, [](const auto& each) { return each.second.second; }));
 }

@@ -60,6 +60,8 @@ class PromiseWorld final : public provisioning::ControllerOutside {
   std::vector<double> TakePodCosts() { return std::exchange(pod_costs_, {}); }
   // Requests that have room promised now, ascending.
   std::vector<int> Promised() const;
+  // Requests without room whose conditions do not say why.
+  std::size_t unexplained() const;
   std::uint64_t pods_promised() const { return pods_promised_; }
   std::uint64_t pods_bound() const { return pods_bound_; }
   // One line for each thing that may not happen; at most the first ten.

@@ -3,6 +3,7 @@
 #include "berth/provisioning/controller.h"
 
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
@@ -29,6 +30,7 @@ class ControllerTest : public ::testing::Test, public ControllerOutside {
         for (const auto& [node, count] : set.nodes) line += " " + node + "=" + std::to_string(count);
       }
       pushed.push_back(line);
+      asked_cpu = CpuOf(*asked->sets.at(0).pods.at(0));
     } else if (auto* ended = std::get_if<scheduler::BookingEnded>(&input)) {
       pushed.push_back("end " + ended->request);
     }
@@ -108,9 +110,12 @@ class ControllerTest : public ::testing::Test, public ControllerOutside {
   }
 
   using enum scheduler::BookingState;
+  static std::int64_t CpuOf(const api::Pod& pod) { return pod.spec.containers.at(0).requests.at(0).second.Value(); }
+
   Time now{std::chrono::seconds(1'800'000'000)};
   std::optional<Controller> controller;
   Lines pushed;
+  std::int64_t asked_cpu = 0;  // of the pods that were asked about last
   Lines events;
   std::vector<std::pair<std::string, std::string>> patches;
   std::map<std::string, RequestPtr> stored;
@@ -198,6 +203,31 @@ TEST_F(ControllerTest, TemplatesMayComeALittleLater) {
   EXPECT_EQ(Conditions("r"),
             "Accepted=True:Accepted Provisioned=False:CapacityIsNotFound Failed=True:FailedToCreatePods");
   EXPECT_EQ(MessageOf("r", kFailed), "PodTemplate \"main\" not found in namespace jobs");
+}
+
+// What was promised stays, until a new process makes the pods again.
+TEST_F(ControllerTest, ATemplateThatChangesCountsForTheNextQuestion) {
+  Store(MakeRequest("promised", now));
+  Answer("promised", kBooked);
+  Write();
+  Store(MakeRequest("waits", now));
+  Answer("waits", kRefused, "no");
+  Write();
+  EXPECT_EQ(asked_cpu, 1);
+  Pushed();
+  const auto changed =
+      MakeTemplate(R"({"containers":[{"name":"c","image":"i","resources":{"requests":{"cpu":"2"}}}]})");
+  Made().sources().templates["jobs/main"] = changed;
+  Pass(5s);
+  EXPECT_EQ(Pushed(), (Lines{"ask jobs/waits main*2"}));
+  EXPECT_EQ(asked_cpu, 2);
+  Delete("jobs/waits");
+  controller.reset();
+  Made().sources().templates["jobs/main"] = changed;
+  Made().SetRequest(stored["jobs/promised"], now);
+  Made().Lead(now);
+  EXPECT_EQ(Pushed(), (Lines{"end jobs/waits", "restore jobs/promised main*2 a=2"}));
+  EXPECT_EQ(asked_cpu, 2);
 }
 
 TEST_F(ControllerTest, OthersRequestsAreLeftAlone) {
