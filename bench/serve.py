@@ -3,10 +3,10 @@
 """How long `berth serve` takes to answer a question while clients ask at once and the cluster changes, and how much memory it
 has, with its targets.
 
-    serve.py BINARY [--nodes 5000] [--pods 50000] [--waiting 0] [--question simulate] [--replicas 100] [--clients 8]
-        [--rate 200] [--seconds 30] [--pause 0]
+    serve.py BINARY [--nodes 5000] [--pods 50000] [--waiting 0] [--waiting-kinds 1] [--question simulate] [--replicas 100]
+        [--clients 8] [--rate 200] [--seconds 30] [--pause 0]
 
-The cluster is berth's own API server, filled over HTTP; --waiting pods have no node and fit nowhere. So many pods a second
+The cluster is berth's own API server, filled over HTTP; --waiting pods, of so many kinds, have no node and fit nowhere. So many pods a second
 are created, and as many of those that were created before are deleted. Exit status 1: a target is missed. The machine's load
 is told beside the figures: clients, API server and `berth serve` share its processors, and a client asks again --pause
 seconds after an answer.
@@ -76,11 +76,11 @@ def questions(replicas: int) -> dict:
             "explain": ("explain", {"pending": True})}
 
 
-def waiting(number: int) -> dict:
-    each = pod(number, 1)
+def waiting(number: int, kinds: int) -> dict:
+    each = pod(number % kinds, 1)
     del each["spec"]["nodeName"]
     each["metadata"]["name"] = f"waiting-{number}"
-    each["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "100"
+    each["spec"]["containers"][0]["resources"]["requests"]["cpu"] = str(100 + number % kinds)
     return each
 
 
@@ -111,7 +111,7 @@ def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("binary")
     for name, default in (("nodes", 5000), ("pods", 50000), ("replicas", 100), ("clients", 8), ("rate", 200), ("seconds", 30),
-                          ("workers", 2), ("waiting", 0)):
+                          ("workers", 2), ("waiting", 0), ("waiting-kinds", 1)):
         arguments.add_argument(f"--{name}", type=int, default=default)
     arguments.add_argument("--pause", type=float, default=0)
     arguments.add_argument("--question", choices=sorted(questions(1)), default="simulate")
@@ -126,7 +126,7 @@ def main() -> int:
             started.append(server)
             post_all(url, "/api/v1/nodes", [node(i) for i in range(options.nodes)])
             post_all(url, "/api/v1/namespaces/default/pods", [pod(i, options.nodes) for i in range(options.pods)])
-            post_all(url, "/api/v1/namespaces/default/pods", [waiting(i) for i in range(options.waiting)])
+            post_all(url, "/api/v1/namespaces/default/pods", [waiting(i, options.waiting_kinds) for i in range(options.waiting)])
             where = ["--master", url]
         berth = subprocess.Popen([options.binary, "serve", *where, "--bind-address", "127.0.0.1", "--secure-port", str(port),
                                   "--workers", str(options.workers), "--authorization-always-allow-paths", "/ask/*",

@@ -9,12 +9,6 @@
 #include "berth/whatif/state_builder.h"
 
 namespace berth::ask {
-namespace {
-
-bool IsWaiting(const std::shared_ptr<const api::Pod>& pod) { return pod->spec.node_name.empty(); }
-
-}  // namespace
-
 WarmCluster::WarmCluster(const ChangeLog& log, CoreFor core_for, const Clock& clock, bool is_live)
     : log_(log), core_for_(std::move(core_for)), clock_(clock), is_live_(is_live) {}
 
@@ -34,7 +28,6 @@ void WarmCluster::CatchUp() {
     const Time now = clock_.WallNow();
     state_.SetReadAt(now);
     for (Kept* const kept : {&plain_, &with_others_}) {
-      if (kept->core != nullptr && kept->core->now() > now + kAheadMax) kept->core.reset();
       if (kept->core != nullptr) kept->core->SetTime(now);
     }
   }
@@ -119,7 +112,12 @@ void WarmCluster::Order(Kept& kept) const {
   }
 }
 
-const whatif::PodPtrs& WarmCluster::UnsettledPods() const { return index_ ? index_->unsettled() : state_.state().pods; }
+whatif::PodPtrs WarmCluster::WaitingPods() const {
+  whatif::PodPtrs waiting;
+  std::ranges::copy_if(index_ ? index_->unsettled() : state_.state().pods, std::back_inserter(waiting),
+                       [](const auto& pod) { return pod->spec.node_name.empty(); });
+  return waiting;
+}
 
 std::set<std::string> WarmCluster::UnknownSchedulers(const whatif::OfflineCluster& core) const {
   const std::vector<std::string> known = core.ProfileNames();
@@ -143,8 +141,7 @@ Expected<WarmCluster::Kept> WarmCluster::Load(const Pods& added, OtherSchedulers
 }
 
 Expected<WarmCluster::Kept*> WarmCluster::Find(OtherSchedulers others) {
-  const bool has_drifted = plain_.core != nullptr && !is_live_ && plain_.core->now() > state_.state().read_at;
-  if (plain_.core == nullptr || has_drifted) {
+  if (plain_.core == nullptr) {
     BERTH_ASSIGN_OR_RETURN(plain_, Load({}, OtherSchedulers::kHaveNoProfile));
   }
   if (others == OtherSchedulers::kHaveNoProfile || adds_no_others_) return &plain_;
@@ -153,8 +150,7 @@ Expected<WarmCluster::Kept*> WarmCluster::Find(OtherSchedulers others) {
     with_others_ = {};
     return &plain_;
   }
-  const bool is_ahead = with_others_.core != nullptr && !is_live_ && with_others_.core->now() > state_.state().read_at;
-  if (with_others_.core == nullptr || with_others_.others != unknown || is_ahead) {
+  if (with_others_.core == nullptr || with_others_.others != unknown) {
     BERTH_ASSIGN_OR_RETURN(with_others_, Load({}, OtherSchedulers::kByDefaults));
     with_others_.others = std::move(unknown);
     adds_no_others_ = with_others_.core->ProfileNames() == plain_.core->ProfileNames();
@@ -170,19 +166,12 @@ Expected<whatif::OfflineCluster*> WarmCluster::Core(OtherSchedulers others) {
   BERTH_ASSIGN_OR_RETURN(Kept* const kept, Find(others));
   notes_ = kept->notes;
   Order(*kept);
-  if (kept->core->HasTried()) {
-    whatif::PodPtrs waiting;
-    std::ranges::copy_if(UnsettledPods(), std::back_inserter(waiting), IsWaiting);
-    kept->core->Renew(waiting);
-  }
+  if (kept->core->HasTried()) kept->core->Renew(WaitingPods());
   return kept->core.get();
 }
 
 Expected<void> WarmCluster::Try(const Pods& added,
                                 const std::function<Expected<void>(whatif::OfflineCluster&)>& trial) {
-  // A core that has tried the pods that wait may choose another one of equally good nodes than one that has not, and
-  // its clock has gone on.
-  if (std::ranges::any_of(UnsettledPods(), IsWaiting)) return UseOnce(added, trial);
   BERTH_ASSIGN_OR_RETURN(Kept* const kept, Find(OtherSchedulers::kByDefaults));
   const std::vector<std::string> known = kept->core->ProfileNames();
   const bool has_all = std::ranges::all_of(
@@ -193,7 +182,7 @@ Expected<void> WarmCluster::Try(const Pods& added,
   }
   notes_ = kept->notes;
   Order(*kept);
-  kept->core->BeginTrial();
+  kept->core->BeginTrial(WaitingPods());
   const auto tried = trial(*kept->core);
   if (!kept->core->EndTrial()) kept->core.reset();
   return tried;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // WarmCluster: a copy of a cluster with a core on it that is kept between questions: what has changed in the cluster is
 // changed in the copy, and what a question tries is taken back. Asking costs what the question touches, and no loading.
-// The core is loaded anew where a trial has done what cannot be taken back (whatif/trial_journal.h), where a node has
-// come or gone, and for each trial while pods wait for a node. Answers are those of a core that was loaded just now.
-// One thread's.
+// The core is loaded anew where a trial has done what cannot be taken back (whatif/trial_journal.h), and where a node
+// has come or gone. Answers are those of a core that was loaded just now. One thread's.
 #pragma once
 
 #include <chrono>
@@ -25,9 +24,6 @@ namespace berth::ask {
 
 class WarmCluster final : public AskedCluster {
  public:
-  // Trials wait for back-offs in the core's time, which never goes back. A core that is further ahead is loaded anew.
-  static constexpr Duration kAheadMax = std::chrono::minutes(1);
-
   // `log` and `clock` must outlive it. `is_live`: the time of day goes on; else it stays that of the state.
   WarmCluster(const ChangeLog& log, CoreFor core_for, const Clock& clock, bool is_live);
   ~WarmCluster() override;
@@ -65,8 +61,8 @@ class WarmCluster final : public AskedCluster {
   std::set<std::string> UnknownSchedulers(const whatif::OfflineCluster& core) const;
   void Change(Kept& kept, const StateChange& change, const std::string& replaced_uid);
   void Order(Kept& kept) const;
-  // All that have no node are among them.
-  const whatif::PodPtrs& UnsettledPods() const;
+  // The pods that have no node.
+  whatif::PodPtrs WaitingPods() const;
 
   const ChangeLog& log_;
   const CoreFor core_for_;

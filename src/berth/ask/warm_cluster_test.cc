@@ -210,7 +210,8 @@ TEST_P(WarmClusterProperty, AnswersAsACoreThatWasJustLoaded) {
     ASSERT_EQ(got, want) << "seed " << GetParam() << ", step " << step << ": " << name << ' ' << codec::WriteJson(body);
     if (step % 2 == 1) world.Change();
   }
-  if (options.has_waiting_pods) return;
+  // Volumes that are made for pods that wait change their claims, which cannot be taken back.
+  if (options.has_waiting_pods && options.has_claims) return;
   EXPECT_LT(warm.loads(), 50U) << "questions of a kind that can be taken back leave the core alone";
 }
 
@@ -243,12 +244,14 @@ TEST_P(WarmClusterKeeps, ItsCore) {
 
 INSTANTIATE_TEST_SUITE_P(
     Questions, WarmClusterKeeps,
-    ::testing::Values(KeptCore{"Pods", {}, "simulate", {{"manifests", Web(5, "10m")}}},
-                      KeptCore{"LostNodes", {}, "simulate", {{"removeNodes", codec::json::array{"node-1", "node-3"}}}},
-                      KeptCore{"Capacity", {}, "capacity", {{"cpu", "500m"}}},
-                      KeptCore{"Drain", {}, "can-drain", {{"nodes", codec::json::array{"node-1"}}}},
-                      KeptCore{"Headroom", {}, "headroom", {{"losses", 1}}},
-                      KeptCore{"Pending", {.has_waiting_pods = true}, "explain", {{"pending", true}}}),
+    ::testing::Values(
+        KeptCore{"Pods", {}, "simulate", {{"manifests", Web(5, "10m")}}},
+        KeptCore{"PodsWhileOthersWait", {.has_waiting_pods = true}, "simulate", {{"manifests", Web(5, "10m")}}},
+        KeptCore{"LostNodes", {}, "simulate", {{"removeNodes", codec::json::array{"node-1", "node-3"}}}},
+        KeptCore{"Capacity", {}, "capacity", {{"cpu", "500m"}}},
+        KeptCore{"Drain", {}, "can-drain", {{"nodes", codec::json::array{"node-1"}}}},
+        KeptCore{"Headroom", {}, "headroom", {{"losses", 1}}},
+        KeptCore{"Pending", {.has_waiting_pods = true}, "explain", {{"pending", true}}}),
     [](const auto& kept) { return std::string(kept.param.name); });
 
 TEST(WarmClusterTest, ATrialThatIsInterruptedIsTakenBackToo) {

@@ -41,12 +41,14 @@ OfflineCluster::~OfflineCluster() = default;
 void OfflineCluster::RemoveObject(framework::ObjectKind kind, const std::string& key) {
   NoteObject(kind, key);
   RecordChange();
-  core_->Handle(scheduler::ObjectGone{kind, key}, now_);
+  Handle(scheduler::ObjectGone{kind, key});
 }
 
 std::string OfflineCluster::NextVersion() { return api_.NextVersion(); }
 
-std::unique_ptr<scheduler::Overlay> OfflineCluster::MakeOverlay() { return core_->MakeOverlay(now_); }
+std::unique_ptr<scheduler::Overlay> OfflineCluster::MakeOverlay() { return core_->MakeOverlay(CoreNow()); }
+
+void OfflineCluster::Handle(scheduler::Input input) { core_->Handle(std::move(input), CoreNow()); }
 
 const framework::NodeTable& OfflineCluster::nodes() const { return core_->cache().nodes(); }
 
@@ -67,11 +69,11 @@ InMemoryApi::Cluster OfflineCluster::ForApi() {
   return {handle_.objects(),
           [this](framework::AnyObject object) {
             NoteObject(framework::KindOf(object), framework::KeyOf(object));
-            core_->Handle(scheduler::ObjectSet{std::move(object)}, now_);
+            Handle(scheduler::ObjectSet{std::move(object)});
           },
           [this](framework::ObjectKind kind, const std::string& key) {
             NoteObject(kind, key);
-            core_->Handle(scheduler::ObjectGone{kind, key}, now_);
+            Handle(scheduler::ObjectGone{kind, key});
           },
           [this](const std::string& name) -> const api::Node* {
             const framework::NodeIndex row = nodes().Find(name);
@@ -107,7 +109,7 @@ void OfflineCluster::Load(const ClusterState& state) {
 void OfflineCluster::SetObject(framework::AnyObject object) {
   NoteObject(framework::KindOf(object), framework::KeyOf(object));
   RecordChange();
-  core_->Handle(scheduler::ObjectSet{std::move(object)}, now_);
+  Handle(scheduler::ObjectSet{std::move(object)});
 }
 
 void OfflineCluster::Add(const std::vector<framework::AnyObject>& objects) {
@@ -121,13 +123,13 @@ void OfflineCluster::Add(const std::vector<framework::AnyObject>& objects) {
 void OfflineCluster::SetNode(std::shared_ptr<const api::Node> node) {
   NoteNode(node->metadata.name);
   RecordChange();
-  core_->Handle(scheduler::NodeSet{std::move(node)}, now_);
+  Handle(scheduler::NodeSet{std::move(node)});
 }
 
 void OfflineCluster::RemoveNode(const std::string& name) {
   NoteNode(name);
   RecordChange();
-  core_->Handle(scheduler::NodeGone{name}, now_);
+  Handle(scheduler::NodeGone{name});
 }
 
 void OfflineCluster::SetPod(api::Pod pod) {
@@ -139,7 +141,7 @@ void OfflineCluster::Take(std::shared_ptr<const api::Pod> pod) {
   NotePod(pod->metadata.uid);
   RecordChange();
   pods_[pod->metadata.uid] = pod;
-  core_->Handle(scheduler::PodSet{std::move(pod)}, now_);
+  Handle(scheduler::PodSet{std::move(pod)});
 }
 
 void OfflineCluster::RemovePod(const std::string& uid) {
@@ -150,7 +152,7 @@ void OfflineCluster::RemovePod(const std::string& uid) {
   pods_.erase(at);
   refused_.erase(uid);
   RecordChange();
-  core_->Handle(scheduler::PodGone{meta.namespace_name, meta.name, meta.uid}, now_);
+  Handle(scheduler::PodGone{meta.namespace_name, meta.name, meta.uid});
 }
 
 std::vector<std::string> OfflineCluster::ProfileNames() const {
@@ -186,14 +188,14 @@ void OfflineCluster::Run(Duration time_max) {
       was_interrupted_ = true;
       return;
     }
-    core_->Tick(now_);
-    bool has_done = core_->ScheduleOne(now_);
+    core_->Tick(CoreNow());
+    bool has_done = core_->ScheduleOne(CoreNow());
     has_done |= Perform();
     if (has_done) continue;
     if (core_->IsIdle() && !HasGroupsToRetry()) return;
     const std::optional<Time> wake = core_->NextWake();
-    if (!wake || *wake > end) return;
-    now_ = std::max(now_ + Duration{1}, *wake);
+    if (!wake || *wake - core_ahead_ > end) return;
+    now_ = std::max(now_ + Duration{1}, *wake - core_ahead_);
   }
 }
 
@@ -202,7 +204,7 @@ bool OfflineCluster::HasGroupsToRetry() {
   if (!std::exchange(is_retry_due_, false)) return false;
   for (const queue::PodStanding& standing : core_->queue().Dump()) {
     if (standing.backoff_expiration && !standing.pod->pod_group_name.empty())
-      retried_until_ = std::max(retried_until_, *standing.backoff_expiration + kBackoffWindow);
+      retried_until_ = std::max(retried_until_, *standing.backoff_expiration - core_ahead_ + kBackoffWindow);
   }
   return now_ < retried_until_;
 }
@@ -216,13 +218,13 @@ bool OfflineCluster::Perform() {
     decisions.swap(decisions_);
   }
   bool has_done = !decisions.empty();
-  for (framework::PermitDecision& decision : decisions) core_->Handle(std::move(decision), now_);
+  for (framework::PermitDecision& decision : decisions) Handle(std::move(decision));
   for (scheduler::Output& output : outputs) {
     if (auto* write = std::get_if<scheduler::Write>(&output)) {
       Perform(std::move(*write));
       has_done = true;
     } else if (auto* work = std::get_if<scheduler::Work>(&output)) {
-      core_->Handle(scheduler::WorkDone{work->operation, framework::Guarded(work->work)}, now_);
+      Handle(scheduler::WorkDone{work->operation, framework::Guarded(work->work)});
       has_done = true;
     } else if (const auto* event = std::get_if<scheduler::EmitEvent>(&output)) {
       Note(*event);
@@ -237,14 +239,14 @@ void OfflineCluster::Perform(scheduler::Write&& write) {
     if (at == pods_.end()) return;
     api::Pod bound = *at->second;
     bound.spec.node_name = bind->node_name;
-    core_->Handle(scheduler::WriteDone{write.operation, std::nullopt}, now_);
+    Handle(scheduler::WriteDone{write.operation, std::nullopt});
     SetPod(std::move(bound));
   } else if (const auto* read = std::get_if<framework::PodRead>(&write.write)) {
     const auto at = pods_.find(read->pod.uid);
-    core_->Handle(scheduler::PodReadDone{write.operation, at == pods_.end() ? nullptr : at->second, {}}, now_);
+    Handle(scheduler::PodReadDone{write.operation, at == pods_.end() ? nullptr : at->second, {}});
   } else if (const auto* removal = std::get_if<framework::ObjectDelete>(&write.write);
              removal != nullptr && removal->object.resource == "pods") {
-    core_->Handle(scheduler::WriteDone{write.operation, std::nullopt, "{}"}, now_);
+    Handle(scheduler::WriteDone{write.operation, std::nullopt, "{}"});
     const auto at = pods_.find(removal->uid);
     if (at != pods_.end()) Evict(std::shared_ptr<const api::Pod>(at->second));
   } else if (const auto* status = std::get_if<framework::PodStatusWrite>(&write.write)) {
@@ -255,15 +257,15 @@ void OfflineCluster::Perform(scheduler::Write&& write) {
   } else {
     auto answer = api_.Do(write.write);
     if (answer.ok()) {
-      core_->Handle(scheduler::WriteDone{write.operation, std::nullopt, std::move(*answer)}, now_);
+      Handle(scheduler::WriteDone{write.operation, std::nullopt, std::move(*answer)});
     } else {
-      core_->Handle(scheduler::WriteDone{write.operation, answer.error()}, now_);
+      Handle(scheduler::WriteDone{write.operation, answer.error()});
     }
   }
 }
 
 void OfflineCluster::Evict(const std::shared_ptr<const api::Pod>& pod) {
-  // The preemptor is tried again once the pod has gone, and the clock goes on with it.
+  // Preemption remembers whom it has evicted (PreemptionExecutor): one that is put back would not be evicted again.
   if (trial_) trial_->Spoil();
   evictions_.push_back({pod, {}});
   if (!options_.evicted_pods_stay) return RemovePod(pod->metadata.uid);
@@ -317,25 +319,34 @@ void OfflineCluster::NoteObject(framework::ObjectKind kind, const std::string& k
 
 void OfflineCluster::PutBack(const std::shared_ptr<const api::Pod>& pod) {
   const api::ObjectMeta& meta = pod->metadata;
-  core_->Handle(scheduler::PodGone{meta.namespace_name, meta.name, meta.uid}, now_);
-  core_->Handle(scheduler::PodSet{pod}, now_);
+  Handle(scheduler::PodGone{meta.namespace_name, meta.name, meta.uid});
+  Handle(scheduler::PodSet{pod});
 }
 
 void OfflineCluster::Renew(const PodPtrs& waiting) {
-  if (!std::exchange(has_tried_, false)) return;
+  has_tried_ = false;
   // The queue orders pods of one priority by when they came.
   for (const auto& pod : waiting) PutBack(pod);
   core_->StartOver(options_.seed);
 }
 
-void OfflineCluster::BeginTrial() {
+void OfflineCluster::BeginTrial(const PodPtrs& waiting) {
   BERTH_CHECK(!trial_, "a trial is under way");
-  core_->StartOver(options_.seed);
+  Renew(waiting);
   has_tried_ = true;
   TrialJournal& trial = trial_.emplace();
   trial.had_refused_groups = has_refused_groups_;
   trial.was_retry_due = is_retry_due_;
   trial.retried_until = retried_until_;
+  trial.began = now_;
+}
+
+void OfflineCluster::GoBackTo(Time now) {
+  // The queue ends back-offs in windows of a second, in which the core's time keeps its place.
+  const auto second = std::chrono::seconds(1);
+  core_ahead_ += (now_ - now + second - Duration{1}) / second * second;
+  now_ = now;
+  core_->SetWallAhead(-core_ahead_);
 }
 
 bool OfflineCluster::EndTrial() {
@@ -361,16 +372,17 @@ bool OfflineCluster::EndTrial() {
     if (!framework::IsNull(handle_.mutable_objects().Get(kind, key))) RemoveObject(kind, key);
   }
   for (const auto& [uid, before] : trial.pods) {
-    refused_.erase(uid);
     if (before != nullptr && FindPod(uid) != before) Take(before);
   }
   for (const auto& [node, uids] : trial.orders) OrderPods(node, uids);
   evictions_.clear();
+  refused_.clear();
   has_refused_groups_ = trial.had_refused_groups;
   is_retry_due_ = trial.was_retry_due;
   retried_until_ = trial.retried_until;
   std::vector<scheduler::Output> unused;
   core_->TakeOutputs(unused);
+  GoBackTo(trial.began);
   return true;
 }
 
@@ -388,7 +400,7 @@ void OfflineCluster::OrderPods(const std::string& node, const std::vector<std::s
   }
   if (wanted == now) return;
   // No plugin is called: nothing else has changed.
-  const auto overlay = core_->MakeOverlay(now_);
+  const auto overlay = core_->MakeOverlay(CoreNow());
   for (const framework::PodInfoPtr& pod : now) overlay->RemovePod(pod->uid);
   for (const framework::PodInfoPtr& pod : wanted) overlay->AddPod(pod);
   overlay->Keep();

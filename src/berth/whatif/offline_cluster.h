@@ -92,14 +92,14 @@ class OfflineCluster {
   bool WasInterrupted() const { return was_interrupted_; }
 
   // For those who keep a loaded cluster and try something on it again and again. What is done between BeginTrial() and
-  // EndTrial() is taken back. A trial begins as on a cluster that was loaded just now and in which no pod waits: of
-  // nodes that are equally good the same one is chosen. One at a time.
-  void BeginTrial();
+  // EndTrial() is taken back, and the time that has gone by with it. A trial begins as on a cluster that was loaded
+  // just now: `waiting`, all pods without a node, are in the queue in that order, and of nodes that are equally good
+  // the same one is chosen. One at a time.
+  using PodPtrs = std::vector<std::shared_ptr<const api::Pod>>;
+  void BeginTrial(const PodPtrs& waiting);
   // False: not all could be taken back, and the cluster is of no use any more.
   [[nodiscard]] bool EndTrial();
-  // After trials, for who asks without one: as a cluster that was loaded just now, with `waiting`, all pods without a
-  // node, in the queue in that order. Where there were none, nothing is done.
-  using PodPtrs = std::vector<std::shared_ptr<const api::Pod>>;
+  // The same beginning for who asks without a trial.
   void Renew(const PodPtrs& waiting);
   bool HasTried() const { return has_tried_; }
   // Puts the pods of a node into the order of these uids, as if they had come in it: of equally good victims the first
@@ -147,6 +147,10 @@ class OfflineCluster {
   explicit OfflineCluster(OfflineOptions options);
 
   InMemoryApi::Cluster ForApi();
+  // The core's time never goes back.
+  Time CoreNow() const { return now_ + core_ahead_; }
+  void Handle(scheduler::Input input);
+  void GoBackTo(Time now);
   void Take(std::shared_ptr<const api::Pod> pod);
   // True when something was done.
   bool Perform();
@@ -171,6 +175,7 @@ class OfflineCluster {
   std::map<std::string, std::string> refused_;                   // by uid: what its condition says
   std::vector<Eviction> evictions_;
   Time now_;
+  Duration core_ahead_{0};  // how far the core's time is ahead of it: what trials have taken, in whole seconds
   // A refused pod group waits for nothing but its back-off. It is tried again after what changed behind its refusal.
   bool has_refused_groups_ = false;
   bool is_retry_due_ = false;

@@ -40,6 +40,7 @@ class TrialJournal {
   std::map<std::string, std::vector<std::string>> orders;
   bool is_spoilt = false;
   // Of the cluster before the trial.
+  Time began{};
   bool had_refused_groups = false;
   bool was_retry_due = false;
   Time retried_until{};

@@ -84,7 +84,7 @@ Scheduler::Scheduler(SchedulerOptions options, CoreHandle& handle,
 Scheduler::~Scheduler() = default;
 
 void Scheduler::StartOver(std::uint64_t seed) {
-  parts_->scheduling.Reseed(seed);
+  parts_->scheduling.StartOver(seed);
   // What plugins keep stays: it follows the node table and the classes, whatever was asked.
   for (const auto& [name, profile] : parts_->state.profiles.by_name()) profile->RenewEvaluator();
 }

@@ -38,8 +38,11 @@ class SchedulingCycle final : public SchedulingCycleInputs {
   // `group_cycle` schedules the pod groups that Pop returns. It must outlive this object.
   void SetPodGroupCycle(PodGroupCycle& group_cycle) { group_cycle_ = &group_cycle; }
 
-  // The draws of later cycles begin anew.
-  void Reseed(std::uint64_t seed) { random_ = Random(seed); }
+  // The draws of later cycles begin anew, and no large pod has been decided.
+  void StartOver(std::uint64_t seed) {
+    random_ = Random(seed);
+    large_pods_ = {};
+  }
 
   // Runs one cycle if a pod is ready. Returns false when none is, or while the last cycle waits for extenders.
   bool ScheduleOne();
