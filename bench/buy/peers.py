@@ -3,10 +3,12 @@
 """peers.py BERTH karpenter|autoscaler [...]: `berth buy` beside the programs that it can be asked in the place of, same inputs, one run.
 
 karpenter: Karpenter's scheduler (bench/buy/karpenter, a Go module) answers questions of the kind that its own scheduling benchmark asks,
-and berth answers the same: --cases N with --pods each. Fails where berth's price is above Karpenter's, or a pod is left.
-autoscaler: cluster-autoscaler's BenchmarkBinpackingEstimate, which `--source FOLDER` has (a checkout of kubernetes/autoscaler at
-cluster-autoscaler-1.36.1 or newer: the module is not published as one that can be required), and the same pods and node for berth.
-Seconds of berth are those of the whole process: start, reading and printing included.
+and berth answers the same: --cases N with --pods each. Fails where berth's price is above Karpenter's, or more pods are left. Karpenter is
+stopped after --timeout, and its price does not count then.
+autoscaler: cluster-autoscaler's BenchmarkBinpackingEstimate, which `--source FOLDER` has (of kubernetes/autoscaler at
+cluster-autoscaler-1.36.1 or newer, where its folder `cluster-autoscaler` is enough: the module is not published as one that can be
+required), and the same pods and node for berth.
+Seconds of berth, and all seconds of CPU, are those of the whole process: start, reading and printing included.
 """
 
 import argparse
@@ -30,15 +32,19 @@ def go(folder: Path, *arguments: str) -> str:
     return subprocess.run(["go", *arguments], cwd=folder, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
-def ask(berth: str, folder: Path, effort: int) -> tuple[dict, float, float]:
-    """The plan, and the seconds and those of CPU that it took."""
+def timed(*command: str | Path) -> tuple[subprocess.CompletedProcess, float, float]:
+    """What the program said, and the seconds and those of CPU that it took."""
     before, begin = os.times(), time.monotonic()
-    done = subprocess.run([berth, "buy", "--no-cluster", "-f", folder / "pods.json", "--catalogue", folder / "shapes.json", "--placement",
-                           "nominated", "--effort", str(effort), "-o", "json"], capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     seconds, after = time.monotonic() - begin, os.times()
+    return done, seconds, after.children_user + after.children_system - before.children_user - before.children_system
+
+
+def ask(berth: str, folder: Path, effort: int) -> tuple[dict, float, float]:
+    done, seconds, cpu = timed(berth, "buy", "--no-cluster", "-f", folder / "pods.json", "--catalogue", folder / "shapes.json", "--placement",
+                               "nominated", "--effort", str(effort), "-o", "json")
     if done.returncode not in (0, 3):
         sys.exit(done.stderr)
-    cpu = after.children_user + after.children_system - before.children_user - before.children_system
     return json.loads(done.stdout), seconds, cpu
 
 
@@ -47,33 +53,38 @@ def karpenter(options: argparse.Namespace, folder: Path) -> int:
     go(HERE / "karpenter", "build", "-o", str(program), ".")
     bad, ratios = 0, []
     for seed in range(options.seed, options.seed + options.cases):
-        answer = subprocess.run([program, "-pods", str(options.pods), "-types", str(options.types), "-seed", str(seed), "-into", folder],
-                                check=True, stdout=subprocess.PIPE, text=True).stdout
-        theirs = json.loads(answer)
+        done, _, theirs_cpu = timed(program, "-pods", str(options.pods), "-types", str(options.types), "-seed", str(seed), "-into", folder, "-timeout",
+                                    f"{options.timeout}s")
+        if done.returncode != 0:
+            sys.exit(done.stderr)
+        theirs = json.loads(done.stdout)
         plan, seconds, cpu = ask(options.berth, folder, options.effort)
         price = float(plan["price"])
-        is_bad = price > theirs["price"] + 1e-6 or plan["leftPods"] > theirs["left"]
+        is_bad = (price > theirs["price"] + 1e-6 and not theirs["stopped"]) or plan["leftPods"] > theirs["left"]
         bad += is_bad
-        ratios.append(price / theirs["price"])
+        ratios += [] if theirs["stopped"] else [price / theirs["price"]]
         print(f"seed {seed}, {options.pods} pods, {options.types} instance types: berth {price:.2f} for {len(plan['nodes'])} nodes, {plan['leftPods']} "
               f"left, {seconds:.2f} s ({cpu:.2f} of CPU); Karpenter {theirs['price']:.2f} for {theirs['nodes']} nodes, {theirs['left']} left, "
-              f"{theirs['seconds']:.2f} s{' WRONG' if is_bad else ''}", flush=True)
-    print(f"{len(ratios)} cases: berth's price is {min(ratios):.1%} to {max(ratios):.1%} of Karpenter's; {bad} wrong")
+              f"{theirs['seconds']:.2f} s ({theirs_cpu:.2f} of CPU){', stopped then' if theirs['stopped'] else ''}{' WRONG' if is_bad else ''}", flush=True)
+    compared = f"berth's price is {min(ratios):.1%} to {max(ratios):.1%} of Karpenter's in {len(ratios)}; " if ratios else ""
+    print(f"{options.cases} cases: {compared}{bad} wrong")
     return 1 if bad else 0
 
 
 def autoscaler(options: argparse.Namespace, folder: Path) -> int:
     source = Path(options.source) / "cluster-autoscaler"
-    out = go(source, "test", "./estimator", "-run", "^$", "-bench", "^BenchmarkBinpackingEstimate$", "-benchtime", "1x")
-    found = re.search(r"BenchmarkBinpackingEstimate\S*\s+1\s+(\d+) ns/op", out)
+    program = folder / "estimator"
+    go(source, "test", "-vet=off", "-c", "-o", str(program), "./estimator")
+    done, _, theirs_cpu = timed(program, "-test.run", "^$", "-test.bench", "^BenchmarkBinpackingEstimate$", "-test.benchtime", "1x")
+    found = re.search(r"BenchmarkBinpackingEstimate\S*\s+1\s+(\d+) ns/op", done.stdout)
     if not found:
-        sys.exit(out)
+        sys.exit(done.stdout + done.stderr)
     pods, offered = shapes.binpacking()
     (folder / "pods.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": pods}))
     (folder / "shapes.json").write_text(json.dumps({"shapes": offered}))
     plan, seconds, cpu = ask(options.berth, folder, options.effort)
     print(f"51,000 pods: berth {len(plan['nodes'])} nodes, {plan['leftPods']} left, {seconds:.2f} s ({cpu:.2f} of CPU); cluster-autoscaler 2595 nodes, "
-          f"{int(found[1]) / 1e9:.2f} s")
+          f"{int(found[1]) / 1e9:.2f} s ({theirs_cpu:.2f} of CPU)")
     return 0 if len(plan["nodes"]) <= 2595 and plan["leftPods"] == 0 else 1
 
 
@@ -86,6 +97,7 @@ def main() -> int:
     parser.add_argument("--types", type=int, default=400)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--effort", type=int, default=10)
+    parser.add_argument("--timeout", type=int, default=3600, help="of karpenter: seconds after which Karpenter is stopped")
     parser.add_argument("--source", help="of autoscaler: a checkout of kubernetes/autoscaler")
     options = parser.parse_args()
     if options.what == "autoscaler" and not options.source:

@@ -8,6 +8,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"math"
@@ -167,9 +168,10 @@ type answer struct {
 	Nodes   int     `json:"nodes"`
 	Price   float64 `json:"price"` // of the cheapest offering that each node claim may become
 	Left    int     `json:"left"`
+	Stopped bool    `json:"stopped"` // after -timeout
 }
 
-func solve(pods []*corev1.Pod, instanceTypes []*cloudprovider.InstanceType) (answer, error) {
+func solve(pods []*corev1.Pod, instanceTypes []*cloudprovider.InstanceType, timeout time.Duration) (answer, error) {
 	ctx := options.ToContext(injection.WithControllerName(context.Background(), "provisioner"), test.Options())
 	pool := test.NodePool(v1.NodePool{Spec: v1.NodePoolSpec{Limits: v1.Limits{
 		corev1.ResourceCPU: resource.MustParse("10000000"), corev1.ResourceMemory: resource.MustParse("10000000Gi")}}})
@@ -187,12 +189,16 @@ func solve(pods []*corev1.Pod, instanceTypes []*cloudprovider.InstanceType) (ans
 	}
 	scheduler := scheduling.NewScheduler(ctx, client, []*v1.NodePool{pool}, cluster, nil, topology, byPool, nil,
 		events.NewRecorder(&record.FakeRecorder{}), realClock, nil, nil, concurrent)
-	results, err := scheduler.Solve(ctx, pods)
-	if err != nil {
+	// As its provisioner does it, which waits for a minute.
+	bounded, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	results, err := scheduler.Solve(bounded, pods)
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return answer{}, err
 	}
-	out := answer{Seconds: time.Since(begin).Seconds(), Nodes: len(results.NewNodeClaims), Left: len(results.PodErrors)}
+	out := answer{Seconds: time.Since(begin).Seconds(), Nodes: len(results.NewNodeClaims), Left: len(pods), Stopped: err != nil}
 	for _, claim := range results.NewNodeClaims {
+		out.Left -= len(claim.Pods)
 		cheapest := cloudprovider.InstanceTypes(claim.InstanceTypeOptions).OrderByPrice(claim.Requirements)[0]
 		price := cheapest.Offerings.Available().Compatible(claim.Requirements).Cheapest().Price
 		out.Price += math.Round(price*priceParts) / priceParts // as the catalogue has it
@@ -205,6 +211,7 @@ func run() error {
 	instanceTypes := flag.Int("types", 400, "how many instance types")
 	seed := flag.Int64("seed", 42, "of the pods")
 	folder := flag.String("into", "", "the folder for pods.json and shapes.json")
+	timeout := flag.Duration("timeout", time.Hour, "when Karpenter is stopped")
 	only := flag.Bool("only-make", false, "make the files and ask nobody")
 	flag.Parse()
 	if *folder == "" {
@@ -221,7 +228,7 @@ func run() error {
 	if *only {
 		return nil
 	}
-	out, err := solve(made, offered)
+	out, err := solve(made, offered, *timeout)
 	if err != nil {
 		return err
 	}
