@@ -12,8 +12,11 @@ namespace {
 constexpr std::size_t kAlignment = 8;
 constexpr std::size_t kHeadBytes = 16;
 
-void Align(std::string& text, char padding) {
-  while (text.size() % kAlignment != 0) text.push_back(padding);
+std::size_t Aligned(std::size_t size) { return (size + kAlignment - 1) / kAlignment * kAlignment; }
+
+template <typename Values>
+std::string_view BytesOf(const Values& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(values[0])};
 }
 
 void AppendNumber(std::string& to, std::uint32_t number) {
@@ -36,38 +39,50 @@ std::uint32_t ColumnFrame::Intern(std::string_view text) {
 
 std::uint32_t ColumnFrame::Append(std::string_view text) {
   const auto number = static_cast<std::uint32_t>(string_offsets_.size() - 1);
-  string_bytes_.insert(string_bytes_.end(), text.begin(), text.end());
+  string_bytes_.append(text);
   string_offsets_.push_back(static_cast<std::uint32_t>(string_bytes_.size()));
   return number;
 }
 
-void ColumnFrame::AddDifferences(std::string_view name, const std::vector<std::uint32_t>& values) {
-  std::vector<std::uint32_t> differences(values.size());
-  std::adjacent_difference(values.begin(), values.end(), differences.begin());
-  AddBytes(name, "d32", differences);
+void ColumnFrame::AddDifferences(std::string_view name, std::vector<std::uint32_t> values) {
+  std::adjacent_difference(values.begin(), values.end(), values.begin());
+  AddColumn(name, "d32", std::move(values));
 }
 
-void ColumnFrame::AddColumn(std::string_view name, std::string_view type, const void* values, std::size_t length,
-                            std::size_t size) {
-  Align(body_, '\0');
-  columns_.push_back(codec::json::object{{"name", name}, {"type", type}, {"offset", body_.size()}, {"length", length}});
-  if (length > 0) body_.append(static_cast<const char*>(values), length * size);
-}
-
+// The directory's columns are written as text, since of a small delta a tree of values would be most of the work.
 std::string ColumnFrame::Take(codec::json::object directory) && {
-  AddDifferences("string.offset", string_offsets_);
-  Add("string.bytes", string_bytes_);
-  directory["columns"] = std::move(columns_);
-  const std::string text = codec::WriteJson(directory);
-  std::string frame(kMagic);
+  AddDifferences("string.offset", std::move(string_offsets_));
+  AddColumn("string.bytes", "u8", std::move(string_bytes_));
+  std::string text = codec::WriteJson(directory);
+  text.back() = ',';
+  text.append(R"("columns":[)");
+  std::size_t size = 0;
+  for (const Column& column : columns_) {
+    size = Aligned(size);
+    std::visit(
+        [&](const auto& values) {
+          text.append(R"({"name":")").append(column.name).append(R"(","type":")").append(column.type);
+          text.append(R"(","offset":)").append(std::to_string(size));
+          text.append(R"(,"length":)").append(std::to_string(values.size())).append("},");
+          size += BytesOf(values).size();
+        },
+        column.values);
+  }
+  text.back() = ']';
+  text += '}';
+  const std::size_t begin = Aligned(kHeadBytes + text.size());
+  std::string frame;
+  frame.reserve(begin + size);
+  frame += kMagic;
   AppendNumber(frame, kVersion);
   AppendNumber(frame, static_cast<std::uint32_t>(text.size()));
-  const std::size_t begin = (kHeadBytes + text.size() + kAlignment - 1) / kAlignment * kAlignment;
   AppendNumber(frame, static_cast<std::uint32_t>(begin));
-  frame.reserve(begin + body_.size());
   frame += text;
-  Align(frame, ' ');
-  frame += body_;
+  frame.resize(begin, ' ');
+  for (const Column& column : columns_) {
+    frame.resize(begin + Aligned(frame.size() - begin), '\0');
+    frame += std::visit([](const auto& values) { return BytesOf(values); }, column.values);
+  }
   return frame;
 }
 

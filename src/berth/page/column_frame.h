@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "berth/base/hash_map.h"
@@ -29,31 +31,35 @@ class ColumnFrame {
   // A number of its own for a string that hardly comes twice, which costs no look-up.
   std::uint32_t Append(std::string_view text);
 
-  void Add(std::string_view name, const std::vector<std::uint8_t>& values) { AddBytes(name, "u8", values); }
-  void Add(std::string_view name, const std::vector<std::uint16_t>& values) { AddBytes(name, "u16", values); }
-  void Add(std::string_view name, const std::vector<std::uint32_t>& values) { AddBytes(name, "u32", values); }
-  void Add(std::string_view name, const std::vector<std::int32_t>& values) { AddBytes(name, "i32", values); }
-  void Add(std::string_view name, const std::vector<double>& values) { AddBytes(name, "f64", values); }
+  // `name` needs no escapes in JSON, and is a literal: it is kept as it is.
+  void Add(std::string_view name, std::vector<std::uint16_t> values) { AddColumn(name, "u16", std::move(values)); }
+  void Add(std::string_view name, std::vector<std::uint32_t> values) { AddColumn(name, "u32", std::move(values)); }
+  void Add(std::string_view name, std::vector<std::int32_t> values) { AddColumn(name, "i32", std::move(values)); }
+  void Add(std::string_view name, std::vector<double> values) { AddColumn(name, "f64", std::move(values)); }
   // As the differences of each to the one before it, modulo 2^32: of numbers that mostly count up these compress to
   // nearly nothing.
-  void AddDifferences(std::string_view name, const std::vector<std::uint32_t>& values);
+  void AddDifferences(std::string_view name, std::vector<std::uint32_t> values);
 
   // The whole frame: `directory` with its `columns`, and the columns, those of the string table among them. Once.
   std::string Take(codec::json::object directory) &&;
 
  private:
-  template <typename T>
-  void AddBytes(std::string_view name, std::string_view type, const std::vector<T>& values) {
-    AddColumn(name, type, values.data(), values.size(), sizeof(T));
+  using Values = std::variant<std::string, std::vector<std::uint16_t>, std::vector<std::uint32_t>,
+                              std::vector<std::int32_t>, std::vector<double>>;
+  struct Column {
+    std::string_view name;
+    std::string_view type;
+    Values values;
+  };
+
+  void AddColumn(std::string_view name, std::string_view type, Values values) {
+    columns_.push_back({name, type, std::move(values)});
   }
-  void AddColumn(std::string_view name, std::string_view type, const void* values, std::size_t length,
-                 std::size_t size);
 
   StringHashMap<std::uint32_t> numbers_;  // of those that Intern() has seen
   std::vector<std::uint32_t> string_offsets_;
-  std::vector<std::uint8_t> string_bytes_;
-  codec::json::array columns_;
-  std::string body_;
+  std::string string_bytes_;
+  std::vector<Column> columns_;
 };
 
 }  // namespace berth::page

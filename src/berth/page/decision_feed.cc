@@ -2,6 +2,7 @@
 #include "berth/page/decision_feed.h"
 
 #include <algorithm>
+#include <charconv>
 #include <iterator>
 #include <tuple>
 
@@ -14,33 +15,37 @@ using codec::json::array, codec::json::object;
 
 namespace {
 
+// `begin` is what stands before the value: `,"cycle":`.
 template <typename Number>
-void AppendNumber(std::string_view key, Number number, std::string& to) {
-  to.append(",\"").append(key).append("\":").append(std::to_string(number));
+void AppendNumber(std::string_view begin, Number number, std::string& to) {
+  char digits[24];
+  char* const end = std::to_chars(digits, digits + sizeof(digits), number).ptr;
+  to.append(begin).append(digits, end);
 }
 
-void AppendText(std::string_view key, std::string_view text, std::string& to) {
-  to.append(",\"").append(key).append("\":");
+void AppendText(std::string_view begin, std::string_view text, std::string& to) {
+  to.append(begin);
   codec::AppendJsonString(text, to);
 }
 
 // Of a busy scheduler these are hundreds a second.
 void AppendEntry(const DecisionFeed::Entry& entry, std::string& to) {
   const scheduler::Decision decision = entry.decision.Unpack();
-  to.append("{\"sequence\":").append(std::to_string(entry.sequence));
-  AppendNumber("cycle", decision.cycle, to);
-  AppendText("seed", std::to_string(decision.seed), to);
-  AppendText("time", FormatRfc3339Micro(entry.time), to);
-  AppendText("namespace", decision.pod_namespace, to);
-  AppendText("name", decision.pod_name, to);
-  AppendText("node", decision.node_name, to);
-  AppendNumber("attempt", decision.attempt, to);
-  AppendNumber("nodes", decision.node_count, to);
-  AppendNumber("feasible", decision.feasible_count, to);
-  AppendNumber("total", decision.total, to);
-  AppendText("why", CutUtf8(decision.Why(), DecisionFeed::kMessageBytesMax), to);
-  if (!decision.message.empty()) AppendText("message", CutUtf8(decision.message, DecisionFeed::kMessageBytesMax), to);
-  to.append(",\"reasons\":");
+  AppendNumber(R"({"sequence":)", entry.sequence, to);
+  AppendNumber(R"(,"cycle":)", decision.cycle, to);
+  AppendNumber(R"(,"seed":")", decision.seed, to);
+  AppendText(R"(","time":)", FormatRfc3339Micro(entry.time), to);
+  AppendText(R"(,"namespace":)", decision.pod_namespace, to);
+  AppendText(R"(,"name":)", decision.pod_name, to);
+  AppendText(R"(,"node":)", decision.node_name, to);
+  AppendNumber(R"(,"attempt":)", decision.attempt, to);
+  AppendNumber(R"(,"nodes":)", decision.node_count, to);
+  AppendNumber(R"(,"feasible":)", decision.feasible_count, to);
+  AppendNumber(R"(,"total":)", decision.total, to);
+  AppendText(R"(,"why":)", CutUtf8(decision.Why(), DecisionFeed::kMessageBytesMax), to);
+  if (!decision.message.empty())
+    AppendText(R"(,"message":)", CutUtf8(decision.message, DecisionFeed::kMessageBytesMax), to);
+  to.append(R"(,"reasons":)");
   to.append(decision.refusals.empty() ? "[]" : codec::WriteJson(ReasonsJson(ReasonsOf(decision)))).append("}");
 }
 
@@ -129,10 +134,11 @@ DecisionFeed::List DecisionFeed::Since(std::uint32_t epoch, std::uint64_t after,
   }
   std::ranges::reverse(shown);
   const std::uint64_t dropped = last > after ? last - after - shown.size() : 0;
-  List list{last, "{\"epoch\":" + std::to_string(epoch)};
-  AppendNumber("last", last, list.json);
-  AppendNumber("dropped", dropped, list.json);
-  list.json += ",\"decisions\":[";
+  List list{last, {}};
+  AppendNumber(R"({"epoch":)", epoch, list.json);
+  AppendNumber(R"(,"last":)", last, list.json);
+  AppendNumber(R"(,"dropped":)", dropped, list.json);
+  list.json += R"(,"decisions":[)";
   for (const EntryPtr& entry : shown) {
     if (entry != shown.front()) list.json += ',';
     AppendEntry(*entry, list.json);

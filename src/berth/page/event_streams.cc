@@ -38,6 +38,9 @@ std::optional<LastSeen> ParseId(std::string_view text) {
   return last;
 }
 
+// Of a piece beside its delta: the newest decisions, and what waits.
+constexpr std::size_t kOtherBytesUsual = std::size_t{32} << 10;
+
 std::string ReloadData(std::uint32_t revision) {
   return codec::WriteJson(object{{"revision", revision}, {"reload", true}});
 }
@@ -151,14 +154,11 @@ EventStreams::Made EventStreams::BeginPieces() const {
   for (const Reader& reader : readers_) {
     if (!*reader.is_gone && !reader.behind_since && !reader.needs_reload) bases.insert(reader.position.revision);
   }
-  const Fleet::Deltas deltas = fleet_.DeltasSince(bases);
+  Fleet::Deltas deltas = fleet_.DeltasSince(bases);
   Made made;
   made.revision = deltas.revision;
-  for (const auto& [base, delta] : deltas.since) {
-    if (delta.size() > kDeltaBytesMax) continue;
-    std::string& data = made.deltas[base];
-    data = R"({"revision":)" + std::to_string(made.revision) + R"(,"base":)" + std::to_string(base) + R"(,"frame":")";
-    data.append(EncodeBase64(delta)).append("\"}");
+  for (auto& [base, delta] : deltas.since) {
+    if (delta.size() <= kDeltaBytesMax) made.deltas.emplace(base, std::move(delta));
   }
   return made;
 }
@@ -168,10 +168,23 @@ std::string EventStreams::Id(const Position& position) const {
          std::to_string(position.sequence);
 }
 
+void EventStreams::BeginEvent(std::string_view event, const Position& position, std::string& to) const {
+  to.append("event: ").append(event).append("\nid: ").append(Id(position)).append("\ndata: ");
+}
+
 void EventStreams::AppendEvent(std::string_view event, std::string_view data, const Position& position,
                                std::string& to) const {
-  to.append("event: ").append(event).append("\nid: ").append(Id(position)).append("\ndata: ");
+  BeginEvent(event, position, to);
   to.append(data).append("\n\n");
+}
+
+// It is most of a piece, and is written where it belongs at once.
+void EventStreams::AppendDelta(std::uint32_t base, std::string_view delta, Piece& piece) const {
+  piece.text.reserve(delta.size() / 3 * 4 + kOtherBytesUsual);
+  BeginEvent("fleet", piece.next, piece.text);
+  piece.text.append(R"({"revision":)").append(std::to_string(piece.next.revision));
+  piece.text.append(R"(,"base":)").append(std::to_string(base)).append(R"(,"frame":")");
+  piece.text.append(EncodeBase64(delta)).append("\"}\n\n");
 }
 
 EventStreams::FleetPart EventStreams::FleetPartFor(Reader& reader, const Made& made, Time now) {
@@ -191,12 +204,12 @@ EventStreams::Piece& EventStreams::PieceFor(FleetPart part, const Position& posi
   Piece& piece = at->second;
   if (!is_new) return piece;
   piece.next = position;
-  if (part != FleetPart::kNone) {
-    piece.next.revision = made.revision;
-    const bool is_reload = part == FleetPart::kReload;
-    if (is_reload) reload_revision_ = made.revision;
-    AppendEvent("fleet", is_reload ? ReloadData(made.revision) : made.deltas.at(position.revision), piece.next,
-                piece.text);
+  if (part != FleetPart::kNone) piece.next.revision = made.revision;
+  if (part == FleetPart::kDelta) {
+    AppendDelta(position.revision, made.deltas.at(position.revision), piece);
+  } else if (part == FleetPart::kReload) {
+    reload_revision_ = made.revision;
+    AppendEvent("fleet", ReloadData(made.revision), piece.next, piece.text);
   }
   AppendDecisions(piece, made);
   piece.next.announcement = announced_;

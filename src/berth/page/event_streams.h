@@ -105,7 +105,7 @@ class EventStreams {
   // What was made in this Pump().
   struct Made {
     std::uint32_t revision = 0;                             // of the fleet, to which all pieces lead
-    std::map<std::uint32_t, std::string> deltas;            // by base: data of the event
+    std::map<std::uint32_t, std::string> deltas;            // by base
     std::map<std::uint64_t, DecisionFeed::List> decisions;  // by the last sequence that a reader has had
     std::map<std::pair<FleetPart, Position>, Piece> pieces;
   };
@@ -114,7 +114,9 @@ class EventStreams {
   // Sets whether the reader is passed over, or ends it, because it does not read. Returns what it has not read.
   static std::size_t CheckBehind(Reader& reader, Time now);
   std::string Id(const Position& position) const;
+  void BeginEvent(std::string_view event, const Position& position, std::string& to) const;
   void AppendEvent(std::string_view event, std::string_view data, const Position& position, std::string& to) const;
+  void AppendDelta(std::uint32_t base, std::string_view delta, Piece& piece) const;
   // With the deltas that readers lack.
   Made BeginPieces() const;
   static FleetPart FleetPartFor(Reader& reader, const Made& made, Time now);

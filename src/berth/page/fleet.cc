@@ -16,12 +16,6 @@ namespace {
 // Unlike for each node: nothing to group by.
 constexpr std::string_view kHostnameLabel = "kubernetes.io/hostname";
 
-std::string KeyOf(std::string_view namespace_name, std::string_view name) {
-  std::string key;
-  key.reserve(namespace_name.size() + 1 + name.size());
-  return key.append(namespace_name).append(1, '/').append(name);
-}
-
 void SortByName(std::vector<std::shared_ptr<const api::Pod>>& pods) {
   std::ranges::sort(pods, [](const auto& a, const auto& b) {
     const api::ObjectMeta& left = a->metadata;
@@ -102,60 +96,49 @@ void Fleet::SetPod(std::shared_ptr<const api::Pod> pod, std::optional<Time> now)
 }
 
 void Fleet::SetPod(std::shared_ptr<const api::Pod> pod, const PodTimes& times) {
-  // What takes time needs no lock.
-  PodRow fresh;
-  whatif::Workload workload = whatif::WorkloadOf(*pod);
-  const api::ObjectMeta& meta = pod->metadata;
-  std::string key = KeyOf(meta.namespace_name, meta.name);
-
   const std::lock_guard lock(mutex_);
   ++revision_;
-  fresh.requests = requests_.Of(pod);
-  PodAt at = rows_.pods.end();
-  bool was_unbound = false;
-  if (const auto known = pod_ids_.find(key); known != pod_ids_.end()) {
-    at = known->second;
-    const PodRow& before = at->second;
-    if (before.pod->metadata.uid != meta.uid) {
-      DropPod(at);
-      at = rows_.pods.end();
-    } else {
-      was_unbound = before.pod->spec.node_name.empty();
-      fresh.seen_at = before.seen_at;
-      fresh.is_timed = before.is_timed;
-      fresh.changed_in = before.changed_in;
-      Count(at->first, before, -1);
-      CountScheduler(before.pod->spec.scheduler_name, -1);
-      if (IsPending(*before.pod)) --pending_count_;
-      // The new row may be of another owner.
-      --before.owner->pod_count;
-    }
-  }
-  const bool is_new = at == rows_.pods.end();
-  CountActivity(times, is_new, was_unbound, fresh);
-  OwnerRow& owner = OwnerFor(std::move(workload));
-  ++owner.pod_count;
-  if (!pod->spec.node_name.empty()) {
-    const NodeAt node = NodeNamed(pod->spec.node_name);
-    fresh.node = node->first;
-    fresh.on = &node->second;
-  }
-  if (IsPending(*pod)) ++pending_count_;
-  CountScheduler(pod->spec.scheduler_name, 1);
-  fresh.owner = &owner;
-  fresh.pod = std::move(pod);
-  if (is_new) {
-    at = rows_.pods.emplace_hint(rows_.pods.end(), next_id_++, PodRow());
-    pod_ids_.emplace(std::move(key), at);
-  }
+  const auto [at, is_new] = RowFor(pod->metadata);
   PodRow& row = at->second;
   OwnerRow* const owner_before = row.owner;
   const RowId node_before = row.node;
-  row = std::move(fresh);
+  const bool was_unbound = !is_new && node_before == kNoRow;
+  if (!is_new) {
+    Count(at->first, row, -1);
+    CountScheduler(row.pod->spec.scheduler_name, -1);
+    if (IsPending(*row.pod)) --pending_count_;
+    --owner_before->pod_count;
+  }
+  CountActivity(times, is_new, was_unbound, row);
+  row.requests = requests_.Of(pod);
+  row.owner = &OwnerFor(whatif::WorkloadViewOf(*pod));
+  ++row.owner->pod_count;
+  row.node = kNoRow;
+  row.on = nullptr;
+  if (!pod->spec.node_name.empty()) {
+    const NodeAt node = NodeNamed(pod->spec.node_name);
+    row.node = node->first;
+    row.on = &node->second;
+  }
+  if (IsPending(*pod)) ++pending_count_;
+  CountScheduler(pod->spec.scheduler_name, 1);
+  row.pod = std::move(pod);
   Touch(at->first, false, row.changed_in);
   Count(at->first, row, 1);
   if (owner_before != nullptr && owner_before->pod_count == 0) DropOwner(*owner_before);
   if (node_before != kNoRow && node_before != row.node) DropNodeIfUnused(node_before);
+}
+
+std::pair<PodAt, bool> Fleet::RowFor(const api::ObjectMeta& meta) {
+  bool is_new = false;
+  const auto known = pods_by_name_.lazy_emplace(PodName::Of(meta), [&](const auto& construct) {
+    is_new = true;
+    construct(rows_.pods.try_emplace(rows_.pods.end(), next_id_++));
+  });
+  const PodAt at = *known;
+  if (is_new || at->second.pod->metadata.uid == meta.uid) return {at, is_new};
+  DropPod(at);
+  return RowFor(meta);
 }
 
 void Fleet::CountActivity(const PodTimes& times, bool is_new, bool was_unbound, PodRow& row) {
@@ -173,12 +156,12 @@ void Fleet::CountActivity(const PodTimes& times, bool is_new, bool was_unbound, 
 void Fleet::RemovePod(std::string_view namespace_name, std::string_view name, std::string_view uid,
                       const PodTimes& times) {
   const std::lock_guard lock(mutex_);
-  const auto known = pod_ids_.find(KeyOf(namespace_name, name));
-  const bool is_known = known != pod_ids_.end() && known->second->second.pod->metadata.uid == uid;
+  const auto known = pods_by_name_.find(PodName{namespace_name, name});
+  const bool is_known = known != pods_by_name_.end() && (*known)->second.pod->metadata.uid == uid;
   PodRow passing;
-  PodRow& row = is_known ? known->second->second : passing;
+  PodRow& row = is_known ? (*known)->second : passing;
   CountActivity(times, !is_known, is_known && row.pod->spec.node_name.empty(), row);
-  if (is_known) DropPod(known->second);
+  if (is_known) DropPod(*known);
 }
 
 FleetCounts Fleet::counts() const {
@@ -305,9 +288,9 @@ std::optional<codec::json::object> Fleet::NodeJson(std::string_view name) const 
 
 std::optional<codec::json::object> Fleet::PodJson(std::string_view namespace_name, std::string_view name) const {
   const std::lock_guard lock(mutex_);
-  const auto known = pod_ids_.find(KeyOf(namespace_name, name));
-  if (known == pod_ids_.end()) return std::nullopt;
-  return page::PodJson(known->second->second);
+  const auto known = pods_by_name_.find(PodName{namespace_name, name});
+  if (known == pods_by_name_.end()) return std::nullopt;
+  return page::PodJson((*known)->second);
 }
 
 Fleet::NodeAt Fleet::NodeNamed(std::string_view name) {
@@ -320,10 +303,11 @@ Fleet::NodeAt Fleet::NodeNamed(std::string_view name) {
   return at;
 }
 
-OwnerRow& Fleet::OwnerFor(whatif::Workload workload) {
+OwnerRow& Fleet::OwnerFor(const whatif::WorkloadView& workload) {
   if (const auto known = owner_rows_.find(workload); known != owner_rows_.end()) return **known;
-  OwnerRow& row = rows_.owners[workload];
-  row.workload = std::move(workload);
+  whatif::Workload copy{std::string(workload.kind), std::string(workload.namespace_name), std::string(workload.name)};
+  OwnerRow& row = rows_.owners[copy];
+  row.workload = std::move(copy);
   owner_rows_.insert(&row);
   return row;
 }
@@ -405,7 +389,7 @@ void Fleet::DropPod(PodAt at) {
   OwnerRow& owner = *at->second.owner;
   if (--owner.pod_count == 0) DropOwner(owner);
   const RowId node = at->second.node;
-  pod_ids_.erase(KeyOf(pod.metadata.namespace_name, pod.metadata.name));
+  pods_by_name_.erase(at);
   rows_.pods.erase(at);
   Remember({revision_, id, false, true});
   if (node != kNoRow) DropNodeIfUnused(node);

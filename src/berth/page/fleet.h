@@ -137,10 +137,11 @@ class Fleet {
 
  private:
   using NodeAt = std::map<RowId, NodeRow>::iterator;
-  using PodAt = std::map<RowId, PodRow>::iterator;
 
   NodeAt NodeNamed(std::string_view name);
-  OwnerRow& OwnerFor(whatif::Workload workload);
+  // The pod's row, and whether it is a new one, which has no pod yet.
+  std::pair<PodAt, bool> RowFor(const api::ObjectMeta& meta);
+  OwnerRow& OwnerFor(const whatif::WorkloadView& workload);
   void DropOwner(OwnerRow& owner);
   // Adds what the pod requests to its node, or takes it away.
   void Count(RowId id, const PodRow& row, int sign);
@@ -166,7 +167,7 @@ class Fleet {
   RowId next_id_ = 0;
   FleetRows rows_;
   StringHashMap<NodeAt> node_ids_;  // by name
-  StringHashMap<PodAt> pod_ids_;    // by "namespace/name"
+  absl::flat_hash_set<PodAt, PodNameHash, PodNameEqual> pods_by_name_;
   // By workload: found sooner than in the order of rows_.owners.
   absl::flat_hash_set<OwnerRow*, OwnerHash, OwnerEqual> owner_rows_;
   RequestsMemo requests_;

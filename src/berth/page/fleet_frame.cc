@@ -53,18 +53,23 @@ const plugins::SpotLabels& KnownSpotLabels() {
   return labels;
 }
 
-// In the order of the directory's `resources`; what pods request are the first of these.
-void AppendPodAmounts(const framework::Resource& from, const FleetSchema& schema, std::vector<double>& to) {
-  to.push_back(static_cast<double>(from.cpu_milli));
-  to.push_back(static_cast<double>(from.memory_bytes));
-  for (const std::string& name : schema.scalars) to.push_back(static_cast<double>(from.Scalar(name)));
+// In the order of the directory's `resources`; what pods request are the first of these. Returns where it ended.
+double* PutPodAmounts(const framework::Resource& from, const FleetSchema& schema, double* to) {
+  *to++ = static_cast<double>(from.cpu_milli);
+  *to++ = static_cast<double>(from.memory_bytes);
+  for (const std::string& name : schema.scalars) *to++ = static_cast<double>(from.Scalar(name));
+  return to;
 }
 
-void AppendAmounts(const framework::Resource& from, const FleetSchema& schema, std::vector<double>& to) {
-  AppendPodAmounts(from, schema, to);
-  to.push_back(static_cast<double>(from.ephemeral_storage_bytes));
-  to.push_back(static_cast<double>(from.pods));
+double* PutAmounts(const framework::Resource& from, const FleetSchema& schema, double* to) {
+  to = PutPodAmounts(from, schema, to);
+  *to++ = static_cast<double>(from.ephemeral_storage_bytes);
+  *to++ = static_cast<double>(from.pods);
+  return to;
 }
+
+std::size_t PodAmounts(const FleetSchema& schema) { return 2 + schema.scalars.size(); }
+std::size_t AllAmounts(const FleetSchema& schema) { return PodAmounts(schema) + 2; }
 
 array PodResources(const FleetSchema& schema) {
   array names{"cpu", "memory"};
@@ -180,122 +185,126 @@ class Writer {
   }
 
   void WriteNodes() {
-    std::vector<std::uint32_t> ids, names, zones, pools, taints, labels, pod_counts;
-    std::vector<std::uint16_t> flags;
-    std::vector<double> prices, created, allocatable, requested;
-    for (const auto& [id, at] : NodesOfFrame()) {
-      const NodeRow& row = *at;
-      ++node_rows_;
-      ids.push_back(id);
-      names.push_back(frame_.Append(row.name));
-      flags.push_back(NodeFlags(row));
-      pod_counts.push_back(static_cast<std::uint32_t>(row.pods.size()));
-      AppendAmounts(row.allocatable, schema_, allocatable);
-      AppendAmounts(row.requested, schema_, requested);
-      if (row.node == nullptr) {
-        for (auto* const column : {&zones, &pools, &taints}) column->push_back(0);
-        labels.resize(labels.size() + schema_.label_keys.size());
-        prices.push_back(kUnknownNumber);
-        created.push_back(kUnknownNumber);
-        continue;
-      }
+    const NodeRows rows = NodesOfFrame();
+    const std::size_t count = node_rows_ = rows.size();
+    std::vector<std::uint32_t> ids(count), names(count), zones(count), pools(count), taints(count), pod_counts(count);
+    std::vector<std::uint32_t> labels(count * schema_.label_keys.size());
+    std::vector<std::uint16_t> flags(count);
+    std::vector<double> prices(count, kUnknownNumber), created(count, kUnknownNumber);
+    std::vector<double> allocatable(count * AllAmounts(schema_)), requested(allocatable.size());
+    double* next_allocatable = allocatable.data();
+    double* next_requested = requested.data();
+    for (std::size_t i = 0; i < count; ++i) {
+      const NodeRow& row = *rows[i].second;
+      ids[i] = rows[i].first;
+      names[i] = frame_.Append(row.name);
+      flags[i] = NodeFlags(row);
+      pod_counts[i] = static_cast<std::uint32_t>(row.pods.size());
+      next_allocatable = PutAmounts(row.allocatable, schema_, next_allocatable);
+      next_requested = PutAmounts(row.requested, schema_, next_requested);
+      if (row.node == nullptr) continue;
       const api::StringMap& map = row.node->metadata.labels;
       const auto value_of = [&](std::string_view key) {
         const std::string* const value = map.Find(key);
         return value == nullptr ? 0 : frame_.Intern(*value);
       };
-      zones.push_back(value_of(whatif::kZoneLabel));
-      pools.push_back(frame_.Intern(PoolOf(*row.node)));
-      taints.push_back(frame_.Intern(TaintsText(*row.node)));
-      for (const std::string& key : schema_.label_keys) labels.push_back(value_of(key));
-      prices.push_back(PriceOf(*row.node).value_or(kUnknownNumber));
-      created.push_back(SecondsOf(row.node->metadata.creation_time));
+      zones[i] = value_of(whatif::kZoneLabel);
+      pools[i] = frame_.Intern(PoolOf(*row.node));
+      taints[i] = frame_.Intern(TaintsText(*row.node));
+      std::uint32_t* next_label = labels.data() + i * schema_.label_keys.size();
+      for (const std::string& key : schema_.label_keys) *next_label++ = value_of(key);
+      prices[i] = PriceOf(*row.node).value_or(kUnknownNumber);
+      created[i] = SecondsOf(row.node->metadata.creation_time);
     }
-    frame_.AddDifferences("node.id", ids);
-    frame_.AddDifferences("node.name", names);
-    frame_.Add("node.zone", zones);
-    frame_.Add("node.pool", pools);
-    frame_.Add("node.taints", taints);
-    frame_.Add("node.flags", flags);
-    frame_.Add("node.price", prices);
-    frame_.Add("node.created", created);
-    frame_.Add("node.labels", labels);
-    frame_.Add("node.allocatable", allocatable);
-    frame_.Add("node.requested", requested);
-    frame_.Add("node.podCount", pod_counts);
+    frame_.AddDifferences("node.id", std::move(ids));
+    frame_.AddDifferences("node.name", std::move(names));
+    frame_.Add("node.zone", std::move(zones));
+    frame_.Add("node.pool", std::move(pools));
+    frame_.Add("node.taints", std::move(taints));
+    frame_.Add("node.flags", std::move(flags));
+    frame_.Add("node.price", std::move(prices));
+    frame_.Add("node.created", std::move(created));
+    frame_.Add("node.labels", std::move(labels));
+    frame_.Add("node.allocatable", std::move(allocatable));
+    frame_.Add("node.requested", std::move(requested));
+    frame_.Add("node.podCount", std::move(pod_counts));
   }
 
   // Most nodes of a delta have got or lost a pod and are else as they were.
   void WriteUse() {
-    std::vector<std::uint32_t> ids, pod_counts;
-    std::vector<double> requested;
-    for (const auto& [id, row] : used_nodes_) {
-      ids.push_back(id);
-      pod_counts.push_back(static_cast<std::uint32_t>(row->pods.size()));
-      AppendAmounts(row->requested, schema_, requested);
+    const std::size_t count = used_nodes_.size();
+    std::vector<std::uint32_t> ids(count), pod_counts(count);
+    std::vector<double> requested(count * AllAmounts(schema_));
+    double* next = requested.data();
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto& [id, row] = used_nodes_[i];
+      ids[i] = id;
+      pod_counts[i] = static_cast<std::uint32_t>(row->pods.size());
+      next = PutAmounts(row->requested, schema_, next);
     }
-    frame_.AddDifferences("use.node", ids);
-    frame_.Add("use.requested", requested);
-    frame_.Add("use.podCount", pod_counts);
+    frame_.AddDifferences("use.node", std::move(ids));
+    frame_.Add("use.requested", std::move(requested));
+    frame_.Add("use.podCount", std::move(pod_counts));
   }
 
   void WritePods(const PodRows& pods) {
-    std::vector<std::uint32_t> ids, names, namespaces, nodes, owners, labels;
-    std::vector<std::uint16_t> flags;
-    std::vector<std::int32_t> priorities;
-    std::vector<double> created, requests;
-    for (auto* const column : {&ids, &names, &namespaces, &nodes, &owners, &labels}) column->reserve(pods.size());
-    requests.reserve(pods.size() * (2 + schema_.scalars.size()));
-    for (const auto& [id, at] : pods) {
-      const PodRow& row = *at;
-      ++pod_rows_;
+    const std::size_t count = pod_rows_ = pods.size();
+    std::vector<std::uint32_t> ids(count), names(count), namespaces(count), nodes(count), owners(count), labels(count);
+    std::vector<std::uint16_t> flags(count);
+    std::vector<std::int32_t> priorities(count);
+    std::vector<double> created(count), requests(count * PodAmounts(schema_));
+    double* next_requests = requests.data();
+    for (std::size_t i = 0; i < count; ++i) {
+      const PodRow& row = *pods[i].second;
       const api::Pod& pod = *row.pod;
-      ids.push_back(id);
-      names.push_back(frame_.Append(pod.metadata.name));
       OwnerMemo& memo = MemoFor(row.owner);
-      namespaces.push_back(memo.namespace_number);
-      nodes.push_back(row.node);
-      owners.push_back(memo.number);
-      flags.push_back(PodFlags(pod));
-      priorities.push_back(pod.spec.priority.value_or(0));
-      created.push_back(SecondsOf(pod.metadata.creation_time));
-      AppendPodAmounts(row.requests, schema_, requests);
-      labels.push_back(LabelsNumber(pod.metadata.labels, memo));
+      ids[i] = pods[i].first;
+      names[i] = frame_.Append(pod.metadata.name);
+      namespaces[i] = memo.namespace_number;
+      nodes[i] = row.node;
+      owners[i] = memo.number;
+      flags[i] = PodFlags(pod);
+      priorities[i] = pod.spec.priority.value_or(0);
+      created[i] = SecondsOf(pod.metadata.creation_time);
+      next_requests = PutPodAmounts(row.requests, schema_, next_requests);
+      labels[i] = LabelsNumber(pod.metadata.labels, memo);
     }
-    frame_.AddDifferences("pod.id", ids);
-    frame_.AddDifferences("pod.name", names);
-    frame_.Add("pod.namespace", namespaces);
-    frame_.Add("pod.node", nodes);
-    frame_.AddDifferences("pod.owner", owners);
-    frame_.Add("pod.flags", flags);
-    frame_.Add("pod.priority", priorities);
-    frame_.Add("pod.created", created);
-    frame_.Add("pod.requests", requests);
-    frame_.Add("pod.labels", labels);
+    frame_.AddDifferences("pod.id", std::move(ids));
+    frame_.AddDifferences("pod.name", std::move(names));
+    frame_.Add("pod.namespace", std::move(namespaces));
+    frame_.Add("pod.node", std::move(nodes));
+    frame_.AddDifferences("pod.owner", std::move(owners));
+    frame_.Add("pod.flags", std::move(flags));
+    frame_.Add("pod.priority", std::move(priorities));
+    frame_.Add("pod.created", std::move(created));
+    frame_.Add("pod.requests", std::move(requests));
+    frame_.Add("pod.labels", std::move(labels));
   }
 
   // Of more pods than a frame has rows for: how many of each owner wait, and, once, which owners there are.
   void WriteGroups() {
     std::vector<std::uint32_t> nodes, owners, counts, owner_pods;
     std::vector<double> requests;
+    const std::size_t width = PodAmounts(schema_);
     for (const auto& [workload, owner] : rows_.owners) {
       if (owner.waiting_count == 0) continue;
       nodes.push_back(kNoRow);
       owners.push_back(MemoFor(&owner).number);
       counts.push_back(static_cast<std::uint32_t>(owner.waiting_count));
-      AppendPodAmounts(owner.waiting_requests, schema_, requests);
+      requests.resize(requests.size() + width);
+      PutPodAmounts(owner.waiting_requests, schema_, requests.data() + requests.size() - width);
     }
-    frame_.Add("group.node", nodes);
-    frame_.Add("group.owner", owners);
-    frame_.Add("group.count", counts);
-    frame_.Add("group.requests", requests);
+    frame_.Add("group.node", std::move(nodes));
+    frame_.Add("group.owner", std::move(owners));
+    frame_.Add("group.count", std::move(counts));
+    frame_.Add("group.requests", std::move(requests));
     if (options_.base) return;
     for (const auto& [workload, owner] : rows_.owners) {
       if (owners_.size() >= options_.owner_rows_max) break;
       MemoFor(&owner);
     }
     for (const OwnerRow* const owner : owners_) owner_pods.push_back(static_cast<std::uint32_t>(owner->pod_count));
-    frame_.Add("owner.podCount", owner_pods);
+    frame_.Add("owner.podCount", std::move(owner_pods));
   }
 
   // What pods of an owner mostly have in common, which is compared sooner than written.
@@ -330,14 +339,14 @@ class Writer {
       namespaces.push_back(frame_.Intern(owner->workload.namespace_name));
       names.push_back(frame_.Append(owner->workload.name));
     }
-    frame_.Add("owner.kind", kinds);
-    frame_.Add("owner.namespace", namespaces);
-    frame_.AddDifferences("owner.name", names);
+    frame_.Add("owner.kind", std::move(kinds));
+    frame_.Add("owner.namespace", std::move(namespaces));
+    frame_.AddDifferences("owner.name", std::move(names));
   }
 
   void WriteRemovals() {
-    frame_.Add("node.removed", removed_nodes_);
-    if (!schema_.is_aggregated) frame_.Add("pod.removed", removed_pods_);
+    frame_.Add("node.removed", std::move(removed_nodes_));
+    if (!schema_.is_aggregated) frame_.Add("pod.removed", std::move(removed_pods_));
   }
 
   const FleetRows& rows_;

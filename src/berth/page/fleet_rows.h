@@ -10,6 +10,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "berth/api/node.h"
@@ -18,6 +19,7 @@
 #include "berth/base/time.h"
 #include "berth/framework/resource.h"
 #include "berth/whatif/additions.h"
+#include "berth/whatif/workload_view.h"
 
 namespace berth::page {
 
@@ -53,17 +55,21 @@ struct OwnerRow {
 // Owners by their workloads.
 struct OwnerHash {
   using is_transparent = void;
-  std::size_t operator()(const whatif::Workload& workload) const {
+  template <typename Workload>
+  static std::size_t Of(const Workload& workload) {
     const std::uint64_t place = HashText(workload.kind) ^ text_hash::kSecond;
     return text_hash::Fold(place ^ HashText(workload.namespace_name), HashText(workload.name) ^ text_hash::kThird);
   }
-  std::size_t operator()(const OwnerRow* row) const { return (*this)(row->workload); }
+  std::size_t operator()(const whatif::WorkloadView& workload) const { return Of(workload); }
+  std::size_t operator()(const OwnerRow* row) const { return Of(row->workload); }
 };
 struct OwnerEqual {
   using is_transparent = void;
-  bool operator()(const OwnerRow* a, const OwnerRow* b) const { return a->workload == b->workload; }
-  bool operator()(const OwnerRow* a, const whatif::Workload& b) const { return a->workload == b; }
-  bool operator()(const whatif::Workload& a, const OwnerRow* b) const { return a == b->workload; }
+  bool operator()(const OwnerRow* a, const OwnerRow* b) const { return a == b; }
+  bool operator()(const OwnerRow* row, const whatif::WorkloadView& b) const {
+    const whatif::Workload& a = row->workload;
+    return a.name == b.name && a.kind == b.kind && a.namespace_name == b.namespace_name;
+  }
 };
 
 struct PodRow {
@@ -75,6 +81,28 @@ struct PodRow {
   Time seen_at{};                // when it was first seen without a node, or at all
   bool is_timed = false;         // it was seen to come without a node
   std::uint32_t changed_in = 0;  // revision
+};
+
+using PodAt = std::map<RowId, PodRow>::iterator;
+
+// Rows of pods by namespace and name, which are those of the row's pod: nothing is kept twice.
+struct PodName {
+  std::string_view namespace_name;
+  std::string_view name;
+  bool operator==(const PodName&) const = default;
+  static PodName Of(const api::ObjectMeta& meta) { return {meta.namespace_name, meta.name}; }
+};
+struct PodNameHash {
+  using is_transparent = void;
+  std::size_t operator()(const PodName& of) const {
+    return text_hash::Fold(HashText(of.namespace_name) ^ text_hash::kSecond, HashText(of.name) ^ text_hash::kThird);
+  }
+  std::size_t operator()(PodAt at) const { return (*this)(PodName::Of(at->second.pod->metadata)); }
+};
+struct PodNameEqual {
+  using is_transparent = void;
+  bool operator()(PodAt a, PodAt b) const { return a == b; }
+  bool operator()(PodAt a, const PodName& b) const { return PodName::Of(a->second.pod->metadata) == b; }
 };
 
 // A row that came, has changed or has gone. One that has changed again since has a later entry too, and its row says

@@ -19,6 +19,7 @@
 #include "berth/whatif/pod_templates.h"
 #include "berth/whatif/replacement.h"
 #include "berth/whatif/workload_pods.h"
+#include "berth/whatif/workload_view.h"
 
 namespace berth::whatif {
 namespace {
@@ -597,10 +598,8 @@ std::shared_ptr<const api::Pod> NewPod::Make() const {
 }
 
 Workload WorkloadOf(const api::Pod& pod) {
-  const api::ObjectMeta& meta = pod.metadata;
-  if (!meta.controller) return {"Pod", meta.namespace_name, meta.name};
-  TopOwner owner = TopOwnerOf(pod);
-  return {std::move(owner.kind), meta.namespace_name, std::move(owner.name)};
+  const WorkloadView workload = WorkloadViewOf(pod);
+  return {std::string(workload.kind), std::string(workload.namespace_name), std::string(workload.name)};
 }
 
 std::optional<std::string> DefaultStorageClass(const std::vector<framework::AnyObject>& of_cluster,

@@ -8,12 +8,12 @@
 
 #include "berth/whatif/own_claims.h"
 #include "berth/whatif/placement.h"
+#include "berth/whatif/workload_view.h"
 
 namespace berth::whatif {
 namespace {
 
 constexpr std::string_view kMirrorAnnotation = "kubernetes.io/config.mirror";
-constexpr std::string_view kTemplateHash = "pod-template-hash";
 
 }  // namespace
 
@@ -32,11 +32,8 @@ std::string OwnerOf(const api::Pod& pod) {
 
 TopOwner TopOwnerOf(const api::Pod& pod) {
   if (!pod.metadata.controller) return {};
-  const api::OwnerReference& owner = *pod.metadata.controller;
-  const std::string* const hash = pod.metadata.labels.Find(kTemplateHash);
-  if (owner.kind == "ReplicaSet" && hash != nullptr && !hash->empty() && owner.name.ends_with("-" + *hash))
-    return {"Deployment", owner.name.substr(0, owner.name.size() - hash->size() - 1)};
-  return {owner.kind, owner.name};
+  const WorkloadView workload = WorkloadViewOf(pod);
+  return {std::string(workload.kind), std::string(workload.name)};
 }
 
 std::string NoProfileCalled(const std::string& scheduler_name) {
