@@ -28,7 +28,7 @@ var errorsOfAnyServer = []string{
 // errorsBefore136 are of the first kind above: since 1.36 the StatefulSet controller waits until its cache has what it has
 // written. Before, it makes pods again that the cache does not have yet, complains of each, and tries again.
 var errorsBefore136 = []string{
-	`Error syncing StatefulSet, requeuing" err="\[?pods \\"db-X\\" already exists, the server was not able to generate a unique name for the object`,
+	`[Ee]rror syncing StatefulSet.*, requeuing(" err="|: )\[?pods \\"db-X\\" already exists, the server was not able to generate a unique name for the object`,
 }
 
 // errorsOfEmbedded are those that only the embedded server causes. docs/embedded-server.md names each.

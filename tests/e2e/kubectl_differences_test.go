@@ -12,10 +12,10 @@ import (
 
 // parityDifference is something that kubectl shows otherwise at the embedded server than at a real one.
 type parityDifference struct {
-	shown   string // for the page: by which commands
-	reason  string // for the page
-	release string // the version of Kubernetes, as in v1.37., that alone shows it; empty: each
-	seen    []paritySighting
+	shown    string   // for the page: by which commands
+	reason   string   // for the page
+	releases []string // the versions of Kubernetes, as in 1.37, that alone show it; none: each
+	seen     []paritySighting
 }
 
 type paritySighting struct {
@@ -33,14 +33,19 @@ var parityDifferences = []parityDifference{
 		{commands: `api-versions|api-resources`, lines: `^\+(scheduling\.k8s\.io/v1(beta1|alpha3)$|(compositepodgroups|podgroups|workloads) |metrics\.k8s\.io/v1beta1$|(nodes|pods)(\.metrics\.k8s\.io$| .*metrics\.k8s\.io/v1beta1))`},
 		{commands: `api-resources`, lines: `^-(bindings|componentstatuses)\b`},
 	}},
-	{shown: "`api-resources`", release: "v1.36.", reason: "It serves DeviceTaintRules as 1.37 does.", seen: []paritySighting{
+	{shown: "`api-resources`", releases: []string{"1.36"}, reason: "It serves DeviceTaintRules as 1.37 does.", seen: []paritySighting{
 		{commands: `api-resources`, lines: `^\+devicetaintrules\b`},
 	}},
-	{shown: "`api-resources`, `explain`", release: "v1.35.", reason: "It serves the kinds and fields of 1.36 and newer: MutatingAdmissionPolicies, DeviceTaintRules, the group of a pod.", seen: []paritySighting{
+	{shown: "`api-resources`, `explain`", releases: []string{"1.34", "1.35"}, reason: "It serves the kinds and fields of 1.36 and newer: MutatingAdmissionPolicies, DeviceTaintRules, the group of a pod.", seen: []paritySighting{
 		{commands: `api-resources`, lines: `^\+(mutatingadmissionpolic(ies|ybindings)|devicetaintrules)\b`},
 		{commands: `explain`, lines: `^\+(spec\t<(HorizontalPodAutoscaler|CronJob)Spec> -required-|schedulingGroup\t<PodSchedulingGroup>|podGroupName\t<string>)$`},
 	}},
-	{shown: "`api-resources`, `api-versions`", release: "v1.37.", reason: "It lacks the kinds that became stable in 1.37 and do not matter to scheduling: ClusterTrustBundles, PodCertificateRequests, StorageVersionMigrations.", seen: []paritySighting{
+	{shown: "`version`, `explain`, `get serviceaccounts`", releases: []string{"1.34"}, reason: "It is two versions newer, of which kubectl warns, serves the fields that 1.35 added, and does not count the secrets of a ServiceAccount, which 1.35 ceased to show.", seen: []paritySighting{
+		{commands: `^kubectl version$`, lines: `^\+Warning: version difference between client \(1\.34\) and server \(1\.36\)`},
+		{commands: `explain`, lines: `^\+(status\t<string>|userAnnotations\t<map\[string\]string>)$`},
+		{commands: `get configmap,secret,sa|every-kind.yaml$|-o wide`, lines: `^[+-](NAME  (SECRETS  )?AGE|serviceaccount/\S+  (0  )?AGE)$`},
+	}},
+	{shown: "`api-resources`, `api-versions`", releases: []string{"1.37"}, reason: "It lacks the kinds that became stable in 1.37 and do not matter to scheduling: ClusterTrustBundles, PodCertificateRequests, StorageVersionMigrations.", seen: []paritySighting{
 		{commands: `api-versions|api-resources`, lines: `^-(storagemigration\.k8s\.io/v1$|(clustertrustbundles|podcertificaterequests|storageversionmigrations)\b)`},
 	}},
 	{shown: "`top`", reason: "It serves what simulated nodes and pods use. A real server needs a metrics-server for it.", seen: []paritySighting{
@@ -89,10 +94,10 @@ var parityDifferences = []parityDifference{
 		{commands: `every-kind.yaml -o yaml`, lines: `^\+status: \{\}$|^-(status:|conditions:|- lastTransitionTime: "TIME"|message: .*|"global-default" and it exists|reason: .*|status: "False"|type: (Available|Dangling))$`},
 		{commands: `every-kind.yaml$|-o wide`, lines: `^[+-](certificatesigningrequest|flowschema|apiservice)|^[+-]NAME  (AGE|SERVICE)`},
 	}},
-	{shown: "`get pods -o yaml`", reason: "A pod does not get its node's zone and region as labels.", seen: []paritySighting{
+	{shown: "`get pods -o yaml`", releases: []string{"1.35", "1.36", "1.37"}, reason: "A pod does not get its node's zone and region as labels.", seen: []paritySighting{
 		{commands: `get pods .*-o yaml|describe pod`, lines: `^-topology.kubernetes.io/(region|zone)[:=]`},
 	}},
-	{shown: "`get crd`, `get -o yaml`", release: "v1.37.", reason: "The columns of CustomResourceDefinitions, and the defaults and generations that 1.37 adds to StatefulSets, CSIDrivers and HorizontalPodAutoscalers, are those of 1.36.", seen: []paritySighting{
+	{shown: "`get crd`, `get -o yaml`", releases: []string{"1.37"}, reason: "The columns of CustomResourceDefinitions, and the defaults and generations that 1.37 adds to StatefulSets, CSIDrivers and HorizontalPodAutoscalers, are those of 1.36.", seen: []paritySighting{
 		{commands: `get crd`, lines: `^[+-](NAME|widgets.example.com)  `},
 		{commands: `every-kind.yaml$|-o wide`, lines: `^[+-](NAME  (CREATED AT|SCOPE)|customresourcedefinition)`},
 		{commands: `every-kind.yaml -o yaml`, lines: `^-(maxUnavailable: 1|preventPodSchedulingIfMissing: false)$`},
@@ -131,11 +136,11 @@ func TestKubectlDifferencesPage(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("| kubectl | what is different, and why |\n|---|---|\n")
 	for _, difference := range parityDifferences {
-		release := ""
-		if difference.release != "" {
-			release = fmt.Sprintf(" (%s)", strings.Trim(difference.release, "v."))
+		releases := ""
+		if len(difference.releases) > 0 {
+			releases = fmt.Sprintf(" (%s)", strings.Join(difference.releases, ", "))
 		}
-		fmt.Fprintf(&table, "| %s%s | %s |\n", difference.shown, release, difference.reason)
+		fmt.Fprintf(&table, "| %s%s | %s |\n", difference.shown, releases, difference.reason)
 	}
 	path := folderOf(t, parityPage)
 	text, err := os.ReadFile(path)

@@ -182,7 +182,7 @@ func TestMetricsBesideKubeScheduler(t *testing.T) {
 		}
 	}
 	t.Logf("%d families compared", compared)
-	if compared < 35 {
+	if compared < 30 { // what 1.34 has, the fewest
 		t.Errorf("only %d families were compared", compared)
 	}
 
