@@ -76,11 +76,14 @@ def columns(frame: bytes) -> dict:
     """The columns of a fleet frame by name, strings resolved, and its directory."""
     assert frame[:4] == b"BFLT"
     version, length, begin = struct.unpack_from("<III", frame, 4)
-    assert version == 3
+    assert version == 4
     directory = json.loads(frame[16:16 + length])
     codes = {"u8": "B", "u16": "H", "u32": "I", "i32": "i", "f64": "d", "d32": "I"}
-    read = {column["name"]: struct.unpack_from(f"<{column['length']}{codes[column['type']]}", frame, begin + column["offset"])
-            for column in directory["columns"]}
+    read = {}
+    for column in directory["columns"]:
+        stored = column.get("stored", column["length"])  # the others repeat them
+        values = struct.unpack_from(f"<{stored}{codes[column['type']]}", frame, begin + column["offset"])
+        read[column["name"]] = values * (column["length"] // stored if stored else 0)
     for column in directory["columns"]:
         if column["type"] == "d32":  # each is the difference to the one before it
             read[column["name"]] = tuple(number % 2**32 for number in itertools.accumulate(read[column["name"]]))

@@ -51,6 +51,18 @@ test("names of any script are read as they were", () => {
   assert.deepEqual(new Set([...read.nodes.values()].map((each) => each.name)), new Set(names));
 });
 
+test("of rows that are all alike one is in the frame", () => {
+  const ids = Array.from({ length: 1000 }, (_, i) => i + 1);
+  const written = (last: number): ArrayBuffer =>
+    writeFrame({ ...common, podResources: ["cpu", "memory"], kind: "full", revision: 1, nodes: [node(1)], pods: ids.map((id) => pod(id, 1, { requests: [500, id === 1000 ? last : 2] })) });
+  const alike = readFrame(written(2)).column("pod.requests");
+  assert.equal(alike.length, 2000);
+  assert.deepEqual(new Set(alike.filter((_, i) => i % 2 === 0)), new Set([500]));
+  assert.deepEqual(new Set(alike.filter((_, i) => i % 2 === 1)), new Set([2]));
+  assert.equal(readFrame(written(3)).column("pod.requests")[1999], 3);
+  assert.ok(written(2).byteLength + 15_000 < written(3).byteLength);
+});
+
 test("what is no frame is refused in a sentence", () => {
   assert.throws(() => readFrame(new ArrayBuffer(4)), /not in the form/);
   const cut = writeFrame({ ...common, kind: "full", revision: 1, nodes: [node(1)], pods: [] });

@@ -100,12 +100,18 @@ const typeNames = new Map<unknown, string>([
   [Float64Array, "f64"],
 ]);
 
+/** Of rows that are all alike the first, as the server writes it. */
+function firstRowIfAlike(column: Column, width = 0): Column {
+  if (width === 0 || column.length <= width) return column;
+  return column.every((value, i) => Object.is(value, column[i % width])) ? column.subarray(0, width) : column;
+}
+
 export function writeFrame(values: FrameValues): ArrayBuffer {
   const strings = new Strings();
-  const columns: [string, Column][] = [];
-  const u32 = (name: string, list: number[]): void => void columns.push([name, Uint32Array.from(list)]);
+  const columns: [string, Column, number?][] = []; // with the width of a matrix
+  const u32 = (name: string, list: number[], width = 1): void => void columns.push([name, Uint32Array.from(list), width]);
   const d32 = (name: string, list: number[]): void => void columns.push([name, Differences.of32(list)]);
-  const f64 = (name: string, list: number[]): void => void columns.push([name, Float64Array.from(list)]);
+  const f64 = (name: string, list: number[], width = 1): void => void columns.push([name, Float64Array.from(list), width]);
   const { nodes, pods } = values;
   d32("node.id", nodes.map((node) => node.id));
   d32("node.name", nodes.map((node) => strings.at(node.name)));
@@ -115,9 +121,9 @@ export function writeFrame(values: FrameValues): ArrayBuffer {
   columns.push(["node.flags", Uint16Array.from(nodes.map((node) => node.flags ?? 0))]);
   f64("node.price", nodes.map((node) => node.price ?? NaN));
   f64("node.created", nodes.map((node) => node.created ?? NaN));
-  u32("node.labels", nodes.flatMap((node) => values.labelKeys.map((_, i) => strings.at(node.labels?.[i] ?? ""))));
-  f64("node.allocatable", nodes.flatMap((node) => node.allocatable));
-  f64("node.requested", nodes.flatMap((node) => node.requested));
+  u32("node.labels", nodes.flatMap((node) => values.labelKeys.map((_, i) => strings.at(node.labels?.[i] ?? ""))), values.labelKeys.length);
+  f64("node.allocatable", nodes.flatMap((node) => node.allocatable), values.resources.length);
+  f64("node.requested", nodes.flatMap((node) => node.requested), values.resources.length);
   u32("node.podCount", nodes.map((node) => node.podCount ?? 0));
   const owners = new Map<string, number>();
   const ownerList: PodValues["owner"][] = [];
@@ -144,19 +150,19 @@ export function writeFrame(values: FrameValues): ArrayBuffer {
     u32("group.node", values.groups.map(() => 4294967295));
     u32("group.owner", values.groups.map((group) => ownerOf(group.owner)));
     u32("group.count", values.groups.map((group) => group.count));
-    f64("group.requests", values.groups.flatMap((group) => group.requests));
+    f64("group.requests", values.groups.flatMap((group) => group.requests), values.podResources.length);
   }
   if (values.partOf) u32("part.node", values.partOf);
   if (values.ownerPods) u32("owner.podCount", values.ownerPods);
   columns.push(["pod.flags", Uint16Array.from(pods.map((pod) => pod.flags ?? 2))]);
   columns.push(["pod.priority", Int32Array.from(pods.map((pod) => pod.priority ?? 0))]);
   f64("pod.created", pods.map((pod) => pod.created ?? NaN));
-  f64("pod.requests", pods.flatMap((pod) => pod.requests));
+  f64("pod.requests", pods.flatMap((pod) => pod.requests), values.podResources.length);
   u32("pod.labels", pods.map((pod) => strings.at(pod.labels ?? "")));
   if (values.kind === "delta") {
     const use = values.use ?? [];
     d32("use.node", use.map((each) => each.id));
-    f64("use.requested", use.flatMap((each) => each.requested));
+    f64("use.requested", use.flatMap((each) => each.requested), values.resources.length);
     u32("use.podCount", use.map((each) => each.podCount));
     u32("node.removed", values.removedNodes ?? []);
     u32("pod.removed", values.removedPods ?? []);
@@ -165,9 +171,11 @@ export function writeFrame(values: FrameValues): ArrayBuffer {
   columns.push(["string.offset", Differences.of32(table.offset)], ["string.bytes", table.bytes]);
 
   let offset = 0;
-  const described = columns.map(([name, column]) => {
-    const entry = { name, type: typeNames.get(column.constructor) ?? "", offset, length: column.length };
-    offset += Math.ceil(column.byteLength / 8) * 8;
+  const written = columns.map(([, column, width]) => firstRowIfAlike(column, width));
+  const described = columns.map(([name, column], i) => {
+    const stored = written[i]?.length ?? 0;
+    const entry = { name, type: typeNames.get(column.constructor) ?? "", offset, length: column.length, ...(stored < column.length && { stored }) };
+    offset += Math.ceil((written[i]?.byteLength ?? 0) / 8) * 8;
     return entry;
   });
   const directory = new TextEncoder().encode(
@@ -190,12 +198,12 @@ export function writeFrame(values: FrameValues): ArrayBuffer {
   const buffer = new ArrayBuffer(begin + offset);
   const view = new DataView(buffer);
   new Uint8Array(buffer).set([0x42, 0x46, 0x4c, 0x54]);
-  view.setUint32(4, 3, true);
+  view.setUint32(4, 4, true);
   view.setUint32(8, directory.length, true);
   view.setUint32(12, begin, true);
   new Uint8Array(buffer, 16).set(directory);
   described.forEach((entry, i) => {
-    const column = columns[i]?.[1];
+    const column = written[i];
     if (column) new Uint8Array(buffer, begin + entry.offset).set(new Uint8Array(column.buffer, column.byteOffset, column.byteLength));
   });
   return buffer;

@@ -486,7 +486,7 @@ export class MockServer {
         break;
       case "fleet": {
         const frame = parts[1] === "pods" ? this.part(url) : this.isAggregated() ? this.aggregated() : frameOf(this.cluster);
-        response.writeHead(200, { ...secure, "Content-Type": "application/vnd.berth.fleet.v3" }).end(Buffer.from(writeFrame(frame)));
+        response.writeHead(200, { ...secure, "Content-Type": "application/vnd.berth.fleet.v4" }).end(Buffer.from(writeFrame(frame)));
         break;
       }
       case "search": {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/base/base64.h"
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
@@ -17,27 +19,44 @@ constexpr auto kPairs = [] {
   return pairs;
 }();
 
-}  // namespace
-
-std::string EncodeBase64(std::string_view bytes) {
-  std::string text((bytes.size() + 2) / 3 * 4, '=');
-  char* to = text.data();
+// Of whole groups of three bytes; returns where the text ends.
+char* EncodeGroups(std::string_view bytes, char* to) {
   // The library checks each index of a view.
   const char* const from = bytes.data();
   const auto byte = [from](std::size_t at) { return std::uint32_t{static_cast<unsigned char>(from[at])}; };
-  const std::size_t whole = bytes.size() / 3 * 3;
-  for (std::size_t i = 0; i < whole; i += 3, to += 4) {
+  for (std::size_t i = 0; i < bytes.size(); i += 3, to += 4) {
     const std::uint32_t group = byte(i) << 16 | byte(i + 1) << 8 | byte(i + 2);
     std::memcpy(to, kPairs[group >> 12].data(), 2);
     std::memcpy(to + 2, kPairs[group & 4095U].data(), 2);
   }
-  const std::size_t left = bytes.size() - whole;
-  if (left == 0) return text;
-  const std::uint32_t group = byte(whole) << 16 | (left == 2 ? byte(whole + 1) << 8 : 0);
-  to[0] = kAlphabet[group >> 18];
-  to[1] = kAlphabet[group >> 12 & 63U];
-  if (left == 2) to[2] = kAlphabet[group >> 6 & 63U];
+  return to;
+}
+
+// As many bytes become text at once.
+constexpr std::size_t kPartBytes = 768;
+
+}  // namespace
+
+std::string EncodeBase64(std::string_view bytes) {
+  std::string text;
+  AppendBase64(bytes, text);
   return text;
+}
+
+// By way of a part that fits into the processor's nearest cache: a string is filled before it can be written into.
+void AppendBase64(std::string_view bytes, std::string& to) {
+  to.reserve(to.size() + (bytes.size() + 2) / 3 * 4);
+  char part[kPartBytes / 3 * 4];
+  while (bytes.size() >= 3) {
+    const std::size_t taken = std::min(kPartBytes, bytes.size() / 3 * 3);
+    to.append(part, EncodeGroups(bytes.substr(0, taken), part));
+    bytes.remove_prefix(taken);
+  }
+  if (bytes.empty()) return;
+  char last[3] = {};
+  bytes.copy(last, bytes.size());
+  to.append(part, EncodeGroups({last, sizeof(last)}, part));
+  std::fill(to.end() - static_cast<std::ptrdiff_t>(sizeof(last) - bytes.size()), to.end(), '=');
 }
 
 Expected<std::string> DecodeBase64(std::string_view text) {

@@ -10,6 +10,8 @@
 namespace berth {
 
 std::string EncodeBase64(std::string_view bytes);
+// The same at the end of `to`.
+void AppendBase64(std::string_view bytes, std::string& to);
 
 // Line breaks are skipped, as Go's decoder does. kInvalid for any other invalid character.
 Expected<std::string> DecodeBase64(std::string_view text);

@@ -36,6 +36,17 @@ TEST(Base64Test, EachGroupOfBitsHasItsCharacter) {
   }
 }
 
+TEST(Base64Test, LongBytesAreAppendedWhole) {
+  std::string bytes;
+  for (int length = 0; length < 3'000; ++length, bytes += static_cast<char>(length * 7)) {
+    std::string text = "before ";
+    AppendBase64(bytes, text);
+    ASSERT_EQ(text, "before " + EncodeBase64(bytes));
+    ASSERT_EQ(text.size(), 7 + (bytes.size() + 2) / 3 * 4);
+    ASSERT_EQ(DecodeBase64(std::string_view(text).substr(7)).value(), bytes) << length;
+  }
+}
+
 TEST(Base64Test, SkipsLineBreaksAlone) {
   EXPECT_EQ(DecodeBase64("Zm9v\nYmFy\r\n").value(), "foobar");
   for (const char* text : {"Z", "Zm8", "Zm=v", "Zm9v=", "====", "Zm 9v", "Zm9v!", "Zg==Zg=="}) {

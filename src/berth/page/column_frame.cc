@@ -46,13 +46,13 @@ std::uint32_t ColumnFrame::Append(std::string_view text) {
 
 void ColumnFrame::AddDifferences(std::string_view name, std::vector<std::uint32_t> values) {
   std::adjacent_difference(values.begin(), values.end(), values.begin());
-  AddColumn(name, "d32", std::move(values));
+  AddRows(name, "d32", std::move(values), 1);
 }
 
 // The directory's columns are written as text, since of a small delta a tree of values would be most of the work.
 std::string ColumnFrame::Take(codec::json::object directory) && {
   AddDifferences("string.offset", std::move(string_offsets_));
-  AddColumn("string.bytes", "u8", std::move(string_bytes_));
+  columns_.push_back({"string.bytes", "u8", string_bytes_.size(), std::move(string_bytes_)});
   std::string text = codec::WriteJson(directory);
   text.back() = ',';
   text.append(R"("columns":[)");
@@ -63,7 +63,9 @@ std::string ColumnFrame::Take(codec::json::object directory) && {
         [&](const auto& values) {
           text.append(R"({"name":")").append(column.name).append(R"(","type":")").append(column.type);
           text.append(R"(","offset":)").append(std::to_string(size));
-          text.append(R"(,"length":)").append(std::to_string(values.size())).append("},");
+          text.append(R"(,"length":)").append(std::to_string(column.length));
+          if (values.size() < column.length) text.append(R"(,"stored":)").append(std::to_string(values.size()));
+          text.append("},");
           size += BytesOf(values).size();
         },
         column.values);

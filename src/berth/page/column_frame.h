@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,7 +23,7 @@ static_assert(std::endian::native == std::endian::little, "columns are written a
 class ColumnFrame {
  public:
   static constexpr std::string_view kMagic = "BFLT";
-  static constexpr std::uint32_t kVersion = 3;
+  static constexpr std::uint32_t kVersion = 4;
 
   ColumnFrame();
 
@@ -31,11 +32,16 @@ class ColumnFrame {
   // A number of its own for a string that hardly comes twice, which costs no look-up.
   std::uint32_t Append(std::string_view text);
 
-  // `name` needs no escapes in JSON, and is a literal: it is kept as it is.
-  void Add(std::string_view name, std::vector<std::uint16_t> values) { AddColumn(name, "u16", std::move(values)); }
-  void Add(std::string_view name, std::vector<std::uint32_t> values) { AddColumn(name, "u32", std::move(values)); }
-  void Add(std::string_view name, std::vector<std::int32_t> values) { AddColumn(name, "i32", std::move(values)); }
-  void Add(std::string_view name, std::vector<double> values) { AddColumn(name, "f64", std::move(values)); }
+  // `name` needs no escapes in JSON, and is a literal: it is kept as it is. A matrix has `width` values a row. Of rows
+  // that are all alike the first is written alone.
+  void Add(std::string_view name, std::vector<std::uint16_t> values) { AddRows(name, "u16", std::move(values), 1); }
+  void Add(std::string_view name, std::vector<std::uint32_t> values, std::size_t width = 1) {
+    AddRows(name, "u32", std::move(values), width);
+  }
+  void Add(std::string_view name, std::vector<std::int32_t> values) { AddRows(name, "i32", std::move(values), 1); }
+  void Add(std::string_view name, std::vector<double> values, std::size_t width = 1) {
+    AddRows(name, "f64", std::move(values), width);
+  }
   // As the differences of each to the one before it, modulo 2^32: of numbers that mostly count up these compress to
   // nearly nothing.
   void AddDifferences(std::string_view name, std::vector<std::uint32_t> values);
@@ -49,11 +55,17 @@ class ColumnFrame {
   struct Column {
     std::string_view name;
     std::string_view type;
+    std::size_t length = 0;  // of values, of which those that are not in `values` repeat them
     Values values;
   };
 
-  void AddColumn(std::string_view name, std::string_view type, Values values) {
-    columns_.push_back({name, type, std::move(values)});
+  template <typename Number>
+  void AddRows(std::string_view name, std::string_view type, std::vector<Number> values, std::size_t width) {
+    const std::size_t length = values.size();
+    // Bytes, since of numbers one that is unknown is not like itself.
+    if (length > width && std::memcmp(values.data(), values.data() + width, (length - width) * sizeof(Number)) == 0)
+      values.resize(width);
+    columns_.push_back({name, type, length, std::move(values)});
   }
 
   StringHashMap<std::uint32_t> numbers_;  // of those that Intern() has seen

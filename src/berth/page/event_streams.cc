@@ -184,7 +184,8 @@ void EventStreams::AppendDelta(std::uint32_t base, std::string_view delta, Piece
   BeginEvent("fleet", piece.next, piece.text);
   piece.text.append(R"({"revision":)").append(std::to_string(piece.next.revision));
   piece.text.append(R"(,"base":)").append(std::to_string(base)).append(R"(,"frame":")");
-  piece.text.append(EncodeBase64(delta)).append("\"}\n\n");
+  AppendBase64(delta, piece.text);
+  piece.text.append("\"}\n\n");
 }
 
 EventStreams::FleetPart EventStreams::FleetPartFor(Reader& reader, const Made& made, Time now) {

@@ -224,9 +224,9 @@ class Writer {
     frame_.Add("node.flags", std::move(flags));
     frame_.Add("node.price", std::move(prices));
     frame_.Add("node.created", std::move(created));
-    frame_.Add("node.labels", std::move(labels));
-    frame_.Add("node.allocatable", std::move(allocatable));
-    frame_.Add("node.requested", std::move(requested));
+    frame_.Add("node.labels", std::move(labels), schema_.label_keys.size());
+    frame_.Add("node.allocatable", std::move(allocatable), AllAmounts(schema_));
+    frame_.Add("node.requested", std::move(requested), AllAmounts(schema_));
     frame_.Add("node.podCount", std::move(pod_counts));
   }
 
@@ -243,7 +243,7 @@ class Writer {
       next = PutAmounts(row->requested, schema_, next);
     }
     frame_.AddDifferences("use.node", std::move(ids));
-    frame_.Add("use.requested", std::move(requested));
+    frame_.Add("use.requested", std::move(requested), AllAmounts(schema_));
     frame_.Add("use.podCount", std::move(pod_counts));
   }
 
@@ -277,7 +277,7 @@ class Writer {
     frame_.Add("pod.flags", std::move(flags));
     frame_.Add("pod.priority", std::move(priorities));
     frame_.Add("pod.created", std::move(created));
-    frame_.Add("pod.requests", std::move(requests));
+    frame_.Add("pod.requests", std::move(requests), PodAmounts(schema_));
     frame_.Add("pod.labels", std::move(labels));
   }
 
@@ -297,7 +297,7 @@ class Writer {
     frame_.Add("group.node", std::move(nodes));
     frame_.Add("group.owner", std::move(owners));
     frame_.Add("group.count", std::move(counts));
-    frame_.Add("group.requests", std::move(requests));
+    frame_.Add("group.requests", std::move(requests), width);
     if (options_.base) return;
     for (const auto& [workload, owner] : rows_.owners) {
       if (owners_.size() >= options_.owner_rows_max) break;
@@ -432,6 +432,7 @@ std::uint16_t PodFlags(const api::Pod& pod) {
   if (!pod.status.nominated_node_name.empty()) flags |= pod_flags::kNominated;
   if (is_ended) flags |= pod_flags::kEnded;
   if (whatif::IsBoundToNode(pod.metadata.controller)) flags |= pod_flags::kOfNode;
+  if (!pod.spec.node_name.empty()) return flags;  // it is refused no more
   const api::PodCondition* const scheduled = pod.status.FindCondition("PodScheduled");
   if (scheduled != nullptr && scheduled->status == "False" && scheduled->reason == "Unschedulable")
     flags |= pod_flags::kRefused;

@@ -13,7 +13,7 @@
 
 namespace berth::page {
 
-inline constexpr std::string_view kFleetFrameType = "application/vnd.berth.fleet.v3";
+inline constexpr std::string_view kFleetFrameType = "application/vnd.berth.fleet.v4";
 
 // Bits of the columns node.flags and pod.flags.
 namespace node_flags {

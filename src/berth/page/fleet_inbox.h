@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // FleetInbox: changes of nodes and pods on their way into a Fleet. The loop of a scheduler puts them in, which takes a
-// small part of a microsecond whatever else goes on; whoever wants to look at the fleet applies them first. What
-// changes several times in between is applied once. As informers tell it, a pod has gone before another of its name
+// small part of a microsecond whatever else goes on; whoever wants to look at the fleet applies them first. Of what
+// changes several times in between only the newest is kept, so that there are never more than there are objects, and an
+// old state of a pod is freed when a newer one comes. As informers tell it, a pod has gone before another of its name
 // comes. Thread-safe.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <vector>
+
+#include <absl/container/flat_hash_set.h>
 
 #include "berth/api/node.h"
 #include "berth/api/pod.h"
+#include "berth/base/text_hash.h"
 #include "berth/base/time.h"
 #include "berth/page/fleet.h"
 
@@ -21,10 +26,6 @@ namespace berth::page {
 
 class FleetInbox {
  public:
-  // From so many changes on only the newest of each object is kept, so that there are never more than this, or twice as
-  // many as there are objects.
-  static constexpr std::size_t kFoldedFrom = 20'000;
-
   // Both must outlive it.
   FleetInbox(Fleet& fleet, const Clock& clock) : fleet_(fleet), clock_(clock) {}
 
@@ -53,20 +54,47 @@ class FleetInbox {
     PodTimes times;
     std::string_view Key() const { return pod == nullptr ? std::string_view(gone->uid) : pod->metadata.uid; }
   };
-  struct Changes {
-    std::vector<NodeChange> nodes;
-    std::vector<PodChange> pods;
-  };
 
-  static void Fold(Changes& changes);
-  void FoldIfMany();
+  // The newest change of each key, in the order in which the keys came.
+  template <typename Change>
+  class Newest {
+   public:
+    // An empty one where there was none: its key must be `key` before the next call.
+    Change& Of(std::string_view key) {
+      return **by_key_.lazy_emplace(key, [&](const auto& construct) { construct(&changes_.emplace_back()); });
+    }
+    std::size_t size() const { return changes_.size(); }
+    // Changes come in much the same number again and again.
+    void Reserve(std::size_t count) { by_key_.reserve(std::min(count, kReservedMax)); }
+    auto begin() { return changes_.begin(); }
+    auto end() { return changes_.end(); }
+
+   private:
+    static constexpr std::size_t kReservedMax = 4'096;
+    struct Hash {
+      using is_transparent = void;
+      std::size_t operator()(std::string_view key) const { return HashText(key); }
+      std::size_t operator()(const Change* change) const { return HashText(change->Key()); }
+    };
+    struct Equal {
+      using is_transparent = void;
+      bool operator()(const Change* a, const Change* b) const { return a == b; }
+      bool operator()(const Change* change, std::string_view key) const { return change->Key() == key; }
+    };
+
+    std::deque<Change> changes_;  // which keeps each at its address
+    absl::flat_hash_set<Change*, Hash, Equal> by_key_;
+  };
+  struct Changes {
+    Newest<NodeChange> nodes;
+    Newest<PodChange> pods;
+  };
 
   Fleet& fleet_;
   const Clock& clock_;
   std::mutex apply_mutex_;  // one applies at a time, in order; locked before mutex_
   mutable std::mutex mutex_;
-  Changes waiting_;                      // guarded by mutex_
-  std::size_t folded_at_ = kFoldedFrom;  // guarded by mutex_; so many changes are folded next
+  Changes waiting_;  // guarded by mutex_
 };
 
 }  // namespace berth::page

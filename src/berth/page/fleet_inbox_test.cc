@@ -90,15 +90,24 @@ TEST_F(FleetInboxTest, ActivityIsWhatItWouldBeWithoutIt) {
 }
 
 TEST_F(FleetInboxTest, HoldsNoMoreThanThereAreObjects) {
-  for (std::size_t i = 0; i < 3 * FleetInbox::kFoldedFrom; ++i) {
+  for (std::size_t i = 0; i < 1'000; ++i) {
     SetPod("web-" + std::to_string(i % 100), i % 2 == 0 ? "a" : "b");
     inbox_.SetNode(MakeNode("a").Build());
-    ASSERT_LE(inbox_.waiting_count(), FleetInbox::kFoldedFrom);
+    ASSERT_LE(inbox_.waiting_count(), 101U);
   }
   inbox_.Apply();
   EXPECT_EQ(fleet_.counts().pods, 100U);
   const FleetActivity activity = fleet_.TakeActivity();
   EXPECT_EQ(activity.bound, 100U);
+}
+
+TEST_F(FleetInboxTest, FreesAnOldStateWhenANewerOneComes) {
+  auto old = std::make_shared<const api::Pod>(MakePod("web-1").Build());
+  const std::weak_ptr<const api::Pod> seen = old;
+  inbox_.SetPod(std::move(old));
+  EXPECT_FALSE(seen.expired());
+  SetPod("web-1", "a");
+  EXPECT_TRUE(seen.expired());
 }
 
 // However changes are put together, the fleet is the one that gets them one by one.

@@ -93,7 +93,7 @@ TEST_F(PageServiceTest, FleetWithAnETag) {
   net::Request request;
   request.target = "/ui/api/v1/fleet";
   const net::Response frame = Ask(request);
-  EXPECT_EQ(frame.Get("Content-Type"), "application/vnd.berth.fleet.v3");
+  EXPECT_EQ(frame.Get("Content-Type"), "application/vnd.berth.fleet.v4");
   EXPECT_EQ(FrameReader(frame.body).Column<std::uint32_t>("pod.id").size(), 2U);
   request.headers.push_back({"If-None-Match", std::string(frame.Get("ETag"))});
   EXPECT_EQ(Ask(request).status, 304);

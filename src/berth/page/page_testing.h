@@ -24,7 +24,7 @@ class FrameReader {
  public:
   explicit FrameReader(std::string bytes) : bytes_(std::move(bytes)) {
     BERTH_CHECK(bytes_.starts_with("BFLT"));
-    BERTH_CHECK(Number<std::uint32_t>(4) == 3);
+    BERTH_CHECK(Number<std::uint32_t>(4) == 4);
     const auto length = Number<std::uint32_t>(8);
     begin_ = Number<std::uint32_t>(12);
     BERTH_CHECK(begin_ % 8 == 0 && begin_ >= 16 + length && begin_ < 16 + length + 8);
@@ -34,7 +34,7 @@ class FrameReader {
     for (const auto& column : directory.at("columns").as_array()) {
       columns_[std::string(column.at("name").as_string())] = {column.at("offset").to_number<std::size_t>(),
                                                               column.at("length").to_number<std::size_t>(),
-                                                              column.at("type").as_string() == "d32"};
+                                                              Stored(column), column.at("type").as_string() == "d32"};
       BERTH_CHECK(column.at("offset").to_number<std::size_t>() % 8 == 0);
     }
   }
@@ -45,8 +45,9 @@ class FrameReader {
     BERTH_CHECK(at != columns_.end(), name);
     const Place& place = at->second;
     std::vector<T> values(place.length);
-    BERTH_CHECK(begin_ + place.offset + values.size() * sizeof(T) <= bytes_.size());
-    if (!values.empty()) std::memcpy(values.data(), bytes_.data() + begin_ + place.offset, values.size() * sizeof(T));
+    BERTH_CHECK(begin_ + place.offset + place.stored * sizeof(T) <= bytes_.size());
+    if (!values.empty()) std::memcpy(values.data(), bytes_.data() + begin_ + place.offset, place.stored * sizeof(T));
+    for (std::size_t i = place.stored; i < place.length; ++i) values[i] = values[i - place.stored];
     if (place.are_differences) std::partial_sum(values.begin(), values.end(), values.begin());
     return values;
   }
@@ -79,11 +80,18 @@ class FrameReader {
     return number;
   }
 
+  // How many of a column's values are there; the others repeat them.
+  static std::size_t Stored(const codec::json::value& column) {
+    const auto* const stored = column.as_object().if_contains("stored");
+    return (stored == nullptr ? column.at("length") : *stored).to_number<std::size_t>();
+  }
+
   std::string bytes_;
   std::size_t begin_ = 0;
   struct Place {
     std::size_t offset = 0;
     std::size_t length = 0;
+    std::size_t stored = 0;
     bool are_differences = false;
   };
   std::map<std::string, Place> columns_;

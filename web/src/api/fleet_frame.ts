@@ -14,7 +14,7 @@ export interface FleetDirectory {
   readonly labelKeys?: readonly string[];
   readonly resources?: readonly string[];
   readonly podResources?: readonly string[];
-  readonly columns: readonly { readonly name: string; readonly type: string; readonly offset: number; readonly length: number }[];
+  readonly columns: readonly { readonly name: string; readonly type: string; readonly offset: number; readonly length: number; readonly stored?: number }[];
 }
 
 export type Column = Uint8Array | Uint16Array | Uint32Array | Int32Array | Float64Array;
@@ -29,7 +29,7 @@ export interface FleetFrame {
 }
 
 const magic = 0x544c4642; // "BFLT", little endian
-const layoutVersion = 3;
+const layoutVersion = 4;
 const empty = new Uint32Array(0);
 
 export function readFrame(buffer: ArrayBuffer): FleetFrame {
@@ -43,7 +43,7 @@ export function readFrame(buffer: ArrayBuffer): FleetFrame {
   const directory = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 16, directoryBytes))) as FleetDirectory;
   const columns = new Map<string, Column>();
   for (const each of directory.columns) {
-    const column = columnOf(buffer, each.type, dataOffset + each.offset, each.length);
+    const column = columnOf(buffer, each.type, dataOffset + each.offset, each.length, each.stored ?? each.length);
     if (column) columns.set(each.name, column);
   }
   const column = (name: string): Column => columns.get(name) ?? empty;
@@ -53,17 +53,26 @@ export function readFrame(buffer: ArrayBuffer): FleetFrame {
   return { directory, column, has, text: textReader(column("string.offset"), column("string.bytes"), areCut) };
 }
 
-function columnOf(buffer: ArrayBuffer, type: string, offset: number, length: number): Column | undefined {
+/** So many values, which are those again and again. */
+function repeated(stored: Column, length: number): Column {
+  const values = new (stored.constructor as new (length: number) => Column)(length);
+  values.set(stored.subarray(0, length));
+  for (let known = stored.length; known > 0 && known < length; known *= 2) values.copyWithin(known, 0, known);
+  return values;
+}
+
+function columnOf(buffer: ArrayBuffer, type: string, offset: number, length: number, stored: number): Column | undefined {
   if (type === "d32") {
     // Each is the difference to the one before it.
-    const values = columnOf(buffer, "u32", offset, length)?.slice() ?? empty;
+    const values = columnOf(buffer, "u32", offset, length, stored)?.slice() ?? empty;
     for (let i = 1; i < length; ++i) values[i] = (values[i] ?? 0) + (values[i - 1] ?? 0);
     return values;
   }
   const make = { u8: Uint8Array, u16: Uint16Array, u32: Uint32Array, i32: Int32Array, f64: Float64Array }[type];
   if (make === undefined) return undefined;
-  if (offset + length * make.BYTES_PER_ELEMENT > buffer.byteLength) throw new Error("the fleet's frame has been cut");
-  return new make(buffer, offset, length);
+  if (offset + stored * make.BYTES_PER_ELEMENT > buffer.byteLength) throw new Error("the fleet's frame has been cut");
+  const values = new make(buffer, offset, stored);
+  return stored < length ? repeated(values, length) : values;
 }
 
 /** Strings by index. Names are nearly always ASCII; then, if they may be cut, all are decoded at once. */

@@ -70,7 +70,7 @@ void OlderDecision::Assign(const Decision& decision, std::size_t text_bytes_max)
   if (size > reason_end_ || size < reason_end_ / 2) texts_ = std::make_unique_for_overwrite<char[]>(size);
   char* at = texts_.get();
   for (const auto& [text, end] : parts) {
-    at = std::ranges::copy(text, at).out;
+    at += text.copy(at, text.size());
     this->*end = static_cast<std::uint32_t>(at - texts_.get());
   }
 }

@@ -30,12 +30,17 @@ void AppendConnectionHeader(std::string& out, const ServerReply& reply, bool clo
 
 bool HasBody(int status) { return status >= 200 && status != 204 && status != 304; }
 
-// Adds bytes to the pieces that wait to be fetched. Small ones are joined, so that each is worth a write.
-void AppendPiece(ServerReply& reply, std::string_view bytes) {
-  if (reply.pieces.empty() || reply.pieces.back().size() + bytes.size() > kPieceBytes) reply.pieces.emplace_back();
-  reply.pieces.back().append(bytes);
-  reply.unsent_bytes += bytes.size();
+// Where so many bytes are to be appended: a piece that waits to be fetched. Small ones are joined, so that each is
+// worth a write.
+std::string& PieceFor(ServerReply& reply, std::size_t size) {
+  if (reply.pieces.empty() || reply.pieces.back().size() + size > kPieceBytes) reply.pieces.emplace_back();
+  std::string& piece = reply.pieces.back();
+  piece.reserve(piece.size() + size);
+  reply.unsent_bytes += size;
+  return piece;
 }
+
+void AppendPiece(ServerReply& reply, std::string_view bytes) { PieceFor(reply, bytes.size()).append(bytes); }
 
 class Writer final : public ResponseWriter {
  public:
@@ -198,11 +203,10 @@ class Writer final : public ResponseWriter {
       AppendPiece(*reply_, bytes);
       return;
     }
-    char size[20];
-    const int digits = std::snprintf(size, sizeof(size), "%zx\r\n", bytes.size());
-    AppendPiece(*reply_, {size, static_cast<std::size_t>(digits)});
-    AppendPiece(*reply_, bytes);
-    AppendPiece(*reply_, "\r\n");
+    char text[20];
+    const std::string_view size(text, std::snprintf(text, sizeof(text), "%zx\r\n", bytes.size()));
+    constexpr std::string_view kEnd = "\r\n";
+    PieceFor(*reply_, size.size() + bytes.size() + kEnd.size()).append(size).append(bytes).append(kEnd);
   }
 
   // With the reply's lock held: the answer cannot be completed. The peer is told from the connection's loop.

@@ -2,6 +2,7 @@
 #include "berth/shell/serving/content_coding.h"
 
 #include <cstddef>
+#include <memory>
 #include <utility>
 
 #include <zstd.h>
@@ -69,12 +70,12 @@ std::string PieceEncoder::Encode(ContentCoding coding, std::string_view piece) {
     case ContentCoding::kIdentity: return std::string(piece);
   }
   if (zstd_ == nullptr) zstd_.reset(ZSTD_createCCtx());
-  std::string out(ZSTD_compressBound(piece.size()), '\0');
+  const std::size_t bound = ZSTD_compressBound(piece.size());
+  const auto out = std::make_unique_for_overwrite<char[]>(bound);  // most of it is not written
   const std::size_t size =
-      ZSTD_compressCCtx(zstd_.get(), out.data(), out.size(), piece.data(), piece.size(), kPieceZstdLevel);
+      ZSTD_compressCCtx(zstd_.get(), out.get(), bound, piece.data(), piece.size(), kPieceZstdLevel);
   BERTH_CHECK(ZSTD_isError(size) == 0, ZSTD_getErrorName(size));
-  out.resize(size);
-  return out;
+  return {out.get(), size};
 }
 
 void SetEncodedBody(ContentCoding coding, std::string body, net::Response& response) {
