@@ -67,7 +67,7 @@ Expected<void> AddReplicas(const whatif::ClusterState& state, const whatif::PodI
     const std::string name = more.workload.name + "-more-" + std::to_string(i);
     api::Pod pod = whatif::AsNew(**sample, "page-" + TextOf(more.workload) + "-" + std::to_string(i));
     pod.metadata.name = name;
-    additions.pods.push_back(std::make_shared<const api::Pod>(std::move(pod)));
+    additions.pods.emplace_back(std::make_shared<const api::Pod>(std::move(pod)));
   }
   return {};
 }
@@ -133,7 +133,7 @@ Expected<Reply> Answer(const SimulateQuestion& question, const AskLimits& limits
     return OfQuestion(known.error());
   std::optional<whatif::Simulation> simulation;
   std::vector<std::string> warnings = manifests.left_out;
-  BERTH_RETURN_IF_ERROR(cluster.Try(additions->pods, [&](whatif::OfflineCluster& core) -> Expected<void> {
+  BERTH_RETURN_IF_ERROR(cluster.Try(additions->Models(), [&](whatif::OfflineCluster& core) -> Expected<void> {
     for (std::string& line : whatif::PodGroupWarnings(manifests, core.options().configuration.release))
       warnings.push_back(std::move(line));
     simulation = whatif::SimulateOn({state, *additions, question.remove_nodes, cluster.index()}, core);

@@ -143,7 +143,7 @@ Expected<AskedObjects> MakeOffers(const NodeCatalogue& catalogue, const std::vec
     asked.offers[at->second].daemons.push_back(pod);
     return true;
   };
-  std::erase_if(asked.additions.new_pods, [&](const whatif::NewPod& pod) { return is_taken(pod.model); });
+  std::erase_if(asked.additions.pods, [&](const whatif::NewPod& pod) { return is_taken(pod.model); });
   std::erase_if(asked.additions.daemon_pods, is_taken);
   std::erase_if(asked.additions.nodes, [&](const auto& node) { return offer_of.contains(node->metadata.name); });
   return asked;

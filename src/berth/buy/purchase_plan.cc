@@ -111,7 +111,7 @@ class Planner {
       pods.push_back(gates.Open(pod));
       return {};
     };
-    for (const whatif::NewPod& pod : asked_.additions.new_pods) BERTH_RETURN_IF_ERROR(add(pod, added_));
+    for (const whatif::NewPod& pod : asked_.additions.pods) BERTH_RETURN_IF_ERROR(add(pod, added_));
     std::size_t foreign = 0;
     for (const PodPtr& pod : input_.state.pods) {
       if (!pod->spec.node_name.empty() || pod->metadata.deletion_time) continue;

@@ -118,14 +118,14 @@ void Check(std::uint64_t seed, Placement placement) {
   real->Add(asked->additions.objects);
   std::map<std::string, const PlannedPod*> planned;
   for (const PlannedPod& pod : plan->pods) planned[pod.key] = &pod;
-  for (const whatif::NewPod& pod : asked->additions.new_pods) {
+  for (const whatif::NewPod& pod : asked->additions.pods) {
     api::Pod fresh = *pod.Make();
     if (placement == Placement::kNominated) fresh.status.nominated_node_name = planned.at(whatif::KeyOf(fresh))->node;
     real->SetPod(std::move(fresh));
   }
   real->Run();
   std::size_t pending = 0;
-  for (const whatif::NewPod& pod : asked->additions.new_pods) pending += real->NodeOf(pod.Uid()).empty() ? 1 : 0;
+  for (const whatif::NewPod& pod : asked->additions.pods) pending += real->NodeOf(pod.Uid()).empty() ? 1 : 0;
   EXPECT_EQ(pending, plan->LeftCount()) << at << "\n" << question.manifests << question.catalogue;
 }
 

@@ -216,7 +216,7 @@ class AdmittedPods {
     if (options.applies_quotas) quotas_.emplace(state);
   }
 
-  std::size_t count() const { return out_.pods.size() + out_.new_pods.size(); }
+  std::size_t count() const { return out_.pods.size(); }
   // The next pods are of another template.
   void BeginTemplate() { model_.reset(); }
 
@@ -249,11 +249,7 @@ class AdmittedPods {
     const std::string& namespace_name = model->metadata.namespace_name;
     if (!names_.Add(namespace_name, name))
       return Error{ErrorCode::kAlreadyExists, "pod " + namespace_name + '/' + name + " exists already"};
-    if (shares_models_) {
-      out_.new_pods.push_back({std::move(model), name});
-    } else {
-      out_.pods.push_back(std::move(model));
-    }
+    out_.pods.emplace_back(std::move(model), name);
     return {};
   }
 
@@ -595,6 +591,14 @@ std::shared_ptr<const api::Pod> NewPod::Make() const {
   pod->metadata.name = name;
   pod->metadata.uid = Uid();
   return pod;
+}
+
+std::vector<std::shared_ptr<const api::Pod>> Additions::Models() const {
+  std::vector<std::shared_ptr<const api::Pod>> models;
+  for (const NewPod& pod : pods) {
+    if (models.empty() || models.back() != pod.model) models.push_back(pod.model);
+  }
+  return models;
 }
 
 Workload WorkloadOf(const api::Pod& pod) {

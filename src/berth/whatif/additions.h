@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "berth/api/node.h"
@@ -40,8 +41,13 @@ struct RefusedPods {
   std::string why;  // in the API server's words
 };
 
-// A pod that would be created. Pods of one template have one model, which is one of them as a whole.
+// A pod that would be created. With AdditionOptions::shares_models pods of one template have one model, which is one of
+// them as a whole; else each is its own.
 struct NewPod {
+  explicit NewPod(std::shared_ptr<const api::Pod> pod) : model(std::move(pod)), name(model->metadata.name) {}
+  NewPod(std::shared_ptr<const api::Pod> of_model, std::string of_pod)
+      : model(std::move(of_model)), name(std::move(of_pod)) {}
+
   std::shared_ptr<const api::Pod> model;
   std::string name;
 
@@ -56,11 +62,13 @@ struct Additions {
   std::vector<framework::AnyObject> objects;
   // Of the cluster's DaemonSets on new nodes: they are there before anything else is.
   std::vector<std::shared_ptr<const api::Pod>> daemon_pods;
-  std::vector<std::shared_ptr<const api::Pod>> pods;  // in the order in which they would be created
-  std::vector<NewPod> new_pods;                       // with AdditionOptions::shares_models, in the place of `pods`
-  std::vector<RefusedPods> refused;                   // with AdditionOptions::applies_quotas; they are not in `pods`
+  std::vector<NewPod> pods;          // in the order in which they would be created
+  std::vector<RefusedPods> refused;  // with AdditionOptions::applies_quotas; they are not in `pods`
   // What a reader of the answer should know, one line each.
   std::vector<std::string> notes;
+
+  // Of `pods`, each once.
+  std::vector<std::shared_ptr<const api::Pod>> Models() const;
 };
 
 struct AdditionOptions {

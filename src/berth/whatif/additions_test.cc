@@ -41,7 +41,7 @@ Expected<Additions> Make(const std::string& text, const ClusterState& state = {}
 
 std::vector<std::string> NamesOf(const Additions& additions) {
   std::vector<std::string> names;
-  for (const auto& pod : additions.pods) names.push_back(pod->metadata.namespace_name + '/' + pod->metadata.name);
+  for (const NewPod& pod : additions.pods) names.push_back(pod.Key());
   return names;
 }
 
@@ -49,7 +49,7 @@ TEST(AdditionsTest, ADeploymentsPodsAreItsReplicaSets) {
   const auto made = Make(Workload("Deployment", "web", "\n  replicas: 3"));
   ASSERT_TRUE(made.ok()) << made.error().message;
   ASSERT_EQ(made->pods.size(), 3U);
-  const api::Pod& pod = *made->pods.front();
+  const api::Pod& pod = *made->pods.front().model;
   ASSERT_TRUE(pod.metadata.controller);
   EXPECT_EQ(pod.metadata.controller->kind, "ReplicaSet");
   EXPECT_EQ(WorkloadOf(pod), (whatif::Workload{"Deployment", "shop", "web"}));
@@ -64,7 +64,8 @@ TEST(AdditionsTest, ADeploymentsPodsAreItsReplicaSets) {
 
 TEST(AdditionsTest, OnlyTheReplicasThatLackAreAdded) {
   const std::string hash =
-      Make(Workload("Deployment", "web", ""))->pods.front()->metadata.labels.Find("pod-template-hash") ? "abc12" : "";
+      Make(Workload("Deployment", "web", ""))->pods.front().model->metadata.labels.Find("pod-template-hash") ? "abc12"
+                                                                                                             : "";
   ClusterState state;
   state.pods.push_back(std::make_shared<const api::Pod>(MakePod("web-abc12-1")
                                                             .Namespace("shop")
@@ -91,8 +92,8 @@ TEST(AdditionsTest, AStatefulSetHasOrdinalsAndClaims) {
                          state);
   ASSERT_TRUE(made.ok()) << made.error().message;
   EXPECT_EQ(NamesOf(*made), (std::vector<std::string>{"shop/db-1", "shop/db-2"}));
-  ASSERT_EQ(made->pods.front()->spec.volumes.size(), 1U);
-  EXPECT_EQ(made->pods.front()->spec.volumes.front().source.id, "data-db-1");
+  ASSERT_EQ(made->pods.front().model->spec.volumes.size(), 1U);
+  EXPECT_EQ(made->pods.front().model->spec.volumes.front().source.id, "data-db-1");
   std::vector<std::string> claims;
   for (const auto& object : made->objects) {
     if (framework::KindOf(object) == framework::ObjectKind::kPersistentVolumeClaim)
@@ -114,7 +115,7 @@ TEST(AdditionsTest, ADaemonSetRunsWhereItIsTolerated) {
   const auto made = Make(Workload("DaemonSet", "agent", ""), state, options);
   ASSERT_TRUE(made.ok()) << made.error().message;
   std::vector<std::string> nodes;
-  for (const auto& pod : made->pods) nodes.push_back(PinnedNode(*pod).value_or("none"));
+  for (const NewPod& pod : made->pods) nodes.push_back(PinnedNode(*pod.model).value_or("none"));
   EXPECT_EQ(nodes, (std::vector<std::string>{"a", "c"}));
 }
 
@@ -152,17 +153,16 @@ TEST(AdditionsTest, PodsThatShareAModelAreThosePods) {
     const auto shared = Make(text, {}, options);
     ASSERT_TRUE(plain.ok()) << plain.error().message;
     ASSERT_TRUE(shared.ok()) << shared.error().message;
-    EXPECT_TRUE(shared->pods.empty());
     ASSERT_EQ(plain->pods.size(), 4U);
-    ASSERT_EQ(shared->new_pods.size(), 4U);
+    ASSERT_EQ(shared->pods.size(), 4U);
     for (std::size_t i = 0; i < 4; ++i) {
-      const NewPod& pod = shared->new_pods[i];
-      EXPECT_TRUE(*pod.Make() == *plain->pods[i]) << pod.name;
-      EXPECT_EQ(pod.Key(), "shop/" + plain->pods[i]->metadata.name);
-      EXPECT_EQ(pod.Uid(), plain->pods[i]->metadata.uid);
+      const NewPod& pod = shared->pods[i];
+      EXPECT_TRUE(*pod.Make() == *plain->pods[i].model) << pod.name;
+      EXPECT_EQ(pod.Key(), plain->pods[i].Key());
+      EXPECT_EQ(pod.Uid(), plain->pods[i].Uid());
     }
-    EXPECT_EQ(shared->new_pods[0].model == shared->new_pods[2].model, each.is_shared) << text;
-    EXPECT_NE(shared->new_pods[2].model, shared->new_pods[3].model);
+    EXPECT_EQ(shared->pods[0].model == shared->pods[2].model, each.is_shared) << text;
+    EXPECT_NE(shared->pods[2].model, shared->pods[3].model);
     EXPECT_EQ(shared->objects.size(), plain->objects.size());
   }
 }
@@ -173,7 +173,7 @@ TEST(AdditionsTest, AJobRunsAsManyAsItMayAtATime) {
       "template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}");
   ASSERT_TRUE(made.ok()) << made.error().message;
   EXPECT_EQ(made->pods.size(), 2U);
-  EXPECT_EQ(*made->pods.front()->metadata.labels.Find("job-name"), "j");
+  EXPECT_EQ(*made->pods.front().model->metadata.labels.Find("job-name"), "j");
   EXPECT_EQ(made->notes, (std::vector<std::string>{"Job shop/j: the first 2 of its 5 pods, as many as run at a time"}));
 }
 
@@ -224,7 +224,7 @@ TEST(AdditionsTest, PodsAreFilledInByTheCluster) {
   };
   const auto first = [&](const std::string& text) -> Expected<api::Pod> {
     BERTH_ASSIGN_OR_RETURN(const Additions made, Make(text, state));
-    return *made.pods.front();
+    return *made.pods.front().model;
   };
   EXPECT_EQ(first(pod(", priorityClassName: high"))->spec.priority, 9);
   EXPECT_EQ(first(pod(""))->spec.priority, 3) << "the default class";
@@ -277,7 +277,7 @@ TEST(AdditionsTest, PriorityClassesOfManifestsAreResolved) {
   const auto made =
       Make("apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: high}\nvalue: 7" + pod);
   ASSERT_TRUE(made.ok()) << made.error().message;
-  EXPECT_EQ(made->pods.front()->spec.priority, 7);
+  EXPECT_EQ(made->pods.front().model->spec.priority, 7);
   const auto missing = Make(pod);
   ASSERT_FALSE(missing.ok());
   EXPECT_EQ(missing.error().message,

@@ -179,7 +179,7 @@ class SimulationRun {
     claims_.UnbindVolumes(pending_again_, placed);
     for (const PodPtr& pod : pending_again_) cluster_.SetPod(*pod);
     for (Asked& pod : recreated_) Ask(std::move(pod));
-    for (const PodPtr& pod : input_.additions.pods) Ask({PodOrigin::kNew, pod, {}});
+    for (const NewPod& pod : input_.additions.pods) Ask({PodOrigin::kNew, pod.Make(), {}});
   }
 
   std::vector<Asked>::iterator FindAsked(const std::string& uid) {

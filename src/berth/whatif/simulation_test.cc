@@ -25,6 +25,7 @@ using testing::NodeBuilder;
 using testing::PodBuilder;
 
 std::shared_ptr<const api::Pod> Share(const PodBuilder& pod) { return std::make_shared<const api::Pod>(pod.Build()); }
+NewPod New(const PodBuilder& pod) { return NewPod(Share(pod)); }
 
 NodeBuilder SmallNode(const std::string& name, const std::string& zone) {
   return MakeNode(name).Label("topology.kubernetes.io/zone", zone).Allocatable("cpu", "2");
@@ -56,7 +57,7 @@ TEST(SimulationTest, NewPodsGoWhereThereIsRoom) {
   state.nodes = {SmallNode("n1", "a").Annotation("berth.dev/price", "0.50").Build(), SmallNode("n2", "b").Build()};
   state.pods = {Share(Replica("old", "1500m").Node("n1"))};
   Additions additions;
-  additions.pods = {Share(Replica("x", "1")), Share(Replica("y", "1")), Share(Replica("z", "1"))};
+  additions.pods = {New(Replica("x", "1")), New(Replica("y", "1")), New(Replica("z", "1"))};
   const Simulation answer = Simulated(state, additions);
   EXPECT_EQ(Said(answer),
             (std::vector<std::string>{"new x on n2", "new y on n2",
@@ -162,7 +163,7 @@ TEST(SimulationTest, APodThatMakesRoomLooksForAnotherPlace) {
   state.nodes = {SmallNode("n1", "a").Build(), SmallNode("n2", "b").Allocatable("cpu", "1").Build()};
   state.pods = {Share(Replica("low", "1").Node("n1"))};
   Additions additions;
-  additions.pods = {Share(Replica("high", "2").Priority(100))};
+  additions.pods = {New(Replica("high", "2").Priority(100))};
   const Simulation answer = Simulated(state, additions);
   EXPECT_EQ(Said(answer), (std::vector<std::string>{"new high on n1", "evicted low on n2"}));
   ASSERT_EQ(answer.evictions.size(), 1U);
@@ -231,8 +232,8 @@ TEST(SimulationTest, AVolumeOfAClassThatWaitsIsProvisionedWhereThePodGoes) {
   Additions additions;
   additions.objects.emplace_back(std::make_shared<const api::PersistentVolumeClaim>(claim));
   // The second follows the volume into its zone, where there is more room elsewhere.
-  additions.pods = {Share(Replica("first", "1").NodeSelector("topology.kubernetes.io/zone", "a").Claim("data")),
-                    Share(Replica("second", "1").Claim("data"))};
+  additions.pods = {New(Replica("first", "1").NodeSelector("topology.kubernetes.io/zone", "a").Claim("data")),
+                    New(Replica("second", "1").Claim("data"))};
   EXPECT_EQ(Said(Simulated(state, additions)), (std::vector<std::string>{"new first on n1", "new second on n1"}));
 }
 
@@ -250,7 +251,7 @@ TEST(SimulationTest, AClaimOfAClassThatDoesNotWaitIsBoundAtOnce) {
   Additions additions;
   additions.objects = {std::make_shared<const api::StorageClass>(storage_class),
                        std::make_shared<const api::PersistentVolumeClaim>(claim)};
-  additions.pods = {Share(Replica("first", "1").Claim("data"))};
+  additions.pods = {New(Replica("first", "1").Claim("data"))};
   EXPECT_EQ(Said(Simulated(state, additions)), std::vector<std::string>{"new first on n1"});
 }
 

@@ -93,7 +93,7 @@ TEST(WorkloadPodsTest, AllMakeTheSamePod) {
     const auto added = MakeAdditions(manifests, state, {.now = kNow});
     ASSERT_TRUE(added.ok()) << added.error().message;
     ASSERT_FALSE(added->pods.empty()) << text;
-    EXPECT_EQ(Common(*added->pods[0]), want) << text;
+    EXPECT_EQ(Common(*added->pods[0].model), want) << text;
 
     const auto shapes = ShapesOfManifests(manifests, state, kNow);
     ASSERT_TRUE(shapes.ok()) << shapes.error().message;
@@ -116,12 +116,12 @@ TEST(WorkloadPodsTest, AReplacementIsThePodAgain) {
   ASSERT_TRUE(added.ok() && shapes.ok());
   const auto overlay = cluster->MakeOverlay();
   const auto class_of = [&](const api::Pod& pod) { return overlay->MakePod(pod)->pod_class; };
-  const auto want = class_of(*added->pods[0]);
+  const auto want = class_of(*added->pods[0].model);
   EXPECT_EQ(class_of(shapes->shapes[0].pod), want);
-  api::Pod running = *added->pods[0];
+  api::Pod running = *added->pods[0].model;
   running.spec.node_name = "a";
   EXPECT_EQ(MakeReplacement(*overlay, running, "again").pod->pod_class, want);
-  EXPECT_EQ(*added->pods[0]->metadata.labels.Find("pod-template-hash"),
+  EXPECT_EQ(*added->pods[0].model->metadata.labels.Find("pod-template-hash"),
             *shapes->shapes[0].pod.metadata.labels.Find("pod-template-hash"));
 }
 
@@ -153,7 +153,8 @@ TEST(WorkloadPodsTest, IndexesThatAreThereAreNotMadeAgain) {
       state, {.now = kNow});
   ASSERT_TRUE(added.ok()) << added.error().message;
   std::string indexes;
-  for (const auto& pod : added->pods) indexes += *pod->metadata.labels.Find("batch.kubernetes.io/job-completion-index");
+  for (const NewPod& pod : added->pods)
+    indexes += *pod.model->metadata.labels.Find("batch.kubernetes.io/job-completion-index");
   EXPECT_EQ(indexes, "12");
 }
 

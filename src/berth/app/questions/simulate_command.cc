@@ -84,7 +84,7 @@ class SimulateCommand {
     const auto additions = whatif::MakeAdditions(manifests_, *state, adding);
     if (!additions.ok()) return cli::FailWith(additions.error(), cli::kExitUsage);
     if (options_.question.config.empty())
-      WarnOfDefaults(AddProfilesOf({additions->pods, state->pods}, configuration_.configuration));
+      WarnOfDefaults(AddProfilesOf({additions->Models(), state->pods}, configuration_.configuration));
     const auto first = Simulate(*state, *additions, configuration_, options_.question.config);
     if (!first.ok()) return cli::FailWith(first.error(), cli::kExitUsage);
     if (!compared_) {
