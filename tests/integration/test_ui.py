@@ -260,7 +260,7 @@ class Ui(BerthTest):
         self.assertEqual(port.ask("/ui/api/v1/simulate", "POST", "jane", b"{}")[0], 403, "jane may get, and not post")
 
     def test_reports(self):
-        _, api = self.api_server(2)
+        _, api = self.api_server(2, "--no-controllers")  # which would delete pods of a ReplicaSet that there is not
         for number in range(2):
             owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "web", "controller": True}
             twin = pod(f"web-{number}", nodeName=api.ready_nodes()[0])
@@ -291,8 +291,8 @@ class Ui(BerthTest):
         self.assertEqual(port.ask("/ui/app.js")[0] in (200, 404), True)
         self.assertEqual(held(port.berth.pid, port.port), rested, "the page's files cost nothing")
         self.assertEqual(port.ask("/ui/api/v1/status")[0], 200)
-        threads, connections = wait_until("the page watches", lambda: held(port.berth.pid, port.port)[1] > rested[1] and held(port.berth.pid, port.port))
-        self.assertGreater(threads, rested[0])
+        # Its own watch ends when it has listed all, and what it hears then is the scheduler's: its threads stay.
+        wait_until("the page works", lambda: held(port.berth.pid, port.port)[0] > rested[0])
         without = Process(self, "run", "--master", api.url, "--leader-elect=false", "--scheduler-name=other")
         without.wait_for("err", "Starting Kubernetes Scheduler")
         self.assertEqual(wait_until("the one without a port rests", lambda: rests(without.pid))[1], rested[1], "connections")
