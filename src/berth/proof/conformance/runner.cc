@@ -319,8 +319,11 @@ class CaseRun {
       got.pre_filter = ToRecord(outcome.pre_filter_status);
       return;
     }
-    if (outcome.result == Result::kError || outcome.result == Result::kNoNodes) return;
-    if (outcome.narrowed_to) got.pre_filter_nodes.emplace(outcome.narrowed_to->begin(), outcome.narrowed_to->end());
+    if (outcome.result == Result::kNoNodes) return;
+    // Where a Filter plugin fails, PreFilter plugins have said where it is tried. Where one of these fails, none is named.
+    if (outcome.narrowed_to && !outcome.narrowing_plugins.empty())
+      got.pre_filter_nodes.emplace(outcome.narrowed_to->begin(), outcome.narrowed_to->end());
+    if (outcome.result == Result::kError) return;
     if (!pod.nominated_node_name.empty() && cache_.nodes().Find(pod.nominated_node_name) != framework::kNoNode) {
       got.nominated_evaluated = pod.nominated_node_name;
       // The nominated node is filtered even where a PreFilter plugin has narrowed the search to other nodes.
