@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // FleetInbox: changes of nodes and pods on their way into a Fleet. The loop of a scheduler puts them in, which takes a
-// small part of a microsecond whatever else goes on; whoever wants to look at the fleet applies them first. Of what
-// changes several times in between only the newest is kept, so that there are never more than there are objects, and an
-// old state of a pod is freed when a newer one comes. As informers tell it, a pod has gone before another of its name
-// comes. Thread-safe.
+// small part of a microsecond whatever else goes on; whoever wants to look at the fleet applies them first. Of each
+// object that there was in between the newest change alone is kept, and an old state of a pod is freed when a newer one
+// comes. As informers tell it, a pod has gone before another of its name comes. Thread-safe.
 #pragma once
 
 #include <algorithm>
