@@ -289,6 +289,24 @@ TEST(PlanPurchase, PodsThatWantToBeTogetherAreInOneZone) {
   EXPECT_EQ(plan.price_micro, 560'000);
 }
 
+// The large node costs least in zone a, which has a single one; all of them cost less in zone b.
+TEST(PlanPurchase, PodsThatWantToBeTogetherAreInTheZoneThatIsCheapestForAll) {
+  const std::string together = R"(      affinity:
+        podAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+          - {topologyKey: topology.kubernetes.io/zone, labelSelector: {matchLabels: {app: web}}}
+)";
+  const PurchasePlan plan = PlanOf({}, Deployment("web", 20, "1", together), R"(
+shapes:
+- {name: large, cpu: 8, memory: 64Gi, pods: 60, price: 21, zones: [a], max: 1}
+- {name: large, cpu: 8, memory: 64Gi, pods: 60, price: 22, zones: [b]}
+- {name: small, cpu: 4, memory: 32Gi, pods: 60, price: 12, zones: [a, b]}
+)");
+  EXPECT_EQ(plan.price_micro, 56'000'000) << "two large nodes and a small one";
+  EXPECT_EQ(ZonesOf(plan), std::set<std::string>({"b"}));
+  EXPECT_EQ(plan.LeftCount(), 0U);
+}
+
 TEST(PlanPurchase, ZonesAreThoseThatAreAskedFor) {
   PurchaseOptions options;
   options.zones = {"b"};

@@ -28,6 +28,8 @@ constexpr std::size_t kOneSidedMax = 2'000'000;
 constexpr std::size_t kSingleShapesMax = 4;
 // Cheaper offers that are tried in the place of one.
 constexpr std::size_t kDowngradesMax = 8;
+// Zones that are tried for pods that have to be in one.
+constexpr std::size_t kHomesTriedMax = 8;
 // Of the steps of a packing, those for the pods that are left over, and for the question what the second-best plan
 // costs.
 constexpr std::uint64_t kRepairPart = 4;
@@ -83,6 +85,7 @@ Candidate PurchaseSearch::Find() {
     Consider(Complete(packed, all));
   }
   TryWithoutAZone();
+  TryOtherHomes();
   // Where the core has taken a packing as it is, to leave nodes out would only be a worse search.
   const bool is_packing = options_.placement == Placement::kNominated && best_->purchase == packed;
   if (!IsGoodEnough() && !is_packing) Improve();
@@ -275,6 +278,14 @@ void PurchaseSearch::TrySingleShapes() {
   }
 }
 
+// Another packing, with fewer steps: of the offers that are allowed, as if pods of the groups were in these zones.
+void PurchaseSearch::TryWith(const OfferFilter& is_allowed, const std::vector<ZoneCounts>& placed) {
+  Purchase purchase;
+  if (!AddNodesFor(wanting_, placed, is_allowed, purchase, kSecondPart)) return;
+  if (options_.placement == Placement::kScheduler) purchase.targets.clear();
+  Consider(Complete(std::move(purchase), is_allowed));
+}
+
 // A zone that is opened for few pods counts for all that are spread over zones, also where it has no room for them.
 void PurchaseSearch::TryWithoutAZone() {
   const auto& spreads = demand_.company().spreads();
@@ -283,11 +294,28 @@ void PurchaseSearch::TryWithoutAZone() {
   for (const std::size_t offer : best_->purchase.nodes) zones.insert(offers_[offer].zone);
   for (const std::string& zone : zones) {
     if (zones.size() == 1 || IsOver()) return;
-    const OfferFilter is_elsewhere = [&](std::size_t offer) { return offers_[offer].zone != zone; };
-    Purchase purchase;
-    if (!AddNodesFor(wanting_, at_home_, is_elsewhere, purchase, kSecondPart)) continue;
-    if (options_.placement == Placement::kScheduler) purchase.targets.clear();
-    Consider(Complete(std::move(purchase), is_elsewhere));
+    TryWith([&](std::size_t offer) { return offers_[offer].zone != zone; }, at_home_);
+  }
+}
+
+// A packing puts pods that have to be in one zone where the first of them is cheapest. All of them may be cheaper in
+// another.
+void PurchaseSearch::TryOtherHomes() {
+  std::vector<std::size_t> homeless;
+  for (std::size_t i = 0; i < demand_.groups().size(); ++i) {
+    const AskedGroup& group = demand_.groups()[i];
+    if (group.zone_rule == ZoneRule::kTogether && group.zone_counts.empty() && at_home_[i].empty())
+      homeless.push_back(i);
+  }
+  if (homeless.empty()) return;
+  std::set<std::string> zones;
+  for (const Offer& offer : offers_) zones.insert(offer.zone);
+  std::size_t tried = 0;
+  for (const std::string& zone : zones) {
+    if (zones.size() == 1 || IsGoodEnough() || IsOver() || tried++ == kHomesTriedMax) return;
+    std::vector<ZoneCounts> placed = at_home_;
+    for (const std::size_t group : homeless) placed[group][zone] = 1;
+    TryWith([](std::size_t) { return true; }, placed);
   }
 }
 
@@ -298,11 +326,7 @@ void PurchaseSearch::TryWithoutMainShape() {
   for (const std::size_t offer : best_->purchase.nodes)
     paid[offers_[offer].shape] += catalogue_.shapes[offers_[offer].shape].price_micro;
   const auto main = std::ranges::max_element(paid, {}, [](const auto& each) { return each.second; });
-  const OfferFilter is_other = [&](std::size_t offer) { return offers_[offer].shape != main->first; };
-  Purchase purchase;
-  if (!AddNodesFor(wanting_, at_home_, is_other, purchase, kSecondPart)) return;
-  if (options_.placement == Placement::kScheduler) purchase.targets.clear();
-  Consider(Complete(std::move(purchase), is_other));
+  TryWith([&](std::size_t offer) { return offers_[offer].shape != main->first; }, at_home_);
 }
 
 void PurchaseSearch::Improve() {

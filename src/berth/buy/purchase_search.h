@@ -58,7 +58,9 @@ class PurchaseSearch {
   std::vector<std::size_t> Missing(const TrialResult& result) const;
   void Consider(const Candidate& candidate);
   void TrySingleShapes();
+  void TryWith(const OfferFilter& is_allowed, const std::vector<ZoneCounts>& placed);
   void TryWithoutAZone();
+  void TryOtherHomes();
   void TryWithoutMainShape();
   void Improve();
   bool DoTiesMatter() const;
