@@ -2,6 +2,7 @@
 #include "berth/shell/net/http1_server_connection.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <mutex>
 #include <string_view>
 #include <utility>
@@ -40,12 +41,9 @@ constexpr std::size_t kPongsMax = 16;
 constexpr std::string_view kPlainHttpAnswer =
     "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n";
 
-// Whether the first bytes begin a request in plain HTTP. They are not consumed.
-bool HasPlainHttp(int socket) {
-  char begin[5];
-  const ssize_t size = recv(socket, begin, sizeof begin, MSG_PEEK | MSG_DONTWAIT);
-  const std::string_view text(begin, size > 0 ? static_cast<std::size_t>(size) : 0);
-  return text == "GET /" || text == "HEAD " || text == "POST " || text == "PUT /" || text == "OPTIO";
+// Whether these first bytes begin a request in plain HTTP.
+bool IsPlainHttp(std::string_view begin) {
+  return begin == "GET /" || begin == "HEAD " || begin == "POST " || begin == "PUT /" || begin == "OPTIO";
 }
 
 // Best effort: the answer is lost if more bytes of the peer arrive before it has read the answer.
@@ -163,14 +161,22 @@ void Http1ServerConnection::StartParser() {
 }
 
 void Http1ServerConnection::HandshakeStep() {
-  if (const int socket = channel_->socket().native_handle(); HasPlainHttp(socket)) {
-    AnswerPlainHttp(socket);
-    return Close();
-  }
-  const auto step = channel_->Handshake();
   const auto again = [self = Self()](const error_code&) {
     if (!self->is_closed_) self->HandshakeStep();
   };
+  if (!has_begun_) {
+    // The first bytes are looked at before TLS takes them, so it must not be asked before they are there.
+    const int socket = channel_->socket().native_handle();
+    char begin[5];
+    const ssize_t size = recv(socket, begin, sizeof begin, MSG_PEEK | MSG_DONTWAIT);
+    if (size < 0 && errno == EAGAIN) return channel_->socket().async_wait(Wait::wait_read, again);
+    has_begun_ = true;
+    if (size > 0 && IsPlainHttp({begin, static_cast<std::size_t>(size)})) {
+      AnswerPlainHttp(socket);
+      return Close();
+    }
+  }
+  const auto step = channel_->Handshake();
   switch (step.outcome) {
     case Channel::Outcome::kDone: OnHandshake(); break;
     case Channel::Outcome::kWantRead: channel_->socket().async_wait(Wait::wait_read, again); break;

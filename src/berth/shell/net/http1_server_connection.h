@@ -83,6 +83,7 @@ class Http1ServerConnection final : public ServerConnection {
   SteadyTime last_progress_;
   Phase phase_ = Phase::kReading;
   bool is_closed_ = false;
+  bool has_begun_ = false;  // with TLS: the first bytes have come
   bool is_processing_ = false;
   bool is_read_armed_ = false;
   bool is_write_armed_ = false;
