@@ -57,6 +57,42 @@ test("zooming from the fleet to one pod is fluid", async (t) => {
   await page.close();
 });
 
+// A minute with BERTH_PAGE_LARGE=1, else some seconds.
+test("zooming stays fluid while 200 decisions a second come in", async (t) => {
+  const seconds = process.env.BERTH_PAGE_LARGE === undefined ? 5 : 60;
+  const { page } = await open(browser, url, { hash: "#/cluster" });
+  await settled(page);
+  await page.waitForFunction(() => document.querySelector<HTMLElement>(".picture canvas")?.dataset.nodes === "5000");
+  const heap = async (): Promise<number> => {
+    await page.evaluate(() => (window as unknown as { gc: () => void }).gc());
+    return (await page.metrics()).JSHeapUsedSize ?? 0;
+  };
+  const before = await heap();
+  const decisions = setInterval(() => server.decideMany(20), 100);
+  const frames = await page.evaluate(async (ms: number) => {
+    const canvas = document.querySelector<HTMLCanvasElement>(".picture canvas")!;
+    const box = canvas.getBoundingClientRect();
+    const begin = performance.now();
+    const times: number[] = [];
+    for (let i = 0; performance.now() - begin < ms; ++i) {
+      times.push(await new Promise<number>(requestAnimationFrame));
+      canvas.dispatchEvent(new WheelEvent("wheel", { deltaY: i % 120 < 60 ? -40 : 40, clientX: box.left + 400, clientY: box.top + 300, bubbles: true, cancelable: true }));
+    }
+    return times;
+  }, seconds * 1000);
+  clearInterval(decisions);
+  const after = await heap();
+  const between = frames.slice(1).map((time, i) => time - (frames[i] ?? 0)).sort((a, b) => a - b);
+  const at = (share: number): number => between[Math.floor(between.length * share)] ?? NaN;
+  t.diagnostic(
+    `${(frames.length / seconds).toFixed(1)} frames a second in ${seconds} s, the time between two ${at(0.5).toFixed(1)} ms, of 99 in 100 at most ${at(0.99).toFixed(1)} ms; ` +
+      `heap ${(before / 1e6).toFixed(1)} MB, afterwards ${(after / 1e6).toFixed(1)} MB`,
+  );
+  assert.ok(at(0.5) < 34, `${at(0.5)} ms between frames`);
+  assert.ok(after - before < 8e6, `${after - before} bytes more`);
+  await page.close();
+});
+
 test("decisions that come for long leave the page as large as it was", async (t) => {
   const { page } = await open(browser, url, { hash: "#/decisions" });
   await shows(page, "Live");
