@@ -2,7 +2,7 @@
 // The page on 5,000 nodes and 50,000 pods: how soon the picture is there, how fluid it is, and that nothing grows.
 import assert from "node:assert/strict";
 import test, { after, before } from "node:test";
-import type { Browser } from "puppeteer-core";
+import type { Browser, Page } from "puppeteer-core";
 import type { MockServer } from "../mock_server";
 import { open, settled, shows, startBrowser, startServer } from "./browser";
 
@@ -19,6 +19,12 @@ after(async () => {
   await browser.close();
   await server.close();
 });
+
+/** Bytes of JavaScript's heap that are in use. */
+async function heapOf(page: Page): Promise<number> {
+  await page.evaluate(() => (window as unknown as { gc: () => void }).gc());
+  return (await page.metrics()).JSHeapUsedSize ?? 0;
+}
 
 // Other programs may run on the machine: the bounds are a few times what is measured on a quiet one, and what was measured
 // is printed.
@@ -63,11 +69,7 @@ test("zooming stays fluid while 200 decisions a second come in", async (t) => {
   const { page } = await open(browser, url, { hash: "#/cluster" });
   await settled(page);
   await page.waitForFunction(() => document.querySelector<HTMLElement>(".picture canvas")?.dataset.nodes === "5000");
-  const heap = async (): Promise<number> => {
-    await page.evaluate(() => (window as unknown as { gc: () => void }).gc());
-    return (await page.metrics()).JSHeapUsedSize ?? 0;
-  };
-  const before = await heap();
+  const before = await heapOf(page);
   const decisions = setInterval(() => server.decideMany(20), 100);
   const frames = await page.evaluate(async (ms: number) => {
     const canvas = document.querySelector<HTMLCanvasElement>(".picture canvas")!;
@@ -81,7 +83,7 @@ test("zooming stays fluid while 200 decisions a second come in", async (t) => {
     return times;
   }, seconds * 1000);
   clearInterval(decisions);
-  const after = await heap();
+  const after = await heapOf(page);
   const between = frames.slice(1).map((time, i) => time - (frames[i] ?? 0)).sort((a, b) => a - b);
   const at = (share: number): number => between[Math.floor(between.length * share)] ?? NaN;
   t.diagnostic(
@@ -97,19 +99,15 @@ test("decisions that come for long leave the page as large as it was", async (t)
   const { page } = await open(browser, url, { hash: "#/decisions" });
   await shows(page, "Live");
   await page.click(".check input");
-  const heap = async (): Promise<number> => {
-    await page.evaluate(() => (window as unknown as { gc: () => void }).gc());
-    return (await page.metrics()).JSHeapUsedSize ?? 0;
-  };
   const round = async (): Promise<void> => {
     for (let i = 0; i < 40; ++i) server.decideMany(100);
     const last = server.decisions[server.decisions.length - 1]!;
     await page.waitForFunction((text: string) => document.querySelector(".table tbody tr .row-open")?.textContent?.includes(text), { timeout: 30_000 }, last.name);
   };
   await round();
-  const before = await heap();
+  const before = await heapOf(page);
   for (let i = 0; i < 5; ++i) await round();
-  const after = await heap();
+  const after = await heapOf(page);
   t.diagnostic(`heap ${(before / 1e6).toFixed(1)} MB, after 20,000 decisions more ${(after / 1e6).toFixed(1)} MB`);
   assert.ok(after - before < 4e6, `${after - before} bytes more`);
   assert.ok((await page.$$eval(".table tbody tr", (rows) => rows.length)) <= 300);
