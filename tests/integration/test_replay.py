@@ -16,6 +16,7 @@ import subprocess
 import threading
 import time
 import unittest
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -264,6 +265,33 @@ class ReplayTest(BerthTest):
         notes = subprocess.run(["readelf", "-n", berth_binary()], capture_output=True, text=True, check=True).stdout
         return re.search(r"Build ID: ([0-9a-f]+)", notes).group(1)
 
+    def test_a_question_about_the_cluster_as_it_was(self):
+        folder = self.small_recording()
+        body = self.file("question.json", json.dumps({"cpu": "500m", "require": 1}))
+        now = json.loads(replay(folder, "--ask", "capacity", "--body", body, "-o", "json")[0])
+        first = re.search(r"at (\S+Z), attempt 1", replay(folder, "--explain", "1")[0]).group(1)
+        then = json.loads(replay(folder, "--until", first, "--ask", "capacity", "--body", body, "-o", "json")[0])
+        self.assertEqual([now["nodes"], then["nodes"]], [3, 3])
+        self.assertEqual(then["shapes"][0]["fits"] - now["shapes"][0]["fits"], 4, "none of web-0 to web-3 had a node yet")
+        refused, _ = replay(folder, "--ask", "capacity", "--body", self.file("more.json", '{"cpu": "500m", "require": 100000}'), status=3)
+        self.assertIn("FITS", refused)
+        pending, _ = replay(folder, "--ask", "explain", "--body", self.file("pending.json", '{"pending": true}'), status=3)
+        self.assertIn("Insufficient cpu", pending)
+        manifest = json.dumps(pod("new", "500m"))
+        simulate = self.file("simulate.json", json.dumps({"manifests": manifest}))
+        spread = json.loads(replay(folder, "--ask", "simulate", "--body", simulate, "-o", "json")[0])
+        packed = json.loads(replay(folder, "--ask", "simulate", "--body", simulate, "-o", "json", "--config",
+                                   ROOT / "examples/simulate/packed.yaml")[0])
+        node = [next(each["node"] for each in said["pods"] if each["name"] == "new") for said in (spread, packed)]
+        on = Counter(re.findall(r"default/web-\d (node-\d)", replay(folder, "--decisions")[0]))
+        self.assertEqual(on[node[0]], min(on.values()))
+        self.assertEqual(on[node[1]], max(on.values()))
+        for arguments, said in ((["--ask", "rebalance-plan"], "--ask"), (["--body", body], "--ask"), (["-o", "json"], "--ask"),
+                                (["--ask", "headroom", "--body", self.file("bad.json", "[]")], "JSON object"),
+                                (["--ask", "headroom", "--body", "/no/such.json"], "no such file"),
+                                (["--ask", "headroom", "--body", self.file("x.json", '{"cpu": "1"}')], "no field of this question")):
+            self.assertIn(said, replay(folder, *arguments, status=2)[1], arguments)
+
     def test_another_configuration(self):
         folder = self.small_recording()
         config = self.file("packed.yaml", """
@@ -469,6 +497,7 @@ profiles:
         folder = self.small_recording()
         (folder.parent / "packed.yaml").write_text(re.search(r"```yaml\n(apiVersion.*?)```", PAGE.read_text(), re.DOTALL).group(1))
         page = PAGE.read_text()
+        (folder.parent / "question.json").write_text(re.search(r"```json\n(.*?)```", page, re.DOTALL).group(1))
         self.assertGreater(len(CONSOLE.findall(page)), 2)
 
         def real(match: re.Match) -> str:

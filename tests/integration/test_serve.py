@@ -31,6 +31,13 @@ spec:
 ALLOW = ("--authorization-always-allow-paths", "/ask/*", "--authorization-always-allow-paths", "/metrics")
 POLICY = ROOT / "examples/rebalance/policy.yaml"
 CATALOGUE = ROOT / "examples/buy/catalogue.yaml"
+PACKED = ROOT / "examples/simulate/packed.yaml"
+FROM_FILE = """apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- plugins: {multiPoint: {enabled: [{name: Script}]}}
+  pluginConfig: [{name: Script, args: {file: /etc/hostname}}]
+"""
 
 
 class Server:
@@ -108,6 +115,8 @@ class Serve(ServeTest):
                 ["capacity", "--cpu", "1"], ["capacity", "-f", small, "--require", "1000"], ["capacity", "--like", "db-1"],
                 ["can-drain", "a"], ["can-drain", "a", "b", "c", "--force"], ["headroom"], ["headroom", "--require", "3"],
                 ["rebalance", "plan", "--policy", POLICY],
+                ["simulate", "-f", small, "--config", PACKED], ["simulate", "--config", PACKED],
+                ["explain", "pod", "big", "--config", PACKED], ["can-drain", "a", "--config", PACKED],
                 ["buy", "-f", large, "--pending", "--catalogue", CATALOGUE, "--effort", "1"],
                 ["buy", "-f", small, "--catalogue", CATALOGUE, "--zones", "a", "--max-nodes", "2", "--replace", "--effort", "1"]]
 
@@ -153,11 +162,17 @@ class Serve(ServeTest):
                 ("capacity", {"cpu": "1", "max": 2000000}, 422, "at most 1000000"),
                 ("explain", {"name": "nobody"}, 404, "nobody"),
                 ("buy", {"catalogue": "shapes: [{name: a, cpu: 1, price: -1}]"}, 422, "catalogue:1"),
+                ("headroom", {"configuration": "kind: Pod"}, 422, 'configuration: [apiVersion: must be "kubescheduler.config'),
+                ("headroom", {"configuration": FROM_FILE}, 422, "/etc/hostname: no files can be read here"),
+                ("headroom", {"configuration": " " * (2 << 20)}, 413, "at most 1 MiB"),
                 ("nothing", {}, 404, "no such question")):
             code, answer = server.ask("POST", question, body)
             self.assertEqual(code, status, (question, answer))
             self.assertIn(message, answer["message"], question)
         self.assertEqual(server.send("POST", "/ask/v1/simulate", b"{")[0], 422)
+        wrong = self.berth("headroom", "--server", server.url, "--server-insecure-skip-tls-verify", "--config",
+                           self.file("wrong.yaml", "kind: Pod\n"), statuses=(2,))
+        self.assertIn('configuration: [apiVersion: must be', wrong.stderr)
         # A hundred megabytes are not even read.
         self.assertIn(server.send("POST", "/ask/v1/simulate", b" " * (100 << 20))[0], (0, 413))
         self.assertEqual(server.ask("POST", "headroom", {})[0], 200)
@@ -215,7 +230,7 @@ class Serve(ServeTest):
             schema = re.search(rf"^  /ask/v1/{path}:.*?schemas/(\w+)", text, re.M | re.S).group(1)
             block = re.search(rf"^    {schema}:\n(.*?)(?=^    \w|\Z)", text, re.M | re.S).group(1)
             documented = re.findall(r"^        (\w+): ", block, re.M)
-            self.assertEqual(sorted(set(documented) - {"snapshot", "snapshotName"}), sorted(fields), schema)
+            self.assertEqual(sorted(set(documented) - {"snapshot", "snapshotName", "configuration"}), sorted(fields), schema)
 
 
 if __name__ == "__main__":

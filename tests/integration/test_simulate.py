@@ -256,7 +256,7 @@ class Simulate(BerthTest):
         _, api = self.api_server(1)
         config = self.file("bad.yaml", "kind: KubeSchedulerConfiguration\napiVersion: kubescheduler.config.k8s.io/v1\nprofilez: []\n")
         cases = (
-            (["--master", api.url], 2, r"nothing to simulate: want -f FILE, --remove-node NAME or --add-nodes N"),
+            (["--master", api.url], 2, r"nothing to simulate: want -f FILE, --remove-node NAME, --add-nodes N or --config FILE"),
             (["-f", "/no/such.yaml"], 2, r"/no/such\.yaml: no such file or directory"),
             (["-f", self.folder()], 2, r"no \.yaml, \.yml or \.json file in it"),
             (["-f", self.file("a.yaml", "a: [\n")], 2, r"a\.yaml: .*line \d"),

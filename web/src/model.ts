@@ -27,7 +27,10 @@ export interface Barrier {
 export interface Trial {
   readonly request: SimulateRequest | undefined;
   readonly result: Simulation | undefined;
+  /** By the configuration that decides here, where the question has brought another one. */
+  readonly plain: Simulation | undefined;
 }
+export const noTrial: Trial = { request: undefined, result: undefined, plain: undefined };
 
 export const status = new Store<Status | undefined>(undefined);
 export const connection = new Store<Connection>({ state: "connecting", problem: "", sinceMs: 0 });
@@ -43,7 +46,7 @@ export const samples = new Store<readonly NumberSample[] | undefined>(undefined)
 export const problem = new Store("");
 export const route = new Store<Route>(parseRoute(location.hash));
 /** The last answer to a question what if: its ghosts are in the picture. */
-export const trial = new Store<Trial>({ request: undefined, result: undefined });
+export const trial = new Store<Trial>(noTrial);
 /** The plan whose moves are arrows in the picture of the cluster. */
 export const plan = new Store<RebalancePlan | undefined>(undefined);
 /** The report of `berth shadow` that is open. */

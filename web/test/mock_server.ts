@@ -217,6 +217,12 @@ export class MockServer {
       decisions: 26 + 62 * wave(23, -4) + this.draw() * 8,
       ...(t % 50 < 44 ? { waitMsP50: 3 + 5 * wave(31), waitMsP99: 18 + 60 * wave(17) } : {}),
       pending: Math.round(waiting * (0.8 + 0.3 * wave(41))),
+      cpu: 0.06 + 0.1 * wave(23),
+      memoryBytes: (180 + 20 * wave(61)) * 2 ** 20,
+      profiles: [
+        { name: "default-scheduler", scheduled: 12 + 50 * wave(23, -4), refused: 4 + 3 * wave(7) },
+        { name: "packed", scheduled: 6 + 10 * wave(29), refused: wave(11) },
+      ],
       queue: { active: Math.round(8 * wave(9)), backoff: Math.round(12 + 20 * wave(19)), unschedulable: Math.round(waiting * 0.7), gated: 3 },
       use: zones.map((zone, i) => ({ zone, nodes: 10, cpu: 0.55 + 0.1 * i + 0.04 * wave(37, i * 20), memory: 0.4 + 0.12 * i + 0.05 * wave(29, i * 9), pods: 0.3 })),
     });
@@ -381,12 +387,14 @@ export class MockServer {
     if (request.manifests?.includes("kind: Wrong")) return "manifests: document 1: kind Wrong is not known: Pod, Deployment and other workloads can be simulated";
     const missing = request.removeNodes?.find((name) => !this.cluster.nodes.some((node) => node.name === name));
     if (missing !== undefined) return `node "${missing}" is not there`;
+    if (request.configuration?.includes("kind: Pod")) return 'configuration:2: kind "Pod" is not KubeSchedulerConfiguration';
+    const byOwn = request.configuration !== undefined;
     const workload = { kind: "Deployment", namespace: "default", name: "web" };
     const pods: Simulation["pods"][number][] = [];
     for (let i = 0; i < 8; ++i) {
       const node = this.cluster.nodes[(i * 3) % this.cluster.nodes.length];
       pods.push(
-        i === 7
+        i === 7 && !byOwn
           ? { namespace: "default", name: `web-${i}`, workload, origin: "new", node: null, reason: `0/${this.cluster.nodes.length} nodes are available: ${this.cluster.nodes.length} Insufficient cpu.` }
           : { namespace: "default", name: `web-${i}`, workload, origin: "new", node: node?.name ?? null, zone: node?.zone ?? "" },
       );
@@ -405,13 +413,13 @@ export class MockServer {
     };
     return {
       pods,
-      pending: 1,
+      pending: byOwn ? 0 : 1,
       evictions: [{ namespace: "data", name: "ledger-1", workload: { kind: "StatefulSet", namespace: "data", name: "ledger" }, node: this.cluster.nodes[1]?.name ?? "", preemptor: "default/web-1" }],
       lost: (request.removeNodes ?? []).map((name) => ({ namespace: "platform", name: `agent-${name}`, node: name, reason: "a pod of a DaemonSet" })),
       before,
       after: { ...before, nodes: before.nodes + (request.addNodes ?? 0) - (request.removeNodes?.length ?? 0), pods: before.pods + 7, cpuMilli: before.cpuMilli + 7000 },
       notes: [],
-      notSimulated: [],
+      ...(byOwn ? { warnings: ["extender https://gpu.shop is not asked: its part of the decision is missing"] } : {}),
     };
   }
 

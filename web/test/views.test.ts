@@ -5,9 +5,11 @@ import test from "node:test";
 import type { Explanation, NodeVerdict, Pending, PendingClass, Simulation } from "../src/api/types";
 import { addDecisions, filterDecisions, noDecisions } from "../src/state/decisions";
 import { funnelOf, pluginsOfScores, runnerUp, splitNodes, verdictOf } from "../src/state/explain";
+import type { NumberSample } from "../src/api/types";
+import { beganToWait, played } from "../src/state/timeline";
 import { addSample, linePath, niceCeiling, plotsOf, summarize } from "../src/state/numbers";
 import { filterRows, groupMessage, groupToldIn, pendingRows, summaryOf } from "../src/state/pending";
-import { comparison, ghostsOf, namesIn, noQuestion, outcomeOf, requestOf, workloadRows } from "../src/state/whatif";
+import { asItIs, comparison, ghostsOf, namesIn, nodesText, noQuestion, outcomeOf, requestOf, workloadRows } from "../src/state/whatif";
 
 function waiting(name: string, count: number, reason: string, more: Partial<PendingClass> = {}): PendingClass {
   return {
@@ -238,6 +240,42 @@ test("a question is checked before it is asked", () => {
     },
   });
   assert.deepEqual(namesIn(" a,b\nc  a"), ["a", "b", "c"]);
+});
+
+test("a recording is played to its end, and a pod waits from its first whole second on", () => {
+  assert.equal(played(1000, 60_000, 20, 500), 11_000);
+  assert.equal(played(59_000, 60_000, 20, 500), 60_000);
+  assert.equal(beganToWait(5000, 2000, 60_000), 6000);
+  assert.equal(beganToWait(1000, 2000, 60_000), undefined, "it was there before the recording began");
+  assert.equal(beganToWait(59_500, 2000, 60_000), 60_000);
+});
+
+test("what the process takes and its profiles have plots where they are counted", () => {
+  const at = (second: number, more: object): NumberSample => ({ time: new Date(second * 1000).toISOString(), ...more });
+  const plots = plotsOf([at(0, { cpu: 0.5, memoryBytes: 1 << 20, profiles: [{ name: "a", scheduled: 4, refused: 1 }] }), at(2, { cpu: 1, memoryBytes: 1 << 20, profiles: [{ name: "a", scheduled: 2, refused: 0 }, { name: "b", scheduled: 1, refused: 0 }] }), at(4, {})]);
+  assert.deepEqual(plots.map((plot) => plot.key), ["scheduled", "refused", "cpu", "memory"]);
+  assert.deepEqual(plots[0]?.series, [
+    { key: "a", name: "a", values: [4, 2, NaN] },
+    { key: "b", name: "b", values: [0, 1, NaN] },
+  ]);
+});
+
+test("another configuration is a question of its own, and is compared with the one that decides", () => {
+  const made = requestOf(noQuestion, "kind: KubeSchedulerConfiguration");
+  assert.deepEqual(made, { request: { configuration: "kind: KubeSchedulerConfiguration" } });
+  assert.equal(asItIs({ configuration: "x" }), undefined, "without changes there is nothing to compare with");
+  assert.equal(asItIs({ removeNodes: ["a"] }), undefined);
+  assert.deepEqual(asItIs({ configuration: "x", removeNodes: ["a"] }), { removeNodes: ["a"] });
+  assert.deepEqual(requestOf(noQuestion, " \n"), requestOf(noQuestion));
+  const large = requestOf(noQuestion, "x".repeat((1 << 20) + 1));
+  assert.ok("problem" in large && /At most 1 MiB/.test(large.problem));
+});
+
+test("where pods go, in few words", () => {
+  const node = (name: string, pods: number): { name: string; pods: number } => ({ name, pods });
+  assert.equal(nodesText([]), "–");
+  assert.equal(nodesText([node("a", 2), node("b", 1)]), "a (2), b (1)");
+  assert.equal(nodesText([node("a", 2), node("b", 1), node("c", 1), node("d", 1)]), "4 nodes, at most 2 each");
 });
 
 const use = { nodes: 2, nodesInUse: 1, pods: 3, cpuMilli: 1000, cpuMilliAllocatable: 4000, memoryBytes: 1, memoryBytesAllocatable: 4 };

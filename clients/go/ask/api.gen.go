@@ -36,6 +36,9 @@ type BuyQuestion struct {
 	// CatalogueName What messages call it.
 	CatalogueName *string `json:"catalogueName,omitempty"`
 
+	// Configuration A KubeSchedulerConfiguration in YAML or JSON, by which the question is decided in place of the server's.
+	Configuration *Configuration `json:"configuration,omitempty"`
+
 	// Disruption At most this share of a workload's pods is on one new node.
 	Disruption *float32 `json:"disruption,omitempty"`
 
@@ -69,6 +72,9 @@ type BuyQuestionPlacement string
 
 // CapacityQuestion defines model for CapacityQuestion.
 type CapacityQuestion struct {
+	// Configuration A KubeSchedulerConfiguration in YAML or JSON, by which the question is decided in place of the server's.
+	Configuration *Configuration `json:"configuration,omitempty"`
+
 	// Cpu A shape of its own: 500m.
 	Cpu   *string `json:"cpu,omitempty"`
 	Files *[]File `json:"files,omitempty"`
@@ -97,8 +103,14 @@ type CapacityQuestion struct {
 	Together *bool `json:"together,omitempty"`
 }
 
+// Configuration A KubeSchedulerConfiguration in YAML or JSON, by which the question is decided in place of the server's.
+type Configuration = string
+
 // DrainQuestion defines model for DrainQuestion.
 type DrainQuestion struct {
+	// Configuration A KubeSchedulerConfiguration in YAML or JSON, by which the question is decided in place of the server's.
+	Configuration *Configuration `json:"configuration,omitempty"`
+
 	// Force Pods without a controller may be lost.
 	Force *bool `json:"force,omitempty"`
 
@@ -110,6 +122,9 @@ type DrainQuestion struct {
 
 // ExplainQuestion defines model for ExplainQuestion.
 type ExplainQuestion struct {
+	// Configuration A KubeSchedulerConfiguration in YAML or JSON, by which the question is decided in place of the server's.
+	Configuration *Configuration `json:"configuration,omitempty"`
+
 	// Name A pod's name.
 	Name *string `json:"name,omitempty"`
 
@@ -149,7 +164,9 @@ type File struct {
 
 // HeadroomQuestion defines model for HeadroomQuestion.
 type HeadroomQuestion struct {
-	Losses *int `json:"losses,omitempty"`
+	// Configuration A KubeSchedulerConfiguration in YAML or JSON, by which the question is decided in place of the server's.
+	Configuration *Configuration `json:"configuration,omitempty"`
+	Losses        *int           `json:"losses,omitempty"`
 
 	// Namespace Default: all.
 	Namespace *string `json:"namespace,omitempty"`
@@ -183,6 +200,9 @@ type MoreReplicas struct {
 
 // RebalanceQuestion defines model for RebalanceQuestion.
 type RebalanceQuestion struct {
+	// Configuration A KubeSchedulerConfiguration in YAML or JSON, by which the question is decided in place of the server's.
+	Configuration *Configuration `json:"configuration,omitempty"`
+
 	// Policy A DeschedulerPolicy that needs no measurements.
 	Policy       string  `json:"policy"`
 	Snapshot     *[]byte `json:"snapshot,omitempty"`
@@ -194,8 +214,11 @@ type RebalanceQuestion struct {
 
 // SimulateQuestion defines model for SimulateQuestion.
 type SimulateQuestion struct {
-	AddNodes *int    `json:"addNodes,omitempty"`
-	Files    *[]File `json:"files,omitempty"`
+	AddNodes *int `json:"addNodes,omitempty"`
+
+	// Configuration A KubeSchedulerConfiguration in YAML or JSON, by which the question is decided in place of the server's.
+	Configuration *Configuration `json:"configuration,omitempty"`
+	Files         *[]File        `json:"files,omitempty"`
 
 	// Manifests YAML or JSON, as of kubectl apply -f.
 	Manifests *string `json:"manifests,omitempty"`

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "berth/ask/asked_cluster.h"
@@ -14,7 +15,7 @@
 
 namespace berth::ask {
 
-inline Expected<CoreToMake> DefaultCore(const whatif::ClusterState&, const Pods&, OtherSchedulers) {
+inline Expected<CoreToMake> DefaultCore(const whatif::ClusterState&, const Pods&, OtherSchedulers, std::string_view) {
   return CoreToMake{whatif::OptionsOf(), {}};
 }
 

@@ -5,14 +5,18 @@
 
 namespace berth::ask {
 
-OnceCluster::OnceCluster(const whatif::ClusterState& state, CoreFor core_for, std::function<bool()> is_interrupted)
-    : state_(state), core_for_(std::move(core_for)), is_interrupted_(std::move(is_interrupted)) {}
+OnceCluster::OnceCluster(const whatif::ClusterState& state, CoreFor core_for, std::function<bool()> is_interrupted,
+                         std::string configuration)
+    : state_(state),
+      core_for_(std::move(core_for)),
+      is_interrupted_(std::move(is_interrupted)),
+      configuration_(std::move(configuration)) {}
 
 OnceCluster::~OnceCluster() = default;
 
 Expected<void> OnceCluster::MakeCore(const Pods& added, OtherSchedulers others) {
   core_.reset();
-  BERTH_ASSIGN_OR_RETURN(CoreToMake made, core_for_(state_, added, others));
+  BERTH_ASSIGN_OR_RETURN(CoreToMake made, core_for_(state_, added, others, configuration_));
   made.options.now = state_.read_at;
   made.options.is_interrupted = is_interrupted_;
   notes_ = std::move(made.notes);
@@ -34,7 +38,5 @@ Expected<void> OnceCluster::Try(const Pods& added,
   core_.reset();
   return tried;
 }
-
-std::vector<std::string> OnceCluster::TakeNotes() { return std::exchange(notes_, {}); }
 
 }  // namespace berth::ask

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "berth/api/pod.h"
@@ -27,9 +28,10 @@ struct CoreToMake {
   whatif::OfflineOptions options;  // its time is set by who makes the core
   std::vector<std::string> notes;  // what a reader of the answer should know of it, one line each
 };
-// By what pods are decided; `added` are pods that the cluster does not have.
-using CoreFor =
-    std::function<Expected<CoreToMake>(const whatif::ClusterState& state, const Pods& added, OtherSchedulers others)>;
+// By what pods are decided; `added` are pods that the cluster does not have, `configuration` the text of a
+// KubeSchedulerConfiguration that the question brings along: empty where it brings none.
+using CoreFor = std::function<Expected<CoreToMake>(const whatif::ClusterState& state, const Pods& added,
+                                                   OtherSchedulers others, std::string_view configuration)>;
 
 class AskedCluster {
  public:
@@ -37,6 +39,8 @@ class AskedCluster {
   virtual const whatif::ClusterState& state() const = 0;
   // Of the state's pods; null: nobody keeps one.
   virtual const whatif::PodIndex* index() const { return nullptr; }
+  // Whether the configuration that decides is one that the question has brought along.
+  virtual bool HasOwnConfiguration() const { return false; }
   // A core that has been loaded with the state. It must be left as it was. Valid until the next call of either.
   virtual Expected<whatif::OfflineCluster*> Core(OtherSchedulers others) = 0;
   // Calls `trial` with such a core for these and `added` pods, which it may change as it likes.
@@ -44,24 +48,27 @@ class AskedCluster {
                              const std::function<Expected<void>(whatif::OfflineCluster&)>& trial) = 0;
   // Calls `use` with a core that is thrown away afterwards, for what cannot be taken back.
   virtual Expected<void> UseUp(const std::function<Expected<void>(whatif::OfflineCluster&)>& use) = 0;
-  // What a reader should know of the cores that were asked since the last call.
+  // What a reader should know of the core that was asked last.
   virtual std::vector<std::string> TakeNotes() = 0;
 };
 
 // Of a state that is asked about once, or a few times.
 class OnceCluster final : public AskedCluster {
  public:
-  // `state` must outlive it. `is_interrupted` ends trials, see whatif::OfflineOptions.
-  OnceCluster(const whatif::ClusterState& state, CoreFor core_for, std::function<bool()> is_interrupted = {});
+  // `state` must outlive it. `is_interrupted` ends trials, see whatif::OfflineOptions; `configuration` as CoreFor has
+  // it.
+  OnceCluster(const whatif::ClusterState& state, CoreFor core_for, std::function<bool()> is_interrupted = {},
+              std::string configuration = {});
   ~OnceCluster() override;
 
   const whatif::ClusterState& state() const override { return state_; }
+  bool HasOwnConfiguration() const override { return !configuration_.empty(); }
   Expected<whatif::OfflineCluster*> Core(OtherSchedulers others) override;
   Expected<void> Try(const Pods& added, const std::function<Expected<void>(whatif::OfflineCluster&)>& trial) override;
   Expected<void> UseUp(const std::function<Expected<void>(whatif::OfflineCluster&)>& use) override {
     return Try({}, use);
   }
-  std::vector<std::string> TakeNotes() override;
+  std::vector<std::string> TakeNotes() override { return notes_; }
 
  private:
   Expected<void> MakeCore(const Pods& added, OtherSchedulers others);
@@ -69,6 +76,7 @@ class OnceCluster final : public AskedCluster {
   const whatif::ClusterState& state_;
   const CoreFor core_for_;
   const std::function<bool()> is_interrupted_;
+  const std::string configuration_;
   std::unique_ptr<whatif::OfflineCluster> core_;              // null: none, or a trial has changed it
   OtherSchedulers others_ = OtherSchedulers::kHaveNoProfile;  // that it is for
   std::vector<std::string> notes_;

@@ -28,6 +28,20 @@ std::string OutcomeOf(const Expected<Reply>& reply) {
   }
 }
 
+// The state of the snapshot that a question brings along, which is taken out of its body.
+Expected<whatif::ClusterState> TakeSnapshot(object& body) {
+  BERTH_ASSIGN_OR_RETURN(const std::string text, TextIn(body, kSnapshot));
+  BERTH_ASSIGN_OR_RETURN(std::string name, TextIn(body, kSnapshotName));
+  if (name.empty()) name = kSnapshot;
+  body.erase(kSnapshot);
+  body.erase(kSnapshotName);
+  const auto bytes = DecodeBase64(text);
+  if (!bytes.ok()) return InvalidError("snapshot should be a file of berth snapshot, in base64");
+  auto state = whatif::ReadSnapshotBytes(*bytes, name, Desk::kSnapshotTextBytesMax);
+  if (!state.ok()) return InvalidError(state.error().message);
+  return state;
+}
+
 }  // namespace
 
 Desk::Desk(DeskOptions options, const ChangeLog& log, CoreFor core_for, const Clock& clock, MetricRegistry& metrics)
@@ -142,26 +156,27 @@ Expected<Reply> Desk::Find(const Job& job, WarmCluster& cluster, const IsInterru
   if (!parsed.ok()) return InvalidError(parsed.error().Wrap("the body").message);
   BERTH_RETURN_IF_ERROR(ObjectOf(*parsed));
   object& body = parsed->as_object();
-  if (body.contains(kSnapshot)) return FindOnSnapshot(job, std::move(body), is_interrupted);
-  cluster.CatchUp();
-  return job.question.kind->answer(body, options_.limits, cluster, is_interrupted);
-}
-
-Expected<Reply> Desk::FindOnSnapshot(const Job& job, object body, const IsInterrupted& is_interrupted) {
-  const std::unique_lock turn(snapshot_mutex_, std::try_to_lock);
+  BERTH_ASSIGN_OR_RETURN(std::string configuration, TakeConfiguration(body));
+  const bool has_snapshot = body.contains(kSnapshot);
+  if (!has_snapshot && configuration.empty()) {
+    cluster.CatchUp();
+    return job.question.kind->answer(body, options_.limits, cluster, is_interrupted);
+  }
+  const std::unique_lock turn(once_mutex_, std::try_to_lock);
   if (!turn.owns_lock())
     return Error{ErrorCode::kTooManyRequests,
-                 "another question with a snapshot is being answered, please try again later"};
-  BERTH_ASSIGN_OR_RETURN(const std::string text, TextIn(body, kSnapshot));
-  BERTH_ASSIGN_OR_RETURN(std::string name, TextIn(body, kSnapshotName));
-  if (name.empty()) name = kSnapshot;
-  body.erase(kSnapshot);
-  body.erase(kSnapshotName);
-  const auto bytes = DecodeBase64(text);
-  if (!bytes.ok()) return InvalidError("snapshot should be a file of berth snapshot, in base64");
-  const auto state = whatif::ReadSnapshotBytes(*bytes, name, kSnapshotTextBytesMax);
-  if (!state.ok()) return InvalidError(state.error().message);
-  OnceCluster cluster(*state, core_for_, is_interrupted);
+                 "another question with a snapshot or a configuration is being answered, please try again later"};
+  if (!has_snapshot) {
+    cluster.CatchUp();
+    return FindOnce(job, body, cluster.state(), std::move(configuration), is_interrupted);
+  }
+  BERTH_ASSIGN_OR_RETURN(const whatif::ClusterState state, TakeSnapshot(body));
+  return FindOnce(job, body, state, std::move(configuration), is_interrupted);
+}
+
+Expected<Reply> Desk::FindOnce(const Job& job, const object& body, const whatif::ClusterState& state,
+                               std::string configuration, const IsInterrupted& is_interrupted) {
+  OnceCluster cluster(state, core_for_, is_interrupted, std::move(configuration));
   return job.question.kind->answer(body, options_.limits, cluster, is_interrupted);
 }
 

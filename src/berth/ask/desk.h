@@ -84,7 +84,9 @@ class Desk {
   void Work();
   void Answer(Job& job, WarmCluster& cluster);
   Expected<Reply> Find(const Job& job, WarmCluster& cluster, const IsInterrupted& is_interrupted);
-  Expected<Reply> FindOnSnapshot(const Job& job, codec::json::object body, const IsInterrupted& is_interrupted);
+  // On a core of the question's own.
+  Expected<Reply> FindOnce(const Job& job, const codec::json::object& body, const whatif::ClusterState& state,
+                           std::string configuration, const IsInterrupted& is_interrupted);
   void Leave(const std::string& client);
 
   const DeskOptions options_;
@@ -94,7 +96,8 @@ class Desk {
   DeskMetrics metrics_;
   std::atomic<bool> is_stopped_{false};
   std::atomic<std::size_t> loads_{0};
-  std::mutex snapshot_mutex_;  // held while a question about a snapshot of its own is answered: one at a time
+  std::mutex
+      once_mutex_;  // held while a question with a snapshot or configuration of its own is answered: one at a time
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;

@@ -5,7 +5,9 @@
 #include <future>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,6 +20,7 @@
 namespace berth::ask {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::MakeNode;
 
@@ -40,10 +43,11 @@ whatif::ClusterState Shop() {
 class Gate {
  public:
   CoreFor Wrapped() {
-    return [this](const whatif::ClusterState& state, const Pods& added, OtherSchedulers others) {
+    return [this](const whatif::ClusterState& state, const Pods& added, OtherSchedulers others,
+                  std::string_view configuration) {
       if (!has_begun_.exchange(true)) began_.set_value();
       opened_.wait();
-      return DefaultCore(state, added, others);
+      return DefaultCore(state, added, others, configuration);
     };
   }
   void AwaitBegin() { began_.get_future().wait(); }
@@ -139,6 +143,33 @@ TEST_F(DeskTest, EndsWhatNobodyWaitsForAndWhatTakesTooLong) {
   EXPECT_FALSE(is_called);
   EXPECT_EQ(Count("berth_ask_questions_total", {"can-drain", "timeout"}), 1);
   EXPECT_EQ(Count("berth_ask_questions_total", {"can-drain", "cancelled"}), 1);
+}
+
+// On a core of its own: the next question is answered by the one that is kept.
+TEST_F(DeskTest, AQuestionMayBringItsOwnConfiguration) {
+  std::vector<std::string> given;
+  Make([&](const whatif::ClusterState& state, const Pods& added, OtherSchedulers others,
+           std::string_view configuration) -> Expected<CoreToMake> {
+    given.emplace_back(configuration);
+    if (configuration == "wrong") return InvalidError("configuration: wrong");
+    return DefaultCore(state, added, others, configuration);
+  });
+  EXPECT_TRUE(Ask(Drain("jane")).get().ok());
+  const auto by = [this](const std::string& configuration) {
+    return Ask({"jane", FindQuestion("can-drain"), R"({"nodes":["a"],"configuration":")" + configuration + "\"}"})
+        .get();
+  };
+  EXPECT_TRUE(by("mine").ok());
+  EXPECT_EQ(by("wrong").error().message, "configuration: wrong");
+  EXPECT_THAT(by("").error().message, HasSubstr("configuration should be a KubeSchedulerConfiguration"));
+  EXPECT_EQ(by(std::string(2 << 20, 'x')).error().code, ErrorCode::kTooLarge);
+  EXPECT_TRUE(Ask(Drain("jane")).get().ok());
+  EXPECT_THAT(given, ElementsAre("", "mine", "wrong"));
+  // The pods that wait are a question by another configuration alone.
+  const auto waiting = Ask({"jane", FindQuestion("simulate"), R"({"configuration":"mine"})"}).get();
+  ASSERT_TRUE(waiting.ok());
+  EXPECT_EQ(waiting->verdict, Verdict::kYes) << "none waits";
+  EXPECT_THAT(Ask({"jane", FindQuestion("simulate"), "{}"}).get().error().message, HasSubstr("nothing to simulate"));
 }
 
 TEST_F(DeskTest, ASnapshotThatIsNone) {

@@ -49,6 +49,17 @@ Expected<std::string> TextIn(const object& of, std::string_view field) {
   return std::string(found->as_string());
 }
 
+Expected<std::string> TakeConfiguration(object& body) {
+  BERTH_ASSIGN_OR_RETURN(std::string text, TextIn(body, kConfiguration));
+  if (text.size() > kConfigurationBytesMax)
+    return Error{ErrorCode::kTooLarge, std::string(kConfiguration) + " should have at most 1 MiB, and has " +
+                                           std::to_string(text.size()) + " bytes"};
+  if (body.contains(kConfiguration) && text.find_first_not_of(" \t\r\n") == std::string::npos)
+    return WrongField(kConfiguration, "a KubeSchedulerConfiguration");
+  body.erase(kConfiguration);
+  return text;
+}
+
 Expected<bool> FlagIn(const object& of, std::string_view field) {
   const value* const found = of.if_contains(field);
   if (found == nullptr) return false;

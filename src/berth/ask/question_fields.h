@@ -18,6 +18,10 @@ namespace berth::ask {
 // Files of manifests in one question.
 inline constexpr std::size_t kFilesMax = 1'000;
 
+// What every question may bring along beside its fields: the text of a KubeSchedulerConfiguration to decide by.
+inline constexpr std::string_view kConfiguration = "configuration";
+inline constexpr std::size_t kConfigurationBytesMax = std::size_t{1} << 20;
+
 Error WrongField(std::string_view field, std::string_view want);
 // A node that the question names and that is not there is a fault of the question, not of the path.
 Error OfQuestion(Error error);
@@ -35,6 +39,9 @@ Expected<std::optional<std::size_t>> NumberIfIn(const codec::json::object& of, s
 // From 0 to 1.
 Expected<double> ShareIn(const codec::json::object& of, std::string_view field, double otherwise);
 Expected<std::vector<std::string>> TextsIn(const codec::json::object& of, std::string_view field);
+
+// Takes kConfiguration out of the body; empty: there is none. kTooLarge: it has more bytes than it may.
+Expected<std::string> TakeConfiguration(codec::json::object& body);
 
 // "manifests", a text, and "files", an array of {"name", "text"}.
 Expected<std::vector<whatif::ManifestFile>> ManifestsIn(const codec::json::object& of);

@@ -24,10 +24,11 @@ std::string TextOf(const whatif::Workload& workload) {
   return workload.kind + " " + workload.namespace_name + "/" + workload.name;
 }
 
-Reply ReplyOf(whatif::Simulation found, std::vector<std::string> left_out) {
+Reply ReplyOf(whatif::Simulation found, std::vector<std::string> left_out, bool is_about_waiting) {
   Reply reply;
   reply.document = answers::SimulationJson(found, left_out);
-  reply.verdict = found.PendingCount() == 0 ? Verdict::kYes : Verdict::kNo;
+  const std::size_t left = is_about_waiting ? found.WaitingCount() : found.PendingCount();
+  reply.verdict = left == 0 ? Verdict::kYes : Verdict::kNo;
   const auto simulation = std::make_shared<const whatif::Simulation>(std::move(found));
   reply.text = [simulation](const TextStyle& style) {
     const std::size_t without_terminal = style.is_wide ? 0 : answers::kAnswerColumns;
@@ -85,8 +86,6 @@ Expected<SimulateQuestion> SimulateQuestion::Parse(const object& body) {
   BERTH_ASSIGN_OR_RETURN(question.replicas, ReplicasIn(body));
   if (question.add_nodes > 0 && question.node_like.empty())
     return InvalidError("nodeLike should name the node that the added ones are like");
-  if (question.files.empty() && question.add_nodes == 0 && question.remove_nodes.empty() && question.replicas.empty())
-    return InvalidError("nothing to simulate: want manifests, replicas, addNodes or removeNodes");
   return question;
 }
 
@@ -111,7 +110,11 @@ object SimulateQuestion::ToJson() const {
 Expected<Reply> Answer(const SimulateQuestion& question, const AskLimits& limits, AskedCluster& cluster) {
   BERTH_ASSIGN_OR_RETURN(whatif::Manifests manifests, whatif::ReadManifests(question.files, question.namespace_name));
   const bool has_more = question.add_nodes > 0 || !question.remove_nodes.empty() || !question.replicas.empty();
-  if (manifests.documents.empty() && !has_more)
+  // By another configuration these are a question, too.
+  const bool is_about_waiting = question.files.empty() && !has_more;
+  if (is_about_waiting && !cluster.HasOwnConfiguration())
+    return InvalidError("nothing to simulate: want manifests, replicas, addNodes, removeNodes or a configuration");
+  if (manifests.documents.empty() && !has_more && !is_about_waiting)
     return InvalidError("nothing to simulate: the files have no object that makes pods, nodes or volumes");
   if (question.add_nodes > limits.node_copies_max)
     return InvalidError("addNodes should be at most " + std::to_string(limits.node_copies_max));
@@ -139,7 +142,7 @@ Expected<Reply> Answer(const SimulateQuestion& question, const AskLimits& limits
     simulation = whatif::SimulateOn({state, *additions, question.remove_nodes, cluster.index()}, core);
     return {};
   }));
-  Reply reply = ReplyOf(*std::move(simulation), manifests.left_out);
+  Reply reply = ReplyOf(*std::move(simulation), manifests.left_out, is_about_waiting);
   reply.warnings = cluster.TakeNotes();
   reply.warnings.insert(reply.warnings.end(), warnings.begin(), warnings.end());
   return reply;

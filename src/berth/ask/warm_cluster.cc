@@ -131,7 +131,7 @@ std::set<std::string> WarmCluster::UnknownSchedulers(const whatif::OfflineCluste
 Expected<WarmCluster::Kept> WarmCluster::Load(const Pods& added, OtherSchedulers others) {
   ++loads_;
   Kept kept;
-  BERTH_ASSIGN_OR_RETURN(CoreToMake made, core_for_(state_.state(), added, others));
+  BERTH_ASSIGN_OR_RETURN(CoreToMake made, core_for_(state_.state(), added, others, {}));
   made.options.now = state_.state().read_at;
   made.options.is_interrupted = [this] { return is_interrupted_ && is_interrupted_(); };
   kept.notes = std::move(made.notes);

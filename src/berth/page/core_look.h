@@ -15,6 +15,7 @@
 #include "berth/base/expected.h"
 #include "berth/base/hash_map.h"
 #include "berth/base/time.h"
+#include "berth/page/numbers.h"
 #include "berth/page/pending_view.h"
 
 namespace berth::scheduler {
@@ -36,6 +37,8 @@ struct CoreSources {
   std::vector<std::string> not_asked;
   // Of the profiles.
   std::vector<std::string> scheduler_names;
+  // What has been counted so far, any thread; empty: nobody counts.
+  std::function<ProcessCounts()> counts;
 };
 
 class CoreLook {

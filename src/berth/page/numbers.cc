@@ -17,9 +17,20 @@ double MillisecondsAt(std::vector<Duration>& sorted, double part) {
 
 }  // namespace
 
+ProcessCounts Since(ProcessCounts now, const ProcessCounts& before) {
+  now.cpu_seconds -= before.cpu_seconds;
+  for (ProcessCounts::Profile& profile : now.profiles) {
+    const auto known = std::ranges::find(before.profiles, profile.name, &ProcessCounts::Profile::name);
+    if (known == before.profiles.end()) continue;
+    profile.scheduled -= known->scheduled;
+    profile.refused -= known->refused;
+  }
+  return now;
+}
+
 object SampleJson(const NumberInput& input) {
   const double seconds = std::max(0.001, std::chrono::duration<double>(input.since).count());
-  const auto per_second = [seconds](std::uint64_t count) { return static_cast<double>(count) / seconds; };
+  const auto per_second = [seconds](auto count) { return static_cast<double>(count) / seconds; };
   object json{{"time", FormatRfc3339Micro(input.time)},
               {"bound", per_second(input.activity.bound)},
               {"arrived", per_second(input.activity.arrived)},
@@ -32,6 +43,16 @@ object SampleJson(const NumberInput& input) {
     json["waitMsP99"] = MillisecondsAt(waited, 0.99);
   }
   if (input.queue) json["queue"] = QueueJson(*input.queue);
+  if (input.process) {
+    json["cpu"] = per_second(input.process->cpu_seconds);
+    json["memoryBytes"] = input.process->resident_bytes;
+    array& profiles = json["profiles"].emplace_array();
+    for (const ProcessCounts::Profile& profile : input.process->profiles) {
+      profiles.push_back(object{{"name", profile.name},
+                                {"scheduled", per_second(profile.scheduled)},
+                                {"refused", per_second(profile.refused)}});
+    }
+  }
   array& use = json["use"].emplace_array();
   for (const ZoneUse& zone : input.zones) {
     use.push_back(object{

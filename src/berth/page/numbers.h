@@ -8,6 +8,7 @@
 #include <deque>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "berth/base/time.h"
@@ -16,6 +17,20 @@
 #include "berth/page/pending_view.h"
 
 namespace berth::page {
+
+// Of a process that decides. The counts are those of its beginning, or of the sample before.
+struct ProcessCounts {
+  struct Profile {
+    std::string name;      // its schedulerName
+    double scheduled = 0;  // attempts that found a node
+    double refused = 0;    // and those that did not
+  };
+  double cpu_seconds = 0;     // of user and system
+  double resident_bytes = 0;  // now
+  std::vector<Profile> profiles;
+};
+// What `now` has more than `before`; the bytes are those of now.
+ProcessCounts Since(ProcessCounts now, const ProcessCounts& before);
 
 // What was counted since the sample before.
 struct NumberInput {
@@ -26,6 +41,7 @@ struct NumberInput {
   std::vector<ZoneUse> zones;
   std::optional<std::uint64_t> decisions;  // nullopt: no scheduler is in this process
   std::optional<QueueCounts> queue;
+  std::optional<ProcessCounts> process;  // likewise
 };
 
 // The schema NumberSample.

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "berth/codec/json.h"
 #include "berth/page/static_files.h"
 
 namespace berth::page {
@@ -28,7 +29,21 @@ TEST(NumbersTest, RatesAreOfTheTimeThatHasPassed) {
   EXPECT_NEAR(sample.at("waitMsP99").to_number<double>(), 99, 1);
   EXPECT_EQ(sample.at("use").at(0).at("cpu").to_number<double>(), 0.5);
   EXPECT_FALSE(sample.contains("queue")) << "nobody knows it";
+  EXPECT_FALSE(sample.contains("cpu")) << "nobody decides here";
   EXPECT_FALSE(SampleJson({}).contains("waitMsP50")) << "nobody was bound";
+}
+
+TEST(NumbersTest, OfTheProcessAndItsProfiles) {
+  const ProcessCounts before{10, 5'000, {{"a", 100, 7}}};
+  const ProcessCounts now{11, 4'000, {{"a", 104, 7}, {"b", 0, 2}}};
+  NumberInput input;
+  input.since = seconds(2);
+  input.process = Since(now, before);
+  const auto sample = SampleJson(input);
+  EXPECT_EQ(sample.at("cpu").to_number<double>(), 0.5);
+  EXPECT_EQ(sample.at("memoryBytes").to_number<double>(), 4'000);
+  EXPECT_EQ(codec::WriteJson(sample.at("profiles")),
+            R"([{"name":"a","scheduled":2E0,"refused":0E0},{"name":"b","scheduled":0E0,"refused":1E0}])");
 }
 
 TEST(NumbersTest, KeepsTheNewest) {

@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "berth/ask/ask_testing.h"
 #include "berth/page/page_testing.h"
 #include "berth/whatif/whatif_testing.h"
 
@@ -36,9 +37,7 @@ class PageOnDemandTest : public ::testing::Test {
     opened.connection = std::shared_ptr<void>(nullptr, [this](void*) { ++closed_count_; });
     ClusterSource source;
     source.fixed = std::make_shared<const whatif::ClusterState>(whatif::StateOf({MakeNode("a")}, {}));
-    source.core_for = [](const whatif::ClusterState&, const ClusterSource::Pods&) -> Expected<whatif::OfflineOptions> {
-      return whatif::OptionsOf();
-    };
+    source.core_for = ask::DefaultCore;
     PageOptions options;
     options.epoch = 9;
     opened.service = std::make_unique<PageService>(options, std::move(source), CoreSources{}, nullptr, &feed_, clock_);

@@ -100,7 +100,7 @@ void PageService::Start() {
   if (decisions_ != nullptr) decisions_->SetOn(true);
   {
     const std::lock_guard lock(mutex_);
-    sampled_at_ = clock_.Now();
+    sampled_.at = clock_.Now();
   }
   if (watch_ != nullptr) watch_->Start();
   ArmPump();
@@ -312,12 +312,12 @@ net::Response PageService::AnswerDecisions(const Asked& asked) const {
 }
 
 net::Response PageService::AnswerQuestion(const Asked& asked) {
-  const auto body = codec::ParseJson(asked.request.body, {.bytes_max = kBodyBytesMax});
+  auto body = codec::ParseJson(asked.request.body, {.bytes_max = kBodyBytesMax});
   if (!body.ok()) return serving::Failure(asked.request, 400, "BadRequest", body.error().Wrap("the body").message);
-  const Expected<object> answer = asked.path == "simulate"    ? questions_.Simulate(*body)
-                                  : asked.path == "can-drain" ? questions_.CanDrain(*body)
-                                  : asked.path == "rebalance" ? questions_.Rebalance(*body)
-                                                              : questions_.Headroom(*body);
+  const Expected<object> answer = asked.path == "simulate"    ? questions_.Simulate(*std::move(body))
+                                  : asked.path == "can-drain" ? questions_.CanDrain(*std::move(body))
+                                  : asked.path == "rebalance" ? questions_.Rebalance(*std::move(body))
+                                                              : questions_.Headroom(*std::move(body));
   return answer.ok() ? JsonAnswer(*answer) : FailureOf(asked.request, answer.error());
 }
 
@@ -477,7 +477,7 @@ void PageService::Pump() {
   bool is_pending_due = false;
   {
     const std::lock_guard lock(mutex_);
-    is_sample_due = now - sampled_at_ >= Numbers::kInterval;
+    is_sample_due = now - sampled_.at >= Numbers::kInterval;
   }
   if (!is_piece_due && !is_sample_due) return;
   CatchUp(watch_.get());
@@ -507,13 +507,17 @@ void PageService::TakeSample(Time now) {
   input.pending = fleet_.counts().pending;
   input.zones = fleet_.UseByZone();
   std::string status = codec::WriteJson(StatusJson(false));
+  std::optional<ProcessCounts> counts;
+  if (core_.sources().counts) counts = core_.sources().counts();
   {
     const std::lock_guard lock(mutex_);
-    input.since = now - std::exchange(sampled_at_, now);
+    if (counts && sampled_.counts) input.process = Since(*counts, *sampled_.counts);
+    sampled_.counts = std::move(counts);
+    input.since = now - std::exchange(sampled_.at, now);
     input.queue = queue_;
     if (decisions_ != nullptr) {
       const std::uint64_t last = decisions_->last();
-      input.decisions = last - std::exchange(sampled_decisions_, last);
+      input.decisions = last - std::exchange(sampled_.decisions, last);
     }
     if (status == status_told_) {
       status.clear();

@@ -179,8 +179,12 @@ class PageService {
   KnownPending pending_;
   std::optional<QueueCounts> queue_;
   std::string status_told_;
-  Time sampled_at_{};
-  std::uint64_t sampled_decisions_ = 0;
+  // What had been counted at the last sample.
+  struct Sampled {
+    Time at{};
+    std::uint64_t decisions = 0;
+    std::optional<ProcessCounts> counts;
+  } sampled_;
 
   net::IoContext io_;  // its thread pumps
   // The last, since their work uses the others. Null after Stop().

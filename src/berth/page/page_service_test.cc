@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "berth/ask/ask_testing.h"
 #include "berth/page/page_server.h"
 #include "berth/page/page_testing.h"
 #include "berth/shell/net/test_peers.h"
@@ -37,9 +38,7 @@ class PageServiceTest : public ::testing::Test {
   PageServiceTest() {
     ClusterSource source;
     source.fixed = Shop();
-    source.core_for = [](const whatif::ClusterState&, const ClusterSource::Pods&) -> Expected<whatif::OfflineOptions> {
-      return whatif::OptionsOf();
-    };
+    source.core_for = ask::DefaultCore;
     PageOptions options;
     options.version = "berth test";
     options.mode = "snapshot";

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/page/questions.h"
 
+#include <optional>
 #include <utility>
 
 #include "berth/answers/plan_answer.h"
 #include "berth/ask/ask_limits.h"
-#include "berth/ask/asked_cluster.h"
 #include "berth/ask/question_fields.h"
 #include "berth/ask/questions.h"
 #include "berth/ask/simulate_question.h"
@@ -19,11 +19,18 @@
 namespace berth::page {
 
 using ask::FlagIn, ask::ObjectOf, ask::OfQuestion, ask::TextIn;
-using codec::json::object, codec::json::value;
+using codec::json::array, codec::json::object, codec::json::value;
 
 namespace {
 
 constexpr std::string_view kPolicy = "policy";
+
+// The answer, with what its reader should know of it.
+object DocumentOf(ask::Reply reply) {
+  object json = std::move(reply.document.as_object());
+  if (!reply.warnings.empty()) json["warnings"] = array(reply.warnings.begin(), reply.warnings.end());
+  return json;
+}
 
 }  // namespace
 
@@ -33,80 +40,60 @@ Questions::Questions(ClusterSource source, const Fleet& fleet, const Clock& cloc
 Questions::~Questions() = default;
 
 Expected<whatif::Explanation> Questions::Explain(const std::string& namespace_name, const std::string& name) {
-  BERTH_ASSIGN_OR_RETURN(whatif::OfflineCluster* const cluster, ClusterOfNow(Purpose::kExplain, kObjectsAgeMax));
+  BERTH_ASSIGN_OR_RETURN(whatif::OfflineCluster* const cluster, ClusterOfNow(kObjectsAgeMax));
   return whatif::ExplainPod(*cluster, *state_, namespace_name, name);
 }
 
 Expected<PendingView> Questions::Pending() {
-  BERTH_ASSIGN_OR_RETURN(whatif::OfflineCluster* const cluster, ClusterOfNow(Purpose::kExplain, kPendingObjectsAgeMax));
+  BERTH_ASSIGN_OR_RETURN(whatif::OfflineCluster* const cluster, ClusterOfNow(kPendingObjectsAgeMax));
   return FromEvaluation(whatif::FindPendingPods(*cluster, *state_, ""), *state_, state_->read_at);
 }
 
-// The cluster as a question sees it.
-class Questions::Asked final : public ask::AskedCluster {
- public:
-  // `of` must outlive it, and have the cluster of now.
-  explicit Asked(Questions& of) : of_(of), state_(of.state_) {}
-
-  const whatif::ClusterState& state() const override { return *state_; }
-  Expected<whatif::OfflineCluster*> Core(ask::OtherSchedulers) override { return of_.CoreOfState(Purpose::kChange); }
-  Expected<void> Try(const ask::Pods& added,
-                     const std::function<Expected<void>(whatif::OfflineCluster&)>& trial) override {
-    ask::OnceCluster once(*state_,
-                          [this](const whatif::ClusterState& state, const ask::Pods& pods,
-                                 ask::OtherSchedulers) -> Expected<ask::CoreToMake> {
-                            BERTH_ASSIGN_OR_RETURN(whatif::OfflineOptions options, of_.source_.core_for(state, pods));
-                            return ask::CoreToMake{std::move(options), {}};
-                          });
-    return once.Try(added, trial);
-  }
-  Expected<void> UseUp(const std::function<Expected<void>(whatif::OfflineCluster&)>& use) override {
-    return Try({}, use);
-  }
-  std::vector<std::string> TakeNotes() override { return {}; }
-
- private:
-  Questions& of_;
-  const std::shared_ptr<const whatif::ClusterState> state_;
-};
-
-Expected<object> Questions::Simulate(const value& body) {
-  BERTH_ASSIGN_OR_RETURN(const object* const asked, ObjectOf(body));
-  BERTH_ASSIGN_OR_RETURN(const auto question, ask::SimulateQuestion::Parse(*asked));
+Expected<object> Questions::Simulate(value body) {
+  BERTH_RETURN_IF_ERROR(ObjectOf(body));
+  BERTH_ASSIGN_OR_RETURN(std::string configuration, ask::TakeConfiguration(body.as_object()));
+  BERTH_ASSIGN_OR_RETURN(const auto question, ask::SimulateQuestion::Parse(body.as_object()));
   std::size_t bytes = 0;
   for (const whatif::ManifestFile& file : question.files) bytes += file.text.size();
   if (bytes > kManifestBytesMax)
     return Error{ErrorCode::kTooLarge, "manifests should have at most 5 MiB, and have " + std::to_string(bytes) +
                                            " bytes; the command `berth simulate -f` takes more"};
   BERTH_RETURN_IF_ERROR(StateOfNow(kObjectsAgeMax));
-  Asked cluster(*this);
-  BERTH_ASSIGN_OR_RETURN(const ask::Reply reply, ask::Answer(question, ask::AskLimits(), cluster));
-  object json = reply.document.as_object();
-  json["cluster"] = ask::ClusterJson(cluster.state());
+  // A core of its own, which it changes.
+  ask::OnceCluster once(*state_, source_.core_for, {}, std::move(configuration));
+  BERTH_ASSIGN_OR_RETURN(ask::Reply reply, ask::Answer(question, ask::AskLimits(), once));
+  object json = DocumentOf(std::move(reply));
+  json["cluster"] = ask::ClusterJson(*state_);
   return json;
 }
 
-Expected<object> Questions::CanDrain(const value& body) {
-  BERTH_ASSIGN_OR_RETURN(const object* const asked, ObjectOf(body));
-  BERTH_ASSIGN_OR_RETURN(const auto question, ask::DrainQuestion::Parse(*asked));
-  BERTH_RETURN_IF_ERROR(StateOfNow(kObjectsAgeMax));
-  Asked cluster(*this);
-  BERTH_ASSIGN_OR_RETURN(const ask::Reply reply, ask::Answer(question, cluster, {}));
-  return reply.document.as_object();
+Expected<object> Questions::CanDrain(value body) {
+  return Measure(std::move(body), [](const object& asked, ask::AskedCluster& cluster) -> Expected<ask::Reply> {
+    BERTH_ASSIGN_OR_RETURN(const auto question, ask::DrainQuestion::Parse(asked));
+    return ask::Answer(question, cluster, {});
+  });
 }
 
-Expected<object> Questions::Headroom(const value& body) {
-  BERTH_ASSIGN_OR_RETURN(const object* const asked, ObjectOf(body));
-  BERTH_ASSIGN_OR_RETURN(const auto question, ask::HeadroomQuestion::Parse(*asked));
-  if (question.losses_max > kLossesMax)
-    return ask::WrongField("losses", "a number from 0 to " + std::to_string(kLossesMax));
-  BERTH_RETURN_IF_ERROR(StateOfNow(kObjectsAgeMax));
-  Asked cluster(*this);
-  BERTH_ASSIGN_OR_RETURN(const ask::Reply reply, ask::Answer(question, cluster, {}));
-  return reply.document.as_object();
+Expected<object> Questions::Headroom(value body) {
+  return Measure(std::move(body), [](const object& asked, ask::AskedCluster& cluster) -> Expected<ask::Reply> {
+    BERTH_ASSIGN_OR_RETURN(const auto question, ask::HeadroomQuestion::Parse(asked));
+    if (question.losses_max > kLossesMax)
+      return ask::WrongField("losses", "a number from 0 to " + std::to_string(kLossesMax));
+    return ask::Answer(question, cluster, {});
+  });
 }
 
-Expected<object> Questions::Rebalance(const value& body) {
+Expected<object> Questions::Measure(value body, const Answerer& answer) {
+  BERTH_RETURN_IF_ERROR(ObjectOf(body));
+  BERTH_ASSIGN_OR_RETURN(std::string configuration, ask::TakeConfiguration(body.as_object()));
+  BERTH_RETURN_IF_ERROR(StateOfNow(kObjectsAgeMax));
+  std::optional<ask::OnceCluster> once;
+  if (!configuration.empty()) once.emplace(*state_, source_.core_for, nullptr, std::move(configuration));
+  BERTH_ASSIGN_OR_RETURN(ask::Reply reply, answer(body.as_object(), once ? *once : *asked_));
+  return DocumentOf(std::move(reply));
+}
+
+Expected<object> Questions::Rebalance(value body) {
   if (!CanPlan()) return InvalidError("no plan can be made here: the details of pods that it goes by are not known");
   BERTH_ASSIGN_OR_RETURN(const object* const question, ObjectOf(body));
   BERTH_ASSIGN_OR_RETURN(const std::string text, TextIn(*question, "policy"));
@@ -122,10 +109,8 @@ Expected<object> Questions::Rebalance(const value& body) {
     return InvalidError("the policy goes by measured use, which is not read here: berth rebalance plan reads it");
   const auto is_interrupted = [this] { return is_interrupted_.load(); };
   BERTH_ASSIGN_OR_RETURN(const whatif::ClusterState state, source_.read_detailed(is_interrupted));
-  BERTH_ASSIGN_OR_RETURN(whatif::OfflineOptions options, source_.core_for(state, {}));
-  options.now = state.read_at;
-  BERTH_ASSIGN_OR_RETURN(const auto cluster, whatif::OfflineCluster::Make(std::move(options)));
-  cluster->Load(state);
+  ask::OnceCluster once(state, source_.core_for);
+  BERTH_ASSIGN_OR_RETURN(whatif::OfflineCluster* const cluster, once.Core(ask::OtherSchedulers::kByDefaults));
   how.now = state.read_at;
   how.is_interrupted = is_interrupted;
   const auto plan = rebalance::PlanRebalance(*cluster, state, *policy, how);
@@ -135,10 +120,10 @@ Expected<object> Questions::Rebalance(const value& body) {
   return json;
 }
 
-Expected<std::shared_ptr<const whatif::ClusterState>> Questions::StateOfNow(Duration objects_age_max) {
+Expected<void> Questions::StateOfNow(Duration objects_age_max) {
   if (source_.fixed != nullptr) {
-    state_ = source_.fixed;
-    return state_;
+    if (state_ == nullptr) SetState(source_.fixed);
+    return {};
   }
   const bool is_read_anew = read_ == nullptr || clock_.Now() - read_at_ > objects_age_max;
   if (is_read_anew) {
@@ -151,35 +136,25 @@ Expected<std::shared_ptr<const whatif::ClusterState>> Questions::StateOfNow(Dura
     read_at_ = clock_.Now();
   }
   FleetCopy fleet = fleet_.Copy();
-  if (!is_read_anew && state_ != nullptr && fleet.revision == state_revision_) return state_;
+  if (!is_read_anew && state_ != nullptr && fleet.revision == state_revision_) return {};
   auto state = std::make_shared<whatif::ClusterState>(*read_);
   state->nodes = std::move(fleet.nodes);
   state->pods = std::move(fleet.pods);
   state->read_at = source_.now ? source_.now() : clock_.WallNow();
-  cluster_.reset();
   state_revision_ = fleet.revision;
+  SetState(std::move(state));
+  return {};
+}
+
+void Questions::SetState(std::shared_ptr<const whatif::ClusterState> state) {
+  asked_.reset();
   state_ = std::move(state);
-  return state_;
+  asked_ = std::make_unique<ask::OnceCluster>(*state_, source_.core_for);
 }
 
-Expected<whatif::OfflineCluster*> Questions::ClusterOfNow(Purpose purpose, Duration objects_age_max) {
+Expected<whatif::OfflineCluster*> Questions::ClusterOfNow(Duration objects_age_max) {
   BERTH_RETURN_IF_ERROR(StateOfNow(objects_age_max));
-  return CoreOfState(purpose);
-}
-
-Expected<whatif::OfflineCluster*> Questions::CoreOfState(Purpose purpose) {
-  // Without cores of their own all purposes have the same.
-  if (!source_.explaining_core_for) purpose = Purpose::kChange;
-  if (cluster_ != nullptr && cluster_purpose_ == purpose) return cluster_.get();
-  cluster_.reset();
-  cluster_purpose_ = purpose;
-  BERTH_ASSIGN_OR_RETURN(whatif::OfflineOptions options, purpose == Purpose::kExplain
-                                                             ? source_.explaining_core_for(*state_)
-                                                             : source_.core_for(*state_, {}));
-  options.now = state_->read_at;
-  BERTH_ASSIGN_OR_RETURN(cluster_, whatif::OfflineCluster::Make(std::move(options)));
-  cluster_->Load(*state_);
-  return cluster_.get();
+  return asked_->Core(ask::OtherSchedulers::kHaveNoProfile);
 }
 
 }  // namespace berth::page

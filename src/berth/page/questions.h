@@ -16,6 +16,8 @@
 #include <string_view>
 #include <vector>
 
+#include "berth/ask/asked_cluster.h"
+#include "berth/ask/reply.h"
 #include "berth/base/expected.h"
 #include "berth/base/time.h"
 #include "berth/codec/json.h"
@@ -25,25 +27,19 @@
 
 namespace berth::whatif {
 struct Explanation;
-class OfflineCluster;
-struct OfflineOptions;
 }  // namespace berth::whatif
 
 namespace berth::page {
 
 struct ClusterSource {
-  using Pods = std::vector<std::shared_ptr<const api::Pod>>;
-
   // Reads the whole cluster; blocks, and ends soon when `is_interrupted` returns true. Empty: `fixed` is all there is.
   std::function<Expected<whatif::ClusterState>(const std::function<bool()>& is_interrupted)> read;
   // A snapshot; null: the cluster is a live one.
   std::shared_ptr<const whatif::ClusterState> fixed;
   // The time of day in the cluster; empty: the clock's.
   std::function<Time()> now{};
-  // By what pods are decided; `added` are pods that the cluster does not have. The core's time is set by the caller.
-  std::function<Expected<whatif::OfflineOptions>(const whatif::ClusterState& state, const Pods& added)> core_for;
-  // By what pods are explained, which says where no profile is for a pod's scheduler; empty: as `core_for`.
-  std::function<Expected<whatif::OfflineOptions>(const whatif::ClusterState& state)> explaining_core_for{};
+  // By what pods are decided.
+  ask::CoreFor core_for;
   // As `read`, with details of pods (ClusterState::pod_details), by which a plan decides; empty: none can be planned.
   std::function<Expected<whatif::ClusterState>(const std::function<bool()>& is_interrupted)> read_detailed{};
 };
@@ -65,11 +61,11 @@ class Questions {
   Expected<whatif::Explanation> Explain(const std::string& namespace_name, const std::string& name);
   Expected<PendingView> Pending();
   // The bodies are those of the contract's POST paths. kInvalid: what is wrong with the question, for its author.
-  Expected<codec::json::object> Simulate(const codec::json::value& body);
-  Expected<codec::json::object> CanDrain(const codec::json::value& body);
-  Expected<codec::json::object> Headroom(const codec::json::value& body);
+  Expected<codec::json::object> Simulate(codec::json::value body);
+  Expected<codec::json::object> CanDrain(codec::json::value body);
+  Expected<codec::json::object> Headroom(codec::json::value body);
   // Reads the cluster anew: what a plan goes by is not in the fleet.
-  Expected<codec::json::object> Rebalance(const codec::json::value& body);
+  Expected<codec::json::object> Rebalance(codec::json::value body);
   bool CanPlan() const { return source_.read_detailed != nullptr; }
 
   // Ends a reading of the cluster that is under way, and lets none begin. Any thread.
@@ -79,15 +75,15 @@ class Questions {
   const std::vector<std::string>& left_out() const { return left_out_; }
 
  private:
-  class Asked;
+  using Answerer = std::function<Expected<ask::Reply>(const codec::json::object& asked, ask::AskedCluster& cluster)>;
 
-  // The cluster of now, without a core on it.
-  Expected<std::shared_ptr<const whatif::ClusterState>> StateOfNow(Duration objects_age_max);
-  enum class Purpose : std::uint8_t { kExplain, kChange };
-  // With the core on it.
-  Expected<whatif::OfflineCluster*> ClusterOfNow(Purpose purpose, Duration objects_age_max);
-  // The core on `state_`, as it is.
-  Expected<whatif::OfflineCluster*> CoreOfState(Purpose purpose);
+  // Answers a question that leaves the core as it was: on that of the state, or by the question's own configuration.
+  Expected<codec::json::object> Measure(codec::json::value body, const Answerer& answer);
+  // Makes `state_` the cluster of now.
+  Expected<void> StateOfNow(Duration objects_age_max);
+  void SetState(std::shared_ptr<const whatif::ClusterState> state);
+  // With the core on it, by which a pod of a scheduler that has no profile is explained as such.
+  Expected<whatif::OfflineCluster*> ClusterOfNow(Duration objects_age_max);
 
   const ClusterSource source_;
   const Fleet& fleet_;
@@ -97,8 +93,7 @@ class Questions {
   Time read_at_{};                                     // by Clock::Now()
   std::shared_ptr<const whatif::ClusterState> state_;  // with the fleet's nodes and pods
   std::uint32_t state_revision_ = 0;                   // of the fleet
-  std::unique_ptr<whatif::OfflineCluster> cluster_;    // loaded with `state_`; null: not made yet
-  Purpose cluster_purpose_ = Purpose::kExplain;        // what `cluster_` has been made for
+  std::unique_ptr<ask::OnceCluster> asked_;            // on `state_`
   std::vector<std::string> left_out_;
 };
 

@@ -4,10 +4,13 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "berth/ask/ask_testing.h"
 #include "berth/rebalance/rebalance_testing.h"
 #include "berth/whatif/whatif_testing.h"
 
@@ -15,6 +18,7 @@ namespace berth::page {
 namespace {
 
 using std::chrono::seconds;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::MakeNode;
 using testing::MakePod;
@@ -25,10 +29,6 @@ class FakeClock final : public Clock {
   Time Now() const override { return now; }
   Time now = kNow;
 };
-
-Expected<whatif::OfflineOptions> Defaults(const whatif::ClusterState&, const ClusterSource::Pods&) {
-  return whatif::OptionsOf();
-}
 
 whatif::ClusterState Shop() {
   whatif::ClusterState state =
@@ -45,7 +45,7 @@ codec::json::value Json(const std::string& text) { return *codec::ParseJson(text
 ClusterSource SourceOfShop() {
   ClusterSource source;
   source.fixed = std::make_shared<const whatif::ClusterState>(Shop());
-  source.core_for = Defaults;
+  source.core_for = ask::DefaultCore;
   return source;
 }
 
@@ -59,12 +59,12 @@ TEST(QuestionsTest, APodOfAnUnknownSchedulerIsExplainedByAnother) {
   state.pods.push_back(std::make_shared<const api::Pod>(alien));
   ClusterSource source;
   source.fixed = std::make_shared<const whatif::ClusterState>(std::move(state));
-  int changes = 0;
-  source.core_for = [&](const whatif::ClusterState& of, const ClusterSource::Pods& added) {
-    ++changes;
-    return Defaults(of, added);
+  std::vector<ask::OtherSchedulers> made;
+  source.core_for = [&](const whatif::ClusterState& of, const ask::Pods& added, ask::OtherSchedulers others,
+                        std::string_view configuration) {
+    made.push_back(others);
+    return ask::DefaultCore(of, added, others, configuration);
   };
-  source.explaining_core_for = [](const whatif::ClusterState& of) { return Defaults(of, {}); };
   const Fleet fleet(1);
   const FakeClock clock;
   Questions questions(std::move(source), fleet, clock);
@@ -73,9 +73,9 @@ TEST(QuestionsTest, APodOfAnUnknownSchedulerIsExplainedByAnother) {
   EXPECT_EQ(said->asked_profile, "default-scheduler");
   EXPECT_EQ(said->state, whatif::PodState::kWaits);
   EXPECT_EQ(questions.Explain("default", "web-2")->asked_profile, std::nullopt);
-  EXPECT_EQ(changes, 0) << "explanations have their own core";
+  EXPECT_THAT(made, ElementsAre(ask::OtherSchedulers::kHaveNoProfile)) << "explanations have one core";
   EXPECT_TRUE(questions.CanDrain(Json(R"({"nodes":["a"]})")).ok());
-  EXPECT_EQ(changes, 1);
+  EXPECT_THAT(made, ElementsAre(ask::OtherSchedulers::kHaveNoProfile, ask::OtherSchedulers::kByDefaults));
 }
 
 constexpr const char* kDuplicatesPolicy = R"(apiVersion: descheduler/v1alpha2
@@ -169,6 +169,41 @@ TEST(QuestionsTest, SimulatesManifestsReplicasAndNodes) {
   ASSERT_TRUE(nodes.ok()) << nodes.error().message;
 }
 
+// Whoever makes cores gets the question's text, and what it says of it is in the answer.
+TEST(QuestionsTest, AQuestionMayBringItsOwnConfiguration) {
+  ClusterSource source = SourceOfShop();
+  std::vector<std::string> given;
+  source.core_for = [&](const whatif::ClusterState& of, const ask::Pods& added, ask::OtherSchedulers others,
+                        std::string_view configuration) -> Expected<ask::CoreToMake> {
+    given.emplace_back(configuration);
+    if (configuration == "wrong") return InvalidError("configuration: wrong");
+    auto made = ask::DefaultCore(of, added, others, configuration);
+    if (made.ok() && !configuration.empty()) made->notes = {"an extender is not asked"};
+    return made;
+  };
+  const Fleet fleet(1);
+  const FakeClock clock;
+  Questions questions(std::move(source), fleet, clock);
+  const auto alone = questions.Simulate(Json(R"({"configuration":"mine"})"));
+  ASSERT_TRUE(alone.ok()) << alone.error().message;
+  EXPECT_EQ(alone->at("pods").as_array().size(), 1U) << "the pod that waits";
+  EXPECT_EQ(alone->at("warnings").as_array().at(0).as_string(), "an extender is not asked");
+  const auto drain = questions.CanDrain(Json(R"({"nodes":["a"],"configuration":"mine"})"));
+  ASSERT_TRUE(drain.ok()) << drain.error().message;
+  EXPECT_TRUE(drain->contains("warnings"));
+  ASSERT_TRUE(questions.Headroom(Json(R"({"configuration":"mine"})")).ok());
+  EXPECT_THAT(given, ElementsAre("mine", "mine", "mine"));
+  const auto plain = questions.Headroom(Json("{}"));
+  ASSERT_TRUE(plain.ok());
+  EXPECT_FALSE(plain->contains("warnings"));
+  EXPECT_EQ(given.back(), "");
+  EXPECT_EQ(questions.Simulate(Json(R"({"configuration":"wrong"})")).error().message, "configuration: wrong");
+  EXPECT_THAT(questions.Simulate(Json(R"({"configuration":" \n"})")).error().message,
+              HasSubstr("configuration should be a KubeSchedulerConfiguration"));
+  EXPECT_EQ(questions.Headroom(codec::json::object{{"configuration", std::string(2 << 20, 'x')}}).error().code,
+            ErrorCode::kTooLarge);
+}
+
 TEST(QuestionsTest, SaysWhatIsWrongWithAQuestion) {
   struct Case {
     std::string body;
@@ -227,7 +262,7 @@ TEST(QuestionsTest, OfALiveClusterNodesAndPodsAreTheFleets) {
                          return state;
                        },
                        .fixed = nullptr,
-                       .core_for = Defaults},
+                       .core_for = ask::DefaultCore},
                       fleet, clock);
   EXPECT_EQ(questions.Pending()->pods, 0U) << "the fleet has no pods";
   for (const auto& node : Shop().nodes) fleet.SetNode(node);
@@ -240,7 +275,7 @@ TEST(QuestionsTest, OfALiveClusterNodesAndPodsAreTheFleets) {
   EXPECT_EQ(reads, 1);
   EXPECT_TRUE(questions.Explain("default", "web-2").ok());
   EXPECT_EQ(reads, 2);
-  EXPECT_THAT(questions.left_out(), ::testing::ElementsAre("csinodes: forbidden"));
+  EXPECT_THAT(questions.left_out(), ElementsAre("csinodes: forbidden"));
 }
 
 }  // namespace

@@ -352,6 +352,11 @@ std::size_t Simulation::PendingCount() const {
   }));
 }
 
+std::size_t Simulation::WaitingCount() const {
+  return static_cast<std::size_t>(
+      std::count_if(pods.begin(), pods.end(), [](const SimulatedPod& pod) { return pod.node.empty(); }));
+}
+
 Simulation SimulateOn(const SimulationInput& input, OfflineCluster& cluster) {
   return SimulationRun(input, cluster).Go();
 }

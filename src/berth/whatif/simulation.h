@@ -101,6 +101,8 @@ struct Simulation {
 
   // Pods that stay pending, without those that were pending before.
   std::size_t PendingCount() const;
+  // All that have no node, whenever they came.
+  std::size_t WaitingCount() const;
 };
 
 struct SimulationInput {

@@ -182,6 +182,7 @@ TEST(SimulationTest, PendingPodsOfTheClusterAreListedApart) {
   EXPECT_EQ(answer.notes, std::vector<std::string>{
                               "pending pods of the cluster for whose scheduler the configuration has no profile: 1"});
   EXPECT_EQ(Simulated(state, {}).PendingCount(), 0U) << "it was pending before";
+  EXPECT_EQ(Simulated(state, {}).WaitingCount(), 1U);
 }
 
 TEST(SimulationTest, APendingPodOfARemovedNodeIsCountedOnce) {

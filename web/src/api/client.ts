@@ -3,9 +3,11 @@
 import type {
   DecisionList,
   DrainPlan,
+  DrainRequest,
   Explanation,
   FoundPods,
   Headroom,
+  HeadroomRequest,
   NodeFacts,
   NumberSeries,
   Pending,
@@ -133,8 +135,8 @@ export const api = {
   podsOf: async (nodes: readonly number[]) => (await request(`/fleet/pods?nodes=${nodes.join(",")}`)).arrayBuffer(),
   search: (text: string, signal: AbortSignal) => json<FoundPods>(`/search?text=${part(text)}`, { signal }),
   simulate: (body: SimulateRequest, signal?: AbortSignal) => post<Simulation>("/simulate", body, signal),
-  canDrain: (nodes: readonly string[], force: boolean, signal?: AbortSignal) => post<DrainPlan>("/can-drain", { nodes, force }, signal),
-  headroom: (losses: number, signal?: AbortSignal) => post<Headroom>("/headroom", { losses }, signal),
+  canDrain: (body: DrainRequest, signal?: AbortSignal) => post<DrainPlan>("/can-drain", body, signal),
+  headroom: (body: HeadroomRequest, signal?: AbortSignal) => post<Headroom>("/headroom", body, signal),
   /** What a DeschedulerPolicy would have moved. */
   rebalance: (policy: string, withinScheduler: boolean, signal?: AbortSignal) => post<RebalancePlan>("/rebalance", { policy, withinScheduler }, signal),
   /** The report of `berth shadow` that the server was given. */

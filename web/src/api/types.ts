@@ -209,6 +209,11 @@ export interface NumberSample {
   readonly waitMsP99?: number;
   readonly pending?: number;
   readonly queue?: QueuePlaces;
+  /** Cores. */
+  readonly cpu?: number;
+  readonly memoryBytes?: number;
+  /** Attempts per second. */
+  readonly profiles?: readonly { readonly name: string; readonly scheduled: number; readonly refused: number }[];
   readonly use?: readonly { readonly zone: string; readonly nodes: number; readonly cpu: number; readonly memory: number; readonly pods: number }[];
 }
 
@@ -224,6 +229,19 @@ export interface SimulateRequest {
   addNodes?: number;
   nodeLike?: string;
   removeNodes?: string[];
+  /** A KubeSchedulerConfiguration to decide by, in place of the server's. */
+  configuration?: string;
+}
+
+export interface DrainRequest {
+  nodes: string[];
+  force: boolean;
+  configuration?: string;
+}
+
+export interface HeadroomRequest {
+  losses: number;
+  configuration?: string;
 }
 
 export interface ClusterUse {
@@ -256,7 +274,8 @@ export interface Simulation {
   readonly before: ClusterUse;
   readonly after: ClusterUse;
   readonly notes?: readonly string[];
-  readonly notSimulated?: readonly string[];
+  /** What a reader of the answer should know. */
+  readonly warnings?: readonly string[];
 }
 
 export interface DrainPlan {
@@ -274,6 +293,7 @@ export interface DrainPlan {
     readonly obstacle: string;
     readonly unknown?: string;
   }[];
+  readonly warnings?: readonly string[];
 }
 
 export interface Headroom {
@@ -291,6 +311,7 @@ export interface Headroom {
     readonly unknown?: string;
     readonly failsWithout?: { readonly nodes: readonly string[]; readonly podsWithoutPlace: number };
   }[];
+  readonly warnings?: readonly string[];
 }
 
 export interface PlannedMove {

@@ -2,12 +2,13 @@
 // A small plot that also says its numbers: a line for each series, its last value, and its least and most as a table.
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { formatAge, formatCount, formatSeconds, significant } from "../state/format";
+import { formatAge, formatBytes, formatCount, formatSeconds, significant } from "../state/format";
 import type { Plot } from "../state/numbers";
 import { linePath, niceCeiling, summarize } from "../state/numbers";
 
 const width = 480;
 const height = 112;
+const mebibyte = 1 << 20;
 
 export function formatValue(unit: Plot["unit"], value: number): string {
   if (Number.isNaN(value)) return "–";
@@ -19,7 +20,10 @@ export function formatValue(unit: Plot["unit"], value: number): string {
     case "count":
       return formatCount(value);
     case "perSecond":
+    case "cores":
       return significant(value);
+    case "bytes":
+      return formatBytes(value);
   }
 }
 
@@ -27,7 +31,7 @@ export function formatValue(unit: Plot["unit"], value: number): string {
 export function PlotBox({ plot, times }: { plot: Plot; times: readonly number[] }): JSX.Element {
   const [at, setAt] = useState(-1);
   const most = Math.max(...plot.series.map((series) => summarize(series.values).high));
-  const top = plot.unit === "share" ? Math.max(1, most) : niceCeiling(most);
+  const top = plot.unit === "share" ? Math.max(1, most) : plot.unit === "bytes" ? niceCeiling(most / mebibyte) * mebibyte : niceCeiling(most);
   const point = at >= 0 && at < times.length ? at : -1;
   const newest = times[times.length - 1] ?? 0;
   const ago = point < 0 ? "now" : `${formatAge(newest - (times[point] ?? newest))} ago`;

@@ -8,8 +8,11 @@ export interface Asked<T> {
   readonly isAsking: boolean;
 }
 
-/** `key` says what is asked: "" for nothing. The old answer stays while the same thing is asked again. */
-export function useAsked<T>(key: string, ask: (signal: AbortSignal) => Promise<T>): Asked<T> & { readonly again: () => void } {
+/**
+ * `key` says what is asked: "" for nothing. The old answer stays while the same thing is asked again, as it is with each other
+ * `moment`.
+ */
+export function useAsked<T>(key: string, ask: (signal: AbortSignal) => Promise<T>, moment = ""): Asked<T> & { readonly again: () => void } {
   const [state, setState] = useState<Asked<T> & { key: string }>({ key: "", answer: undefined, problem: "", isAsking: false });
   const [count, setCount] = useState(0);
   useEffect(() => {
@@ -27,7 +30,7 @@ export function useAsked<T>(key: string, ask: (signal: AbortSignal) => Promise<T
     );
     return () => abort.abort();
     // `ask` belongs to the key.
-  }, [key, count]);
+  }, [key, moment, count]);
   const isCurrent = state.key === key;
   return {
     answer: isCurrent ? state.answer : undefined,

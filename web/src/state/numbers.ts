@@ -22,11 +22,14 @@ export interface Series {
 export interface Plot {
   readonly key: string;
   readonly title: string;
-  readonly unit: "perSecond" | "count" | "seconds" | "share";
+  readonly unit: "perSecond" | "count" | "seconds" | "share" | "cores" | "bytes";
   readonly series: readonly Series[];
 }
 
 const absent = NaN;
+
+/** Lines of one plot: as many as can be told apart. */
+const linesMax = 8;
 
 /** The plots that these samples are enough for. */
 export function plotsOf(samples: readonly NumberSample[]): Plot[] {
@@ -64,6 +67,23 @@ export function plotsOf(samples: readonly NumberSample[]): Plot[] {
       ],
     },
   ];
+  const profiles = [...new Set(samples.flatMap((sample) => (sample.profiles ?? []).map((profile) => profile.name)))].sort().slice(0, linesMax);
+  for (const [key, title] of [
+    ["scheduled", "Scheduled per second, by profile"],
+    ["refused", "Refused per second, by profile"],
+  ] as const) {
+    plots.push({
+      key,
+      title,
+      unit: "perSecond",
+      // A profile that is not there yet has tried nothing.
+      series: profiles.map((name) => series(name, name, (s) => s.profiles && (s.profiles.find((profile) => profile.name === name)?.[key] ?? 0))),
+    });
+  }
+  plots.push(
+    { key: "cpu", title: "CPU of this process", unit: "cores", series: [series("cpu", "cores", (s) => s.cpu)] },
+    { key: "memory", title: "Memory of this process", unit: "bytes", series: [series("memory", "resident", (s) => s.memoryBytes)] },
+  );
   const zones = [...new Set(samples.flatMap((sample) => (sample.use ?? []).map((use) => use.zone)))].sort();
   for (const [key, title] of [
     ["cpu", "CPU requested by zone"],
@@ -73,7 +93,7 @@ export function plotsOf(samples: readonly NumberSample[]): Plot[] {
       key: `use-${key}`,
       title,
       unit: "share",
-      series: zones.slice(0, 8).map((zone) => series(zone, zone || "no zone", (s) => s.use?.find((use) => use.zone === zone)?.[key])),
+      series: zones.slice(0, linesMax).map((zone) => series(zone, zone || "no zone", (s) => s.use?.find((use) => use.zone === zone)?.[key])),
     });
   }
   return plots

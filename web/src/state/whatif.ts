@@ -2,10 +2,11 @@
 // A question what if, and its answer as the page shows it. Pure functions.
 import type { ClusterUse, Simulation, SimulateRequest } from "../api/types";
 import type { Ghost } from "../picture/renderer";
-import { formatCount, formatPrice, formatShare } from "./format";
+import { formatCount, formatPrice, formatShare, plural } from "./format";
 
 /** What the server takes; more is refused before it is sent. */
 export const manifestBytesMax = 5 << 20;
+export const configurationBytesMax = 1 << 20;
 
 export interface ManifestFile {
   readonly name: string;
@@ -27,15 +28,28 @@ export interface Question {
 
 export const noQuestion: Question = { manifests: "", files: [], namespace: "", replicas: "", addNodes: "", nodeLike: "", removeNodes: "" };
 
+/** What is wrong with the text of a configuration before it is sent; "": nothing. Whether it can be read, the server says. */
+export function wrongConfiguration(text: string): string {
+  const bytes = new TextEncoder().encode(text).length;
+  return bytes > configurationBytesMax ? `The configuration has ${(bytes / (1 << 20)).toFixed(1)} MiB. At most 1 MiB can be asked about.` : "";
+}
+
+/** The configuration of a request; none where nothing has been typed. */
+export function configurationOf(text: string): { configuration?: string } {
+  return text.trim() === "" ? {} : { configuration: text };
+}
+
 export function namesIn(text: string): string[] {
   return [...new Set(text.split(/[\s,]+/).filter((name) => name !== ""))];
 }
 
 const replicaLine = /^([A-Za-z]+)\s+([^\s/]+)\/([^\s/]+)\s+\+?(\d+)$/;
 
-/** The request of a question, or what is wrong with the question, for the user. */
-export function requestOf(question: Question): { readonly request: SimulateRequest } | { readonly problem: string } {
-  const request: SimulateRequest = {};
+/** The request of a question, decided by `configuration`, or what is wrong with the question, for the user. */
+export function requestOf(question: Question, configuration = ""): { readonly request: SimulateRequest } | { readonly problem: string } {
+  const wrong = wrongConfiguration(configuration);
+  if (wrong !== "") return { problem: wrong };
+  const request: SimulateRequest = configurationOf(configuration);
   const manifests = [question.manifests, ...question.files.map((file) => file.text)].filter((text) => text.trim() !== "").join("\n---\n");
   if (manifests !== "") {
     const bytes = new TextEncoder().encode(manifests).length;
@@ -64,10 +78,25 @@ export function requestOf(question: Question): { readonly request: SimulateReque
   }
   const removed = namesIn(question.removeNodes);
   if (removed.length > 0) request.removeNodes = removed;
-  if (!request.manifests && !request.replicas && !request.addNodes && !request.removeNodes) {
+  if (!hasChanges(request) && request.configuration === undefined) {
     return { problem: "Nothing is asked yet: paste manifests, or say which pods or nodes come or go." };
   }
   return { request };
+}
+
+/** Whether the request is about the pods that wait, and about nothing that changes. */
+export function isAboutWaiting(request: SimulateRequest | undefined): boolean {
+  return request !== undefined && !hasChanges(request);
+}
+
+function hasChanges(request: SimulateRequest): boolean {
+  return Boolean(request.manifests || request.replicas || request.addNodes || request.removeNodes);
+}
+
+/** The same question by the configuration that decides here, to compare with; undefined where there is nothing to compare. */
+export function asItIs(request: SimulateRequest): SimulateRequest | undefined {
+  const { configuration, ...plain } = request;
+  return configuration !== undefined && hasChanges(plain) ? plain : undefined;
 }
 
 export interface Outcome {
@@ -123,6 +152,13 @@ export function workloadRows(result: Simulation): WorkloadRow[] {
     nodes: [...nodes.entries()].map(([name, pods]) => ({ name, pods })).sort((a, b) => b.pods - a.pods || (a.name < b.name ? -1 : 1)),
     reasons: [...reasons],
   }));
+}
+
+/** Where the pods of a workload go, in few words. */
+export function nodesText(nodes: WorkloadRow["nodes"]): string {
+  if (nodes.length === 0) return "–";
+  if (nodes.length > 3) return `${plural(nodes.length, "node")}, at most ${nodes[0]?.pods} each`;
+  return nodes.map((node) => `${node.name} (${node.pods})`).join(", ");
 }
 
 /** What the answer changes on each node: the ghosts of the picture. */

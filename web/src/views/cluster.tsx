@@ -236,7 +236,7 @@ function InHand(props: { pod: string; owner: string; ownerSays: string; trial: b
       {props.trial ? (
         <span class="token">
           <span class="quiet">Ghosts of</span> <a href="#/whatif">What if</a>
-          <CloseButton label="Put the ghosts away" onClick={() => model.trial.set({ request: undefined, result: undefined })} />
+          <CloseButton label="Put the ghosts away" onClick={() => model.trial.set(model.noTrial)} />
         </span>
       ) : null}
       {props.moves > 0 ? (

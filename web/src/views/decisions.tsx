@@ -4,6 +4,7 @@ import type { JSX } from "preact";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { api } from "../api/client";
 import type { Decision } from "../api/types";
+import { seek } from "../live";
 import * as model from "../model";
 import { Age, Empty, Filter, Loading, Name, Problem, Segmented, ViewHead } from "../parts/basics";
 import { Scores } from "../parts/scores";
@@ -150,6 +151,17 @@ export function DecisionsView(): JSX.Element {
   );
 }
 
+/** Of a recording: the cluster as it was when the decision had been made. */
+function AtThatMoment({ time }: { time: string }): JSX.Element | null {
+  const isRecording = useStore(model.timeline, (timeline) => timeline !== undefined);
+  if (!isRecording) return null;
+  return (
+    <button type="button" class="button-small" onClick={() => void seek(time)}>
+      Go to that moment
+    </button>
+  );
+}
+
 function Opened({ decision }: { decision: Decision }): JSX.Element {
   const asked = useAsked(`${decision.sequence}`, (signal) => api.pod(decision.namespace, decision.name, signal));
   const scored = asked.answer === undefined ? [] : splitNodes(asked.answer).fitting.filter((node) => (node.scores?.length ?? 0) > 0);
@@ -171,6 +183,7 @@ function Opened({ decision }: { decision: Decision }): JSX.Element {
           <dt>Decided</dt>
           <dd>
             <Age sinceMs={Date.parse(decision.time)} /> ago
+            <AtThatMoment time={decision.time} />
           </dd>
         </div>
         <div>

@@ -4,6 +4,7 @@ import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
 import { api } from "../api/client";
 import type { Explanation, NodeVerdict } from "../api/types";
+import { seek } from "../live";
 import * as model from "../model";
 import { Age, Empty, Filter, Loading, Name, Pill, Problem, Until, ViewHead } from "../parts/basics";
 import { Scores } from "../parts/scores";
@@ -15,11 +16,13 @@ import { formatAmount, formatCount, plural } from "../state/format";
 import { groupToldIn } from "../state/pending";
 import { formatRoute } from "../state/route";
 import { useStore } from "../state/store";
+import { beganToWait } from "../state/timeline";
 
 export function PodView(): JSX.Element {
   const route = useStore(model.route);
   const [namespace = "", name = ""] = route.path;
-  const asked = useAsked(`${namespace}/${name}`, (signal) => api.pod(namespace, name, signal));
+  const moment = useStore(model.timeline, (timeline) => timeline?.at ?? "");
+  const asked = useAsked(`${namespace}/${name}`, (signal) => api.pod(namespace, name, signal), moment);
   const said = asked.answer;
   const verdict = said === undefined ? undefined : verdictOf(said);
   return (
@@ -30,6 +33,7 @@ export function PodView(): JSX.Element {
         <bdi>{namespace}</bdi>
       </nav>
       <ViewHead title={name}>
+        <BeganToWait created={said?.page?.created} />
         <button type="button" class="button" onClick={asked.again} disabled={asked.isAsking}>
           Ask again
         </button>
@@ -69,6 +73,26 @@ export function PodView(): JSX.Element {
         </div>
       )}
     </>
+  );
+}
+
+/** Of a recording: to the moment when the pod began to wait. */
+function BeganToWait({ created }: { created: string | undefined }): JSX.Element | null {
+  const timeline = useStore(model.timeline);
+  if (timeline === undefined || created === undefined) return null;
+  const began = beganToWait(Date.parse(created), Date.parse(timeline.from), Date.parse(timeline.to));
+  return (
+    <button
+      type="button"
+      class="button"
+      disabled={began === undefined}
+      title={began === undefined ? "It was there before the recording began" : undefined}
+      onClick={() => {
+        if (began !== undefined) void seek(new Date(began).toISOString());
+      }}
+    >
+      When it began to wait
+    </button>
   );
 }
 

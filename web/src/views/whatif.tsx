@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a change would do: manifests, replicas and nodes that come or go; a drain; the loss of nodes. Nothing is changed.
-import type { ComponentChildren, JSX } from "preact";
+import type { JSX } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { api } from "../api/client";
-import type { DrainPlan, Headroom, Simulation } from "../api/types";
+import type { DrainPlan, Headroom } from "../api/types";
 import * as model from "../model";
-import { CloseButton, Empty, Loading, Name, Pill, Problem, Segmented, ViewHead } from "../parts/basics";
+import { CloseButton, Empty, Name, Pill, Segmented, ViewHead } from "../parts/basics";
 import { Table } from "../parts/table";
 import { formatBytes, formatCount, plural } from "../state/format";
-import { formatRoute, withQuery } from "../state/route";
+import { withQuery } from "../state/route";
 import { Store, useStore } from "../state/store";
 import type { Question } from "../state/whatif";
-import { comparison, manifestBytesMax, namesIn, noQuestion, outcomeOf, requestOf, workloadRows } from "../state/whatif";
+import { asItIs, configurationOf, isAboutWaiting, manifestBytesMax, namesIn, noQuestion, requestOf, wrongConfiguration } from "../state/whatif";
+import { AnswerRoom, ConfigurationField, configuration, Field, NodeNames, Notes, QuestionForm, useQuestion } from "./question";
+import { SimulationAnswer } from "./simulation_answer";
 
 /** The question as it is being written: kept while other views are looked at. */
 const question = new Store<Question>(noQuestion);
@@ -49,73 +51,10 @@ export function WhatIfView(): JSX.Element {
 
 const obstaclesShownMax = 5;
 
-const originTexts: Readonly<Record<string, string>> = { pending: "waits already", displaced: "lost its node", evicted: "evicted", new: "new" };
-
-/** A question that takes a while: one at a time, and it can be given up. */
-function useQuestion<T>(): {
-  answer: T | undefined;
-  problem: string;
-  isAsking: boolean;
-  ask: (run: (signal: AbortSignal) => Promise<T>, onAnswer?: (answer: T) => void) => void;
-  giveUp: () => void;
-  refuse: (problem: string) => void;
-} {
-  const [state, setState] = useState<{ answer?: T; problem: string; isAsking: boolean }>({ problem: "", isAsking: false });
-  const abort = useRef<AbortController | undefined>(undefined);
-  return {
-    answer: state.answer,
-    problem: state.problem,
-    isAsking: state.isAsking,
-    ask: (run, onAnswer) => {
-      abort.current?.abort();
-      const mine = new AbortController();
-      abort.current = mine;
-      setState({ problem: "", isAsking: true });
-      run(mine.signal).then(
-        (answer) => {
-          if (mine.signal.aborted) return;
-          setState({ answer, problem: "", isAsking: false });
-          onAnswer?.(answer);
-        },
-        (error: unknown) => {
-          if (!mine.signal.aborted) setState({ problem: error instanceof Error ? error.message : String(error), isAsking: false });
-        },
-      );
-    },
-    giveUp: () => {
-      abort.current?.abort();
-      setState({ problem: "", isAsking: false });
-    },
-    refuse: (problem) => setState({ problem, isAsking: false }),
-  };
-}
-
-function Field(props: { label: string; hint?: string; children: ComponentChildren }): JSX.Element {
-  return (
-    <label class="field">
-      <span class="field-label">{props.label}</span>
-      {props.children}
-      {props.hint ? <span class="field-hint">{props.hint}</span> : null}
-    </label>
-  );
-}
-
-function NodeNames(): JSX.Element {
-  const fleet = useStore(model.fleet, (value) => value?.shape);
-  const names = fleet === undefined ? [] : [...(model.fleet.value?.nodes.values() ?? [])].slice(0, 500).map((node) => node.name);
-  return (
-    <datalist id="node-names">
-      {names.map((name) => (
-        <option key={name} value={name} />
-      ))}
-    </datalist>
-  );
-}
-
 function Simulate({ add, like }: { add: string | undefined; like: string | undefined }): JSX.Element {
   const asked = useStore(question);
   const trial = useStore(model.trial);
-  const { problem, isAsking, ask, giveUp, refuse } = useQuestion<Simulation>();
+  const { problem, isAsking, ask, giveUp, refuse } = useQuestion<model.Trial>();
   const [isOver, setOver] = useState(false);
   const answer = useRef<HTMLDivElement>(null);
   const began = useRef(false);
@@ -138,15 +77,17 @@ function Simulate({ add, like }: { add: string | undefined; like: string | undef
     change({ files: [...question.value.files.filter((file) => !names.has(file.name)), ...read] });
   };
   const run = (): void => {
-    const made = requestOf(question.value);
+    const made = requestOf(question.value, configuration.value);
     if ("problem" in made) {
       refuse(made.problem);
       return;
     }
+    const { request } = made;
+    const plainly = asItIs(request);
     ask(
-      (signal) => api.simulate(made.request, signal),
-      (result) => {
-        model.trial.set({ request: made.request, result });
+      async (signal) => ({ request, result: await api.simulate(request, signal), plain: plainly && (await api.simulate(plainly, signal)) }),
+      (trial) => {
+        model.trial.set(trial);
         // On a narrow screen the answer is below the question.
         if ((answer.current?.getBoundingClientRect().top ?? 0) > innerHeight * 0.7) answer.current?.scrollIntoView();
       },
@@ -155,15 +96,25 @@ function Simulate({ add, like }: { add: string | undefined; like: string | undef
   void asked;
   return (
     <div class="whatif">
-      <form
-        class="whatif-form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          run();
-        }}
-        onKeyDown={(event) => {
-          if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) run();
-        }}
+      <QuestionForm
+        action="Simulate"
+        isAsking={isAsking}
+        giveUp={giveUp}
+        ask={run}
+        otherwise={
+          <button
+            type="button"
+            class="button"
+            onClick={() => {
+              question.set(noQuestion);
+              configuration.set("");
+              model.trial.set(model.noTrial);
+              refuse("");
+            }}
+          >
+            Clear
+          </button>
+        }
       >
         <Field label="Manifests" hint="YAML or JSON: paste, drop files here, or choose them.">
           <textarea
@@ -212,152 +163,19 @@ function Simulate({ add, like }: { add: string | undefined; like: string | undef
           <input spellcheck={false} value={shown.removeNodes} onInput={(event) => change({ removeNodes: event.currentTarget.value })} />
         </Field>
         <NodeNames />
-        <div class="field-actions">
-          <button type="submit" class="button button-primary" disabled={isAsking}>
-            Simulate
-          </button>
-          {isAsking ? (
-            <button type="button" class="button" onClick={giveUp}>
-              Give up
-            </button>
-          ) : (
-            <button
-              type="button"
-              class="button"
-              onClick={() => {
-                question.set(noQuestion);
-                model.trial.set({ request: undefined, result: undefined });
-                refuse("");
-              }}
-            >
-              Clear
-            </button>
-          )}
-        </div>
-      </form>
-      <div class="whatif-answer" aria-live="polite" ref={answer}>
-        {problem !== "" ? <Problem>{problem}</Problem> : null}
-        {isAsking ? (
-          <Loading label="The change is being simulated" />
-        ) : trial.result === undefined ? (
-          problem === "" ? <Empty title="Ask something">Where would these pods go? What if these nodes were not there? The answer appears here, and as ghosts in the picture of the cluster.</Empty> : null
-        ) : (
-          <SimulationAnswer result={trial.result} />
-        )}
-      </div>
+        <ConfigurationField refuse={refuse} />
+      </QuestionForm>
+      <AnswerRoom
+        of={answer}
+        problem={problem}
+        isAsking={isAsking}
+        asking="The change is being simulated"
+        title="Ask something"
+        hint="Where would these pods go? What if these nodes were not there? The answer appears here, and as ghosts in the picture of the cluster."
+      >
+        {trial.result === undefined ? undefined : <SimulationAnswer result={trial.result} plain={trial.plain} ofWaiting={isAboutWaiting(trial.request)} />}
+      </AnswerRoom>
     </div>
-  );
-}
-
-function SimulationAnswer({ result }: { result: Simulation }): JSX.Element {
-  const rows = workloadRows(result);
-  const { asked, placed, waited, waitedPlaced } = outcomeOf(result);
-  const left = asked - placed;
-  return (
-    <>
-      <div class="answer-head">
-        <p class="answer-sentence">
-          <Pill tone={left === 0 ? "good" : "bad"}>{left > 0 ? `${formatCount(left)} ${left === 1 ? "stays" : "stay"} pending` : asked > 0 ? "All placed" : "No pod is moved"}</Pill>
-          {asked > 0 ? `${plural(placed, "pod")} of ${formatCount(asked)} ${placed === 1 ? "gets" : "get"} a node` : "No pod asks for a node"}
-          {waited > 0 ? `; of ${plural(waited, "pod")} that ${waited === 1 ? "waits" : "wait"} already, ${formatCount(waitedPlaced)} would get one` : ""}
-          {(result.evictions?.length ?? 0) > 0 ? `, ${plural(result.evictions?.length ?? 0, "pod")} would be evicted` : ""}
-          {(result.lost?.length ?? 0) > 0 ? `, ${plural(result.lost?.length ?? 0, "pod")} would be lost` : ""}.
-        </p>
-        <a class="button" href={formatRoute({ view: "cluster", path: [], query: {} })}>
-          Show in the cluster
-        </a>
-      </div>
-      <Table
-        label="Workloads"
-        rows={rows}
-        keyOf={(row) => row.key}
-        columns={[
-          {
-            key: "name",
-            title: "Workload",
-            cell: (row) => (
-              <>
-                <Name text={row.name} class="strong" />
-                <span class="quiet under">
-                  {row.kind} · <bdi>{row.namespace}</bdi> · {originTexts[row.origin] ?? row.origin}
-                </span>
-              </>
-            ),
-          },
-          { key: "pods", title: "Pods", isNumber: true, cell: (row) => formatCount(row.pods) },
-          { key: "pending", title: "Pending", isNumber: true, cell: (row) => <span class={row.pending > 0 ? "tone-bad strong" : "quiet"}>{formatCount(row.pending)}</span> },
-          {
-            key: "nodes",
-            title: "Nodes",
-            cell: (row) => (
-              <span class="cut" title={row.nodes.map((node) => `${node.name} (${node.pods})`).join("\n")}>
-                {row.nodes.length === 0 ? "–" : row.nodes.length > 3 ? `${plural(row.nodes.length, "node")}, at most ${row.nodes[0]?.pods} each` : row.nodes.map((node) => `${node.name} (${node.pods})`).join(", ")}
-              </span>
-            ),
-          },
-        ]}
-      />
-      {rows
-        .filter((row) => row.reasons.length > 0 && row.origin !== "pending")
-        .map((row) => (
-          <div key={row.key} class="why-pending">
-            <h2 class="h3">
-              {plural(row.pending, "pod")} of {row.kind} <bdi>{row.name}</bdi> {row.pending === 1 ? "stays" : "stay"} pending
-            </h2>
-            {row.reasons.slice(0, 3).map((reason) => (
-              <p key={reason} class="message">
-                {reason}
-              </p>
-            ))}
-          </div>
-        ))}
-      {(result.evictions?.length ?? 0) > 0 ? (
-        <details open={(result.evictions?.length ?? 0) <= 12}>
-          <summary>{plural(result.evictions?.length ?? 0, "eviction")}</summary>
-          <Table
-            label="Evictions"
-            rows={(result.evictions ?? []).slice(0, 200)}
-            keyOf={(each) => `${each.namespace}/${each.name}`}
-            columns={[
-              { key: "pod", title: "Evicted", cell: (each) => <Name text={`${each.namespace}/${each.name}`} /> },
-              { key: "node", title: "From", cell: (each) => <Name text={each.node} /> },
-              { key: "for", title: "For", cell: (each) => <Name text={each.preemptor ?? "–"} /> },
-            ]}
-          />
-        </details>
-      ) : null}
-      {(result.lost?.length ?? 0) > 0 ? (
-        <details open={(result.lost?.length ?? 0) <= 12}>
-          <summary>{plural(result.lost?.length ?? 0, "pod")} lost</summary>
-          <Table
-            label="Lost pods"
-            rows={(result.lost ?? []).slice(0, 200)}
-            keyOf={(each) => `${each.namespace}/${each.name}`}
-            columns={[
-              { key: "pod", title: "Lost", cell: (each) => <Name text={`${each.namespace}/${each.name}`} /> },
-              { key: "node", title: "Was on", cell: (each) => <Name text={each.node} /> },
-              { key: "why", title: "Why", cell: (each) => each.reason },
-            ]}
-          />
-        </details>
-      ) : null}
-      <h2 class="h3">The cluster, before and after</h2>
-      <Table
-        label="The cluster, before and after"
-        rows={comparison(result.before, result.after)}
-        keyOf={(row) => row.label}
-        columns={[
-          { key: "label", title: "Cluster", cell: (row) => row.label },
-          { key: "before", title: "Before", isNumber: true, cell: (row) => row.before },
-          { key: "after", title: "After", isNumber: true, cell: (row) => <span class={row.isChanged ? "strong" : ""}>{row.after}</span> },
-        ]}
-      />
-      {[...(result.notes ?? []), ...(result.notSimulated ?? []).map((name) => `Not simulated: ${name}`)].map((note) => (
-        <p key={note} class="foot">
-          {note}
-        </p>
-      ))}
-    </>
   );
 }
 
@@ -374,18 +192,13 @@ function Drain({ first }: { first: string }): JSX.Element {
   const held = (answer?.pods ?? []).filter((pod) => pod.obstacle !== "");
   const run = (): void => {
     const nodes = namesIn(drainNodes.value);
-    if (nodes.length === 0) refuse("Name a node.");
-    else ask((signal) => api.canDrain(nodes, isForced, signal));
+    const wrong = nodes.length === 0 ? "Name a node." : wrongConfiguration(configuration.value);
+    if (wrong !== "") refuse(wrong);
+    else ask((signal) => api.canDrain({ nodes, force: isForced, ...configurationOf(configuration.value) }, signal));
   };
   return (
     <div class="whatif">
-      <form
-        class="whatif-form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          run();
-        }}
-      >
+      <QuestionForm action="Can they be drained?" isAsking={isAsking} giveUp={giveUp} ask={run}>
         <Field label="Nodes to drain" hint="Names, separated by commas.">
           <input list="node-names" spellcheck={false} value={drainNodes.value} onInput={(event) => drainNodes.set(event.currentTarget.value)} />
         </Field>
@@ -394,23 +207,10 @@ function Drain({ first }: { first: string }): JSX.Element {
           <input type="checkbox" checked={isForced} onChange={(event) => setForced(event.currentTarget.checked)} />
           Also pods without a controller
         </label>
-        <div class="field-actions">
-          <button type="submit" class="button button-primary" disabled={isAsking}>
-            Can they be drained?
-          </button>
-          {isAsking ? (
-            <button type="button" class="button" onClick={giveUp}>
-              Give up
-            </button>
-          ) : null}
-        </div>
-      </form>
-      <div class="whatif-answer" aria-live="polite">
-        {problem !== "" ? <Problem>{problem}</Problem> : null}
-        {isAsking ? <Loading label="The drain is being tried" /> : null}
-        {answer === undefined ? (
-          isAsking || problem !== "" ? null : <Empty title="Name a node">For each of its pods: whether it may be evicted, and where its replacement would go.</Empty>
-        ) : (
+        <ConfigurationField refuse={refuse} />
+      </QuestionForm>
+      <AnswerRoom problem={problem} isAsking={isAsking} asking="The drain is being tried" title="Name a node" hint="For each of its pods: whether it may be evicted, and where its replacement would go.">
+        {answer === undefined ? undefined : (
           <>
             <p class="answer-sentence">
               <Pill tone={answer.canDrain ? "good" : "bad"}>{answer.canDrain ? "Can be drained" : "Cannot be drained"}</Pill>
@@ -450,45 +250,32 @@ function Drain({ first }: { first: string }): JSX.Element {
                 { key: "goes", title: "Goes to", cell: (pod) => (pod.goesTo ? <Name text={pod.goesTo} /> : <span class={pod.obstacle ? "tone-bad" : "quiet"}>{pod.unknown || pod.obstacle || "–"}</span>) },
               ]}
             />
+            <Notes lines={answer.warnings ?? []} />
           </>
         )}
-      </div>
+      </AnswerRoom>
     </div>
   );
 }
 
 function HeadroomTab(): JSX.Element {
   const [losses, setLosses] = useState("3");
-  const { answer, problem, isAsking, ask, giveUp } = useQuestion<Headroom>();
+  const { answer, problem, isAsking, ask, giveUp, refuse } = useQuestion<Headroom>();
+  const run = (): void => {
+    const wrong = wrongConfiguration(configuration.value);
+    if (wrong !== "") refuse(wrong);
+    else ask((signal) => api.headroom({ losses: Number(losses), ...configurationOf(configuration.value) }, signal));
+  };
   return (
     <div class="whatif">
-      <form
-        class="whatif-form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          ask((signal) => api.headroom(Number(losses), signal));
-        }}
-      >
+      <QuestionForm action="What is survived?" isAsking={isAsking} giveUp={giveUp} ask={run}>
         <Field label="Node losses, at most" hint="1 to 10. The worst choice of nodes is looked for.">
           <input type="number" min={1} max={10} required value={losses} onInput={(event) => setLosses(event.currentTarget.value)} />
         </Field>
-        <div class="field-actions">
-          <button type="submit" class="button button-primary" disabled={isAsking}>
-            What is survived?
-          </button>
-          {isAsking ? (
-            <button type="button" class="button" onClick={giveUp}>
-              Give up
-            </button>
-          ) : null}
-        </div>
-      </form>
-      <div class="whatif-answer" aria-live="polite">
-        {problem !== "" ? <Problem>{problem}</Problem> : null}
-        {isAsking ? <Loading label="Losses are being tried" /> : null}
-        {answer === undefined ? (
-          isAsking || problem !== "" ? null : <Empty title="How many nodes can be lost?">For each workload: how many, until some of its pods find no place.</Empty>
-        ) : (
+        <ConfigurationField refuse={refuse} />
+      </QuestionForm>
+      <AnswerRoom problem={problem} isAsking={isAsking} asking="Losses are being tried" title="How many nodes can be lost?" hint="For each workload: how many, until some of its pods find no place.">
+        {answer === undefined ? undefined : (
           <>
             {answer.interrupted ? <p class="foot">The time was over before all workloads were looked at.</p> : null}
             <Table
@@ -522,9 +309,10 @@ function HeadroomTab(): JSX.Element {
                 },
               ]}
             />
+            <Notes lines={answer.warnings ?? []} />
           </>
         )}
-      </div>
+      </AnswerRoom>
     </div>
   );
 }

@@ -76,6 +76,17 @@ const views: readonly { name: string; hash: string; then?: (page: Page) => Promi
   },
   { name: "whatif", hash: "#/whatif", then: simulate },
   {
+    name: "whatif-configuration",
+    hash: "#/whatif",
+    then: async (page) => {
+      await page.click(".other-configuration summary");
+      await page.type(".other-configuration textarea", "kind: KubeSchedulerConfiguration");
+      await page.type("textarea", "kind: Deployment");
+      await page.click("button[type=submit]");
+      await shows(page, "1 stays pending", ".as-it-is");
+    },
+  },
+  {
     name: "drain",
     hash: "#/whatif?tab=drain&node=ip-10-20-7-14",
     then: async (page) => {

@@ -20,6 +20,11 @@ async function serve(...of: Parameters<typeof startServer>): ReturnType<typeof s
   return started;
 }
 
+async function until(holds: () => boolean): Promise<void> {
+  for (let i = 0; i < 500 && !holds(); ++i) await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.ok(holds(), String(holds));
+}
+
 before(async () => {
   browser = await startBrowser();
 });
@@ -300,6 +305,43 @@ test("what if: a question is answered, its ghosts are in the picture, and what i
   await other.page.close();
 });
 
+test("what if: another configuration is asked about, beside the one that decides", async () => {
+  const { server, url } = await serve();
+  const { page, complaints } = await open(browser, url, { hash: "#/whatif" });
+  await settled(page);
+  const type = (selector: string, text: string): Promise<void> =>
+    page.$eval(
+      selector,
+      (box, value) => {
+        (box as HTMLTextAreaElement).value = value;
+        box.dispatchEvent(new Event("input", { bubbles: true }));
+      },
+      text,
+    );
+  const posts = (): number => server.requests.filter((request) => request.startsWith("POST")).length;
+  await page.click(".other-configuration summary");
+  await type(".other-configuration textarea", "kind: KubeSchedulerConfiguration");
+  await page.click("button[type=submit]");
+  await shows(page, "All placed");
+  await shows(page, "extender https://gpu.shop is not asked", ".whatif-answer");
+  assert.equal(posts(), 1, "the pods that wait are the question: there is nothing to compare with");
+  await type(".whatif-form textarea", "kind: Deployment");
+  await page.click("button[type=submit]");
+  await shows(page, "By the configuration that decides here 1 stays pending", ".as-it-is");
+  assert.equal(posts(), 3);
+  assert.ok((await textsOf(page, ".whatif-answer th")).includes("Nodes as it is"));
+  assert.deepEqual(complaints, []);
+  await type(".other-configuration textarea", "kind: Pod");
+  await page.click("button[type=submit]");
+  await shows(page, 'kind "Pod" is not KubeSchedulerConfiguration', ".problem");
+  await type(".other-configuration textarea", "#".repeat((1 << 20) + 1));
+  const asked = posts();
+  await page.click("button[type=submit]");
+  await shows(page, "At most 1 MiB", ".problem");
+  assert.equal(posts(), asked, "it is not sent");
+  await page.close();
+});
+
 test("a decision that is opened says its scores, and what the runner-up lacked", async () => {
   const { url } = await serve();
   const { page } = await open(browser, url, { hash: "#/decisions?show=placed" });
@@ -338,6 +380,31 @@ test("a recording is shown at the moment that is chosen", async () => {
   await shows(page, "110 pods of 7 workloads");
   assert.equal(server.moment.at, "2026-03-01T10:01:03.000Z");
   await shows(page, "Recording", ".where");
+  // Played, at another speed, and paused.
+  await page.select(".timeline select", "1800");
+  const shown = Date.parse(server.moment.at);
+  await page.click(".timeline button");
+  await shows(page, "Pause", ".timeline");
+  await until(() => Date.parse(server.moment.at) > shown);
+  await page.click(".timeline button");
+  await shows(page, "Play", ".timeline");
+  const minutes = (Date.parse(server.moment.at) - shown) / 60_000;
+  assert.ok(minutes > 10, `${minutes} minutes in half a second at 30 minutes a second`);
+  const asked = server.requests.length;
+  await new Promise((resolve) => setTimeout(resolve, 1200));
+  assert.equal(server.requests.length, asked, "it is paused");
+  // To the moment of a decision, and to that in which a pod began to wait.
+  await page.goto(`${url}#/decisions`);
+  await page.click(".main-decisions .table .row-open");
+  await shows(page, "Go to that moment", ".opened");
+  const decided = await page.$eval(".main-decisions .table tbody time", (time) => (time as HTMLTimeElement).dateTime);
+  await page.click(".opened .button-small");
+  await until(() => server.moment.at === decided);
+  await shows(page, "5 new", ".new-rows");
+  await page.click(".opened a");
+  await shows(page, "When it began to wait", ".view-head");
+  await page.click(".view-head button");
+  await until(() => server.moment.at === server.moment.to);
   assert.deepEqual(complaints, []);
   await page.close();
 });

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import test, { after, before } from "node:test";
 import { pathToFileURL } from "node:url";
 import type { Browser, Page } from "puppeteer-core";
-import type { DrainPlan, Explanation, Pending, ShadowReport, Simulation } from "../../src/api/types";
+import type { DrainPlan, Explanation, NumberSample, Pending, ShadowReport, Simulation } from "../../src/api/types";
 import { agreementText } from "../../src/state/reports";
 import { axe, open, settled, shows, startBrowser, textsOf } from "../browser/browser";
 import { Serving, berth, binary, folder, run, until } from "./berth";
@@ -142,6 +142,51 @@ test("a decision is that of the scheduler: the node that the pod has", async () 
   const placed = items.filter((pod) => pod.spec.nodeName !== undefined);
   assert.equal(placed.length, 11);
   for (const pod of placed) assert.equal(shown.get(pod.metadata.name), pod.spec.nodeName);
+});
+
+test("what the process and its profile do is counted, and has plots", async () => {
+  type Numbers = { samples: NumberSample[] };
+  const sample = await until("there is a sample with counts", async () => (await ask<Numbers>("numbers")).samples.find((each) => each.profiles !== undefined && each.profiles.length > 0));
+  assert.deepEqual(sample.profiles?.map((profile) => profile.name), ["default-scheduler"]);
+  assert.ok((sample.cpu ?? 0) > 0 && (sample.memoryBytes ?? 0) > 10 << 20, JSON.stringify(sample));
+  await go("#/numbers");
+  for (const title of ["Scheduled per second, by profile", "Refused per second, by profile", "CPU of this process", "Memory of this process"]) await shows(page, title, ".plots");
+});
+
+test("another configuration is answered as berth simulate --config does", async () => {
+  const manifest = join(files.path, "packed.json");
+  const text = JSON.stringify(deployment({ name: "packed", replicas: 3, cpu: "100m" }));
+  writeFileSync(manifest, text);
+  const configuration = `apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: MostAllocated, resources: [{name: cpu, weight: 100}]}}}]
+  plugins: {multiPoint: {disabled: [{name: NodeResourcesBalancedAllocation}, {name: PodTopologySpread}]}}
+`;
+  const file = join(files.path, "packed.yaml");
+  writeFileSync(file, configuration);
+  const told = async (...flags: string[]): Promise<Simulation> => JSON.parse(await berth("simulate", "-f", manifest, "-o", "json", "--master", cluster.master, ...flags)) as Simulation;
+  const [own, plain] = [await told("--config", file), await told()];
+  assert.notDeepEqual(own.pods, plain.pods, "it decides otherwise");
+  await go("#/whatif");
+  await page.click(".field-actions .button:not(.button-primary)"); // the question before is kept
+  await page.click(".other-configuration summary");
+  for (const [selector, value] of [[".whatif-form textarea", text], [".other-configuration textarea", configuration]] as const) {
+    await page.$eval(
+      selector,
+      (box, typed) => {
+        (box as HTMLTextAreaElement).value = typed;
+        box.dispatchEvent(new Event("input", { bubbles: true }));
+      },
+      value,
+    );
+  }
+  const answered = page.waitForResponse((response) => response.url().endsWith("/api/v1/simulate"));
+  await page.click("button[type=submit]");
+  const api = (await (await answered).json()) as Simulation;
+  assert.deepEqual([api.pods, api.after], [own.pods, own.after]);
+  await shows(page, "Nodes as it is", ".whatif-answer th");
+  await shows(page, "By the configuration that decides here", ".as-it-is");
 });
 
 test("a link opens the same view again", async () => {

@@ -26,6 +26,8 @@ class BuyQuestion:
             catalogue (str): What may be bought: the text of a catalogue, as docs/buy.md has it.
             snapshot (str | Unset):
             snapshot_name (str | Unset):
+            configuration (str | Unset): A KubeSchedulerConfiguration in YAML or JSON, by which the question is decided in
+                place of the server's.
             manifests (str | Unset): The pods that are to fit.
             files (list[File] | Unset):
             namespace (str | Unset):
@@ -43,6 +45,7 @@ class BuyQuestion:
     catalogue: str
     snapshot: str | Unset = UNSET
     snapshot_name: str | Unset = UNSET
+    configuration: str | Unset = UNSET
     manifests: str | Unset = UNSET
     files: list[File] | Unset = UNSET
     namespace: str | Unset = UNSET
@@ -63,6 +66,8 @@ class BuyQuestion:
         snapshot = self.snapshot
 
         snapshot_name = self.snapshot_name
+
+        configuration = self.configuration
 
         manifests = self.manifests
 
@@ -106,6 +111,8 @@ class BuyQuestion:
             field_dict["snapshot"] = snapshot
         if snapshot_name is not UNSET:
             field_dict["snapshotName"] = snapshot_name
+        if configuration is not UNSET:
+            field_dict["configuration"] = configuration
         if manifests is not UNSET:
             field_dict["manifests"] = manifests
         if files is not UNSET:
@@ -142,6 +149,8 @@ class BuyQuestion:
         snapshot = d.pop("snapshot", UNSET)
 
         snapshot_name = d.pop("snapshotName", UNSET)
+
+        configuration = d.pop("configuration", UNSET)
 
         manifests = d.pop("manifests", UNSET)
 
@@ -183,6 +192,7 @@ class BuyQuestion:
             catalogue=catalogue,
             snapshot=snapshot,
             snapshot_name=snapshot_name,
+            configuration=configuration,
             manifests=manifests,
             files=files,
             namespace=namespace,

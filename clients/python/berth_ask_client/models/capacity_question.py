@@ -24,6 +24,8 @@ class CapacityQuestion:
         Attributes:
             snapshot (str | Unset):
             snapshot_name (str | Unset):
+            configuration (str | Unset): A KubeSchedulerConfiguration in YAML or JSON, by which the question is decided in
+                place of the server's.
             manifests (str | Unset):
             files (list[File] | Unset):
             namespace (str | Unset):
@@ -39,6 +41,7 @@ class CapacityQuestion:
 
     snapshot: str | Unset = UNSET
     snapshot_name: str | Unset = UNSET
+    configuration: str | Unset = UNSET
     manifests: str | Unset = UNSET
     files: list[File] | Unset = UNSET
     namespace: str | Unset = UNSET
@@ -56,6 +59,8 @@ class CapacityQuestion:
         snapshot = self.snapshot
 
         snapshot_name = self.snapshot_name
+
+        configuration = self.configuration
 
         manifests = self.manifests
 
@@ -98,6 +103,8 @@ class CapacityQuestion:
             field_dict["snapshot"] = snapshot
         if snapshot_name is not UNSET:
             field_dict["snapshotName"] = snapshot_name
+        if configuration is not UNSET:
+            field_dict["configuration"] = configuration
         if manifests is not UNSET:
             field_dict["manifests"] = manifests
         if files is not UNSET:
@@ -131,6 +138,8 @@ class CapacityQuestion:
 
         snapshot_name = d.pop("snapshotName", UNSET)
 
+        configuration = d.pop("configuration", UNSET)
+
         manifests = d.pop("manifests", UNSET)
 
         _files = d.pop("files", UNSET)
@@ -163,6 +172,7 @@ class CapacityQuestion:
         capacity_question = cls(
             snapshot=snapshot,
             snapshot_name=snapshot_name,
+            configuration=configuration,
             manifests=manifests,
             files=files,
             namespace=namespace,

@@ -22,12 +22,15 @@ class DrainQuestion:
             nodes (list[str]): In the order in which they are drained.
             snapshot (str | Unset):
             snapshot_name (str | Unset):
+            configuration (str | Unset): A KubeSchedulerConfiguration in YAML or JSON, by which the question is decided in
+                place of the server's.
             force (bool | Unset): Pods without a controller may be lost.
      """
 
     nodes: list[str]
     snapshot: str | Unset = UNSET
     snapshot_name: str | Unset = UNSET
+    configuration: str | Unset = UNSET
     force: bool | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
@@ -36,6 +39,8 @@ class DrainQuestion:
         snapshot = self.snapshot
 
         snapshot_name = self.snapshot_name
+
+        configuration = self.configuration
 
         force = self.force
 
@@ -48,6 +53,8 @@ class DrainQuestion:
             field_dict["snapshot"] = snapshot
         if snapshot_name is not UNSET:
             field_dict["snapshotName"] = snapshot_name
+        if configuration is not UNSET:
+            field_dict["configuration"] = configuration
         if force is not UNSET:
             field_dict["force"] = force
 
@@ -62,12 +69,15 @@ class DrainQuestion:
 
         snapshot_name = d.pop("snapshotName", UNSET)
 
+        configuration = d.pop("configuration", UNSET)
+
         force = d.pop("force", UNSET)
 
         drain_question = cls(
             nodes=nodes,
             snapshot=snapshot,
             snapshot_name=snapshot_name,
+            configuration=configuration,
             force=force,
         )
 

@@ -20,6 +20,8 @@ class ExplainQuestion:
         Attributes:
             snapshot (str | Unset): A file of berth snapshot, in place of the cluster; 32 MiB at most.
             snapshot_name (str | Unset): What messages call it.
+            configuration (str | Unset): A KubeSchedulerConfiguration in YAML or JSON, by which the question is decided in
+                place of the server's.
             namespace (str | Unset): Of the pod, default if it is missing; with pending, of the pods: all.
             name (str | Unset): A pod's name.
             pending (bool | Unset): All pods that wait.
@@ -28,6 +30,7 @@ class ExplainQuestion:
 
     snapshot: str | Unset = UNSET
     snapshot_name: str | Unset = UNSET
+    configuration: str | Unset = UNSET
     namespace: str | Unset = UNSET
     name: str | Unset = UNSET
     pending: bool | Unset = UNSET
@@ -37,6 +40,8 @@ class ExplainQuestion:
         snapshot = self.snapshot
 
         snapshot_name = self.snapshot_name
+
+        configuration = self.configuration
 
         namespace = self.namespace
 
@@ -54,6 +59,8 @@ class ExplainQuestion:
             field_dict["snapshot"] = snapshot
         if snapshot_name is not UNSET:
             field_dict["snapshotName"] = snapshot_name
+        if configuration is not UNSET:
+            field_dict["configuration"] = configuration
         if namespace is not UNSET:
             field_dict["namespace"] = namespace
         if name is not UNSET:
@@ -72,6 +79,8 @@ class ExplainQuestion:
 
         snapshot_name = d.pop("snapshotName", UNSET)
 
+        configuration = d.pop("configuration", UNSET)
+
         namespace = d.pop("namespace", UNSET)
 
         name = d.pop("name", UNSET)
@@ -83,6 +92,7 @@ class ExplainQuestion:
         explain_question = cls(
             snapshot=snapshot,
             snapshot_name=snapshot_name,
+            configuration=configuration,
             namespace=namespace,
             name=name,
             pending=pending,

@@ -20,6 +20,8 @@ class HeadroomQuestion:
         Attributes:
             snapshot (str | Unset):
             snapshot_name (str | Unset):
+            configuration (str | Unset): A KubeSchedulerConfiguration in YAML or JSON, by which the question is decided in
+                place of the server's.
             namespace (str | Unset): Default: all.
             losses (int | Unset):
             require (int | Unset): The verdict is no if a workload survives fewer.
@@ -27,6 +29,7 @@ class HeadroomQuestion:
 
     snapshot: str | Unset = UNSET
     snapshot_name: str | Unset = UNSET
+    configuration: str | Unset = UNSET
     namespace: str | Unset = UNSET
     losses: int | Unset = UNSET
     require: int | Unset = UNSET
@@ -35,6 +38,8 @@ class HeadroomQuestion:
         snapshot = self.snapshot
 
         snapshot_name = self.snapshot_name
+
+        configuration = self.configuration
 
         namespace = self.namespace
 
@@ -50,6 +55,8 @@ class HeadroomQuestion:
             field_dict["snapshot"] = snapshot
         if snapshot_name is not UNSET:
             field_dict["snapshotName"] = snapshot_name
+        if configuration is not UNSET:
+            field_dict["configuration"] = configuration
         if namespace is not UNSET:
             field_dict["namespace"] = namespace
         if losses is not UNSET:
@@ -66,6 +73,8 @@ class HeadroomQuestion:
 
         snapshot_name = d.pop("snapshotName", UNSET)
 
+        configuration = d.pop("configuration", UNSET)
+
         namespace = d.pop("namespace", UNSET)
 
         losses = d.pop("losses", UNSET)
@@ -75,6 +84,7 @@ class HeadroomQuestion:
         headroom_question = cls(
             snapshot=snapshot,
             snapshot_name=snapshot_name,
+            configuration=configuration,
             namespace=namespace,
             losses=losses,
             require=require,

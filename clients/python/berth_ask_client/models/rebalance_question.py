@@ -21,12 +21,15 @@ class RebalanceQuestion:
             policy (str): A DeschedulerPolicy that needs no measurements.
             snapshot (str | Unset):
             snapshot_name (str | Unset):
+            configuration (str | Unset): A KubeSchedulerConfiguration in YAML or JSON, by which the question is decided in
+                place of the server's.
             within_scheduler (bool | Unset): As berth run --rebalance plans.
      """
 
     policy: str
     snapshot: str | Unset = UNSET
     snapshot_name: str | Unset = UNSET
+    configuration: str | Unset = UNSET
     within_scheduler: bool | Unset = UNSET
 
     def to_dict(self) -> dict[str, Any]:
@@ -35,6 +38,8 @@ class RebalanceQuestion:
         snapshot = self.snapshot
 
         snapshot_name = self.snapshot_name
+
+        configuration = self.configuration
 
         within_scheduler = self.within_scheduler
 
@@ -47,6 +52,8 @@ class RebalanceQuestion:
             field_dict["snapshot"] = snapshot
         if snapshot_name is not UNSET:
             field_dict["snapshotName"] = snapshot_name
+        if configuration is not UNSET:
+            field_dict["configuration"] = configuration
         if within_scheduler is not UNSET:
             field_dict["withinScheduler"] = within_scheduler
 
@@ -61,12 +68,15 @@ class RebalanceQuestion:
 
         snapshot_name = d.pop("snapshotName", UNSET)
 
+        configuration = d.pop("configuration", UNSET)
+
         within_scheduler = d.pop("withinScheduler", UNSET)
 
         rebalance_question = cls(
             policy=policy,
             snapshot=snapshot,
             snapshot_name=snapshot_name,
+            configuration=configuration,
             within_scheduler=within_scheduler,
         )
 

@@ -25,6 +25,8 @@ class SimulateQuestion:
         Attributes:
             snapshot (str | Unset):
             snapshot_name (str | Unset):
+            configuration (str | Unset): A KubeSchedulerConfiguration in YAML or JSON, by which the question is decided in
+                place of the server's.
             manifests (str | Unset): YAML or JSON, as of kubectl apply -f.
             files (list[File] | Unset):
             namespace (str | Unset): Of manifests that name none; default: default.
@@ -36,6 +38,7 @@ class SimulateQuestion:
 
     snapshot: str | Unset = UNSET
     snapshot_name: str | Unset = UNSET
+    configuration: str | Unset = UNSET
     manifests: str | Unset = UNSET
     files: list[File] | Unset = UNSET
     namespace: str | Unset = UNSET
@@ -50,6 +53,8 @@ class SimulateQuestion:
         snapshot = self.snapshot
 
         snapshot_name = self.snapshot_name
+
+        configuration = self.configuration
 
         manifests = self.manifests
 
@@ -85,6 +90,8 @@ class SimulateQuestion:
             field_dict["snapshot"] = snapshot
         if snapshot_name is not UNSET:
             field_dict["snapshotName"] = snapshot_name
+        if configuration is not UNSET:
+            field_dict["configuration"] = configuration
         if manifests is not UNSET:
             field_dict["manifests"] = manifests
         if files is not UNSET:
@@ -110,6 +117,8 @@ class SimulateQuestion:
         snapshot = d.pop("snapshot", UNSET)
 
         snapshot_name = d.pop("snapshotName", UNSET)
+
+        configuration = d.pop("configuration", UNSET)
 
         manifests = d.pop("manifests", UNSET)
 
@@ -142,6 +151,7 @@ class SimulateQuestion:
         simulate_question = cls(
             snapshot=snapshot,
             snapshot_name=snapshot_name,
+            configuration=configuration,
             manifests=manifests,
             files=files,
             namespace=namespace,

@@ -92,7 +92,8 @@ int RunCluster(const ClusterCommandOptions& options, config::KnownPlugins plugin
   embedded_cluster::EmbeddedCluster& cluster = **started;
 
   page::DecisionFeed feed(false);
-  runner::ShellOptions shell_options = OwnClusterShellOptions(cluster, options.config, seed, plugins);
+  OwnClusterMetrics metrics(configuration->release);
+  runner::ShellOptions shell_options = OwnClusterShellOptions(cluster, metrics, options.config, seed, plugins);
   shell_options.on_decision = FeedPage(feed, clock);
   auto shell =
       runner::SchedulerShell::Make(*configuration, cluster.rest(), cluster.events(), clock, std::move(shell_options));
@@ -103,7 +104,8 @@ int RunCluster(const ClusterCommandOptions& options, config::KnownPlugins plugin
                                  .plugins = plugins,
                                  .source = cluster.url(),
                                  .kubernetes = std::string(KubernetesVersion(configuration->release.minor)),
-                                 .seed = seed},
+                                 .seed = seed,
+                                 .metrics = &metrics.of_process.registry()},
                                 cluster.rest(), **shell, feed, clock);
   auto page_server = ServePage(*page, "");
   SayHowToUse(cluster, options);

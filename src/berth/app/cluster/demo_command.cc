@@ -173,7 +173,8 @@ int RunDemo(const DemoOptions& options, config::KnownPlugins plugins) {
   embedded_cluster::EmbeddedCluster& cluster = **started;
 
   Board board;
-  runner::ShellOptions shell_options = OwnClusterShellOptions(cluster, options.config, options.seed, plugins);
+  OwnClusterMetrics metrics(configuration->release);
+  runner::ShellOptions shell_options = OwnClusterShellOptions(cluster, metrics, options.config, options.seed, plugins);
   shell_options.tells_reasons = node_count <= kReasonNodesMax;
   page::DecisionFeed feed(false);
   shell_options.on_decision = [&board, feed_page = FeedPage(feed, clock)](const scheduler::Decision& decision) {
@@ -189,7 +190,8 @@ int RunDemo(const DemoOptions& options, config::KnownPlugins plugins) {
                                  .plugins = plugins,
                                  .source = cluster.address().empty() ? "in this process" : cluster.url(),
                                  .kubernetes = std::string(KubernetesVersion(configuration->release.minor)),
-                                 .seed = options.seed},
+                                 .seed = options.seed,
+                                 .metrics = &metrics.of_process.registry()},
                                 cluster.rest(), **shell, feed, clock);
   std::unique_ptr<page::PageServer> page_server;
 

@@ -8,6 +8,7 @@
 #include "berth/app/run/configuration_file.h"
 #include "berth/core/config/default.h"
 #include "berth/shell/cli/exit_codes.h"
+#include "berth/shell/metrics/process_metrics.h"
 #include "berth/shell/net/http_client.h"
 #include "berth/shell/plugin_files/plugin_files.h"
 
@@ -21,9 +22,15 @@ Expected<config::KubeSchedulerConfiguration> OwnClusterConfiguration(const std::
   return configuration;
 }
 
-runner::ShellOptions OwnClusterShellOptions(embedded_cluster::EmbeddedCluster& cluster, const std::string& file,
-                                            std::uint64_t seed, config::KnownPlugins plugins) {
+OwnClusterMetrics::OwnClusterMetrics(const framework::Release& release) : of_scheduler(of_process.registry(), release) {
+  metrics::AddProcessMetrics(of_process.registry());
+}
+
+runner::ShellOptions OwnClusterShellOptions(embedded_cluster::EmbeddedCluster& cluster, OwnClusterMetrics& metrics,
+                                            const std::string& file, std::uint64_t seed, config::KnownPlugins plugins) {
   runner::ShellOptions options;
+  options.metrics = &metrics.of_process;
+  options.scheduler_metrics = &metrics.of_scheduler;
   options.seed = seed;
   options.hostname = HostName();
   options.plugins = plugins;

@@ -9,7 +9,10 @@
 #include "berth/core/config/feature_gates.h"
 #include "berth/core/config/known_plugins.h"
 #include "berth/core/config/types.h"
+#include "berth/core/instruments/scheduler_metrics.h"
 #include "berth/devcluster/embedded_cluster/embedded_cluster.h"
+#include "berth/framework/release.h"
+#include "berth/shell/metrics/prometheus_metrics.h"
 #include "berth/shell/runner/scheduler_shell.h"
 
 namespace berth::app {
@@ -18,9 +21,17 @@ namespace berth::app {
 Expected<config::KubeSchedulerConfiguration> OwnClusterConfiguration(const std::string& file,
                                                                      const config::FeatureGates& gates);
 
-// `cluster` must outlive the shell.
-runner::ShellOptions OwnClusterShellOptions(embedded_cluster::EmbeddedCluster& cluster, const std::string& file,
-                                            std::uint64_t seed, config::KnownPlugins plugins);
+// What it counts, for the page.
+struct OwnClusterMetrics {
+  explicit OwnClusterMetrics(const framework::Release& release);
+
+  metrics::PrometheusMetrics of_process;
+  instruments::SchedulerMetrics of_scheduler;
+};
+
+// `cluster` and `metrics` must outlive the shell.
+runner::ShellOptions OwnClusterShellOptions(embedded_cluster::EmbeddedCluster& cluster, OwnClusterMetrics& metrics,
+                                            const std::string& file, std::uint64_t seed, config::KnownPlugins plugins);
 
 // Says why the shell could not be made. Returns the exit status: a file is the user's.
 int FailWithShell(const Error& error, const std::string& file);

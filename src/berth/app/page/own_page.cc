@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/app/page/own_page.h"
 
+#include <algorithm>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "berth/app/process.h"
+#include "berth/app/questions/question_cluster.h"
+#include "berth/base/check.h"
 #include "berth/page/fleet_inbox.h"
 #include "berth/shell/client/kubeconfig.h"
 #include "berth/shell/plugin_files/plugin_files.h"
 #include "berth/shell/runner/feeds.h"
 #include "berth/shell/runner/object_listener.h"
 #include "berth/whatif/cluster_reader.h"
-#include "berth/whatif/offline_cluster.h"
 
 namespace berth::app {
 namespace {
@@ -34,14 +38,8 @@ page::ClusterSource SourceOf(const OwnPageOptions& options, client::RestClient& 
     how.is_interrupted = is_interrupted;
     return whatif::ReadCluster(rest, clock, how);
   };
-  source.core_for = [options](const whatif::ClusterState&,
-                              const page::ClusterSource::Pods&) -> Expected<whatif::OfflineOptions> {
-    whatif::OfflineOptions core;
-    core.configuration = options.configuration;
-    core.plugins = options.plugins;
-    core.read_file = plugin_files::PluginFiles(options.configuration_file);
-    return core;
-  };
+  source.core_for =
+      CoreForQuestions(options.configuration, options.plugins, plugin_files::PluginFiles(options.configuration_file));
   return source;
 }
 
@@ -69,6 +67,34 @@ page::SchedulerWatch WatchOf(runner::SchedulerShell& shell) {
   return watch;
 }
 
+// As /metrics tells it.
+page::ProcessCounts CountsIn(MetricRegistry& metrics) {
+  page::ProcessCounts counts;
+  for (const MetricFamily* const family : metrics.Read()) {
+    const std::string& name = family->description().name;
+    if (name == "process_cpu_seconds_total") {
+      counts.cpu_seconds = family->Collect().front().value;
+    } else if (name == "process_resident_memory_bytes") {
+      counts.resident_bytes = family->Collect().front().value;
+    } else if (name == "scheduler_schedule_attempts_total") {
+      const std::vector<std::string>& labels = family->description().labels;
+      const auto place_of = [&labels](std::string_view label) {
+        return static_cast<std::size_t>(std::ranges::find(labels, label) - labels.begin());
+      };
+      const std::size_t result = place_of("result");
+      const std::size_t profile = place_of("profile");
+      BERTH_CHECK(result < labels.size() && profile < labels.size());
+      for (const MetricSeries& series : family->Collect()) {
+        const std::string& of = series.label_values[profile];
+        auto known = std::ranges::find(counts.profiles, of, &page::ProcessCounts::Profile::name);
+        if (known == counts.profiles.end()) known = counts.profiles.insert(known, {of, 0, 0});
+        (series.label_values[result] == "scheduled" ? known->scheduled : known->refused) += series.value;
+      }
+    }
+  }
+  return counts;
+}
+
 }  // namespace
 
 std::function<void(const scheduler::Decision&)> FeedPage(page::DecisionFeed& feed, const Clock& clock) {
@@ -87,6 +113,7 @@ std::unique_ptr<page::PageService> MakeOwnPage(OwnPageOptions options, client::R
   page::CoreSources core;
   core.ask = [&shell](const page::CoreSources::Question& question) { shell.Ask(question); };
   core.why_not = options.why_not;
+  if (options.metrics != nullptr) core.counts = [metrics = options.metrics] { return CountsIn(*metrics); };
   core.not_asked = options.not_asked;
   for (const config::Profile& profile : options.configuration.profiles)
     core.scheduler_names.push_back(profile.scheduler_name);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "berth/base/expected.h"
+#include "berth/base/metric_registry.h"
 #include "berth/base/time.h"
 #include "berth/core/config/known_plugins.h"
 #include "berth/core/config/types.h"
@@ -29,6 +30,7 @@ struct OwnPageOptions {
   std::string source;      // the API server's address
   std::string kubernetes;  // its version
   std::uint64_t seed = 0;
+  MetricRegistry* metrics = nullptr;  // outlives the page; null: it shows no numbers of the process
   // See page::CoreSources.
   std::function<std::optional<std::string>()> why_not{};
   std::vector<std::string> not_asked{};

@@ -3,14 +3,12 @@
 
 #include <algorithm>
 #include <set>
-#include <variant>
 
+#include "berth/app/questions/question_cluster.h"
 #include "berth/core/scheduler/scheduler.h"
-#include "berth/framework/object_kinds.h"
 #include "berth/replay/replayer.h"
 #include "berth/shell/recording/block_file.h"
 #include "berth/whatif/cluster_state.h"
-#include "berth/whatif/offline_cluster.h"
 
 namespace berth::app {
 
@@ -26,7 +24,7 @@ Expected<std::unique_ptr<RecordedCluster>> RecordedCluster::Open(const std::stri
   std::unique_ptr<RecordedCluster> cluster(new RecordedCluster(std::move(path), plugins, feed));
   BERTH_RETURN_IF_ERROR(cluster->Begin());
   cluster->from_ = cluster->replayer_->header().started_at;
-  cluster->kubernetes_ = cluster->replayer_->header().kubernetes;
+  cluster->header_ = std::make_shared<const recording::RecordingHeader>(cluster->replayer_->header());
   BERTH_ASSIGN_OR_RETURN(cluster->configuration_, cluster->replayer_->Configuration());
   BERTH_RETURN_IF_ERROR(cluster->AdvanceTo(Time::max()));
   const bool is_empty = cluster->replayer_->counts().turns == 0;
@@ -70,24 +68,18 @@ page::ClusterSource RecordedCluster::Source() {
   page::ClusterSource source;
   source.read = [this](const std::function<bool()>&) -> Expected<whatif::ClusterState> { return StateOfNow(); };
   source.now = [this] { return State().at; };
-  source.core_for = [this](const whatif::ClusterState&,
-                           const page::ClusterSource::Pods&) -> Expected<whatif::OfflineOptions> {
-    whatif::OfflineOptions options;
-    options.configuration = configuration_;
-    options.plugins = plugins_;
-    return options;
-  };
+  source.core_for = CoreForQuestions(configuration_, plugins_, [header = header_](const std::string& path) {
+    return recording::FilesOf(*header)(path);
+  });
   return source;
 }
 
 Expected<void> RecordedCluster::Begin() {
-  nodes_.clear();
-  pods_.clear();
-  objects_.clear();
+  objects_ = {};
   feed_.Clear();
   replayer_.reset();
   replay::Replayer::Watcher watcher;
-  watcher.on_input = [this](const scheduler::Input& input) { Take(input); };
+  watcher.on_input = [this](const scheduler::Input& input) { objects_.Take(input); };
   watcher.on_decision = [this](std::uint64_t, const scheduler::Decision& decision) {
     feed_.Note(decision, replayer_->wall_now());
   };
@@ -102,50 +94,30 @@ Expected<void> RecordedCluster::AdvanceTo(Time until) {
   }
 }
 
-void RecordedCluster::Take(const scheduler::Input& input) {
-  if (const auto* const node = std::get_if<scheduler::NodeSet>(&input)) {
-    nodes_[node->node->metadata.name] = node->node;
-  } else if (const auto* const gone_node = std::get_if<scheduler::NodeGone>(&input)) {
-    nodes_.erase(gone_node->name);
-  } else if (const auto* const pod = std::get_if<scheduler::PodSet>(&input)) {
-    pods_[pod->pod->metadata.uid] = pod->pod;
-  } else if (const auto* const gone_pod = std::get_if<scheduler::PodGone>(&input)) {
-    pods_.erase(gone_pod->uid);
-  } else if (const auto* const object = std::get_if<scheduler::ObjectSet>(&input)) {
-    const framework::ObjectKind kind = framework::KindOf(object->object);
-    objects_.insert_or_assign({kind, framework::KeyOf(object->object)}, object->object);
-  } else if (const auto* const gone = std::get_if<scheduler::ObjectGone>(&input)) {
-    objects_.erase({gone->kind, gone->key});
-  }
-}
-
 void RecordedCluster::Show(page::Fleet& fleet) const {
   const page::FleetCopy shown = fleet.Copy();
   std::set<std::shared_ptr<const api::Node>> same_nodes(shown.nodes.begin(), shown.nodes.end());
   std::set<std::shared_ptr<const api::Pod>> same_pods(shown.pods.begin(), shown.pods.end());
   for (const auto& pod : shown.pods) {
     const api::ObjectMeta& meta = pod->metadata;
-    if (!pods_.contains(meta.uid)) fleet.RemovePod(meta.namespace_name, meta.name, meta.uid);
+    if (!objects_.pods().contains(meta.uid)) fleet.RemovePod(meta.namespace_name, meta.name, meta.uid);
   }
   for (const auto& node : shown.nodes) {
-    if (!nodes_.contains(node->metadata.name)) fleet.RemoveNode(node->metadata.name);
+    if (!objects_.nodes().contains(node->metadata.name)) fleet.RemoveNode(node->metadata.name);
   }
-  for (const auto& [name, node] : nodes_) {
+  for (const auto& [name, node] : objects_.nodes()) {
     if (!same_nodes.contains(node)) fleet.SetNode(node);
   }
-  for (const auto& [uid, pod] : pods_) {
+  for (const auto& [uid, pod] : objects_.pods()) {
     if (!same_pods.contains(pod)) fleet.SetPod(pod, std::nullopt);
   }
 }
 
 whatif::ClusterState RecordedCluster::StateOfNow() const {
   const std::lock_guard lock(mutex_);
-  whatif::ClusterState state;
-  for (const auto& [name, node] : nodes_) state.nodes.push_back(node);
-  for (const auto& [uid, pod] : pods_) state.pods.push_back(pod);
-  for (const auto& [key, object] : objects_) state.objects.push_back(object);
+  whatif::ClusterState state = objects_.State();
   state.source = path_;
-  state.kubernetes_version = kubernetes_;
+  state.kubernetes_version = header_->kubernetes;
   state.read_at = at_;
   return state;
 }

@@ -4,23 +4,21 @@
 #pragma once
 
 #include <atomic>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <utility>
 
 #include "berth/base/expected.h"
 #include "berth/base/time.h"
 #include "berth/core/config/known_plugins.h"
 #include "berth/core/config/types.h"
-#include "berth/core/scheduler/io.h"
-#include "berth/framework/objects.h"
 #include "berth/page/core_look.h"
 #include "berth/page/decision_feed.h"
 #include "berth/page/fleet.h"
 #include "berth/page/page_service.h"
 #include "berth/page/questions.h"
+#include "berth/replay/recorded_objects.h"
+#include "berth/shell/recording/header.h"
 
 namespace berth::replay {
 class Replayer;
@@ -37,7 +35,7 @@ class RecordedCluster {
   ~RecordedCluster();
 
   const std::string& path() const { return path_; }
-  std::string kubernetes() const { return kubernetes_; }
+  std::string kubernetes() const { return header_->kubernetes; }
   // Does not wait.
   page::TimelineState State() const { return {from_, to_, at_, problem_}; }
   // Changes `fleet` to what the cluster was then.
@@ -51,7 +49,6 @@ class RecordedCluster {
 
   Expected<void> Begin();
   Expected<void> AdvanceTo(Time until);
-  void Take(const scheduler::Input& input);
   void Show(page::Fleet& fleet) const;
   whatif::ClusterState StateOfNow() const;
 
@@ -59,7 +56,7 @@ class RecordedCluster {
   const config::KnownPlugins plugins_;
   page::DecisionFeed& feed_;
   // Since Open():
-  std::string kubernetes_;
+  std::shared_ptr<const recording::RecordingHeader> header_;
   config::KubeSchedulerConfiguration configuration_;
   Time from_{}, to_{};
   std::string problem_;  // why the recording cannot be followed to its end; empty: it can
@@ -67,9 +64,7 @@ class RecordedCluster {
   std::atomic<bool> is_broken_{false};  // it could not be read again
   mutable std::mutex mutex_;            // guards all below
   std::unique_ptr<replay::Replayer> replayer_;
-  std::map<std::string, std::shared_ptr<const api::Node>> nodes_;  // by name
-  std::map<std::string, std::shared_ptr<const api::Pod>> pods_;    // by uid
-  std::map<std::pair<framework::ObjectKind, std::string>, framework::AnyObject> objects_;
+  replay::RecordedObjects objects_;
 };
 
 }  // namespace berth::app

@@ -3,7 +3,6 @@
 
 #include <cstdio>
 #include <functional>
-#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +13,7 @@
 #include "berth/app/page/own_page.h"
 #include "berth/app/page/recorded_cluster.h"
 #include "berth/app/process.h"
+#include "berth/app/questions/question_cluster.h"
 #include "berth/app/questions/question_configuration.h"
 #include "berth/app/questions/question_flags.h"
 #include "berth/app/questions/question_output.h"
@@ -28,9 +28,7 @@
 #include "berth/shell/cli/signals.h"
 #include "berth/shell/client/file.h"
 #include "berth/shell/client/kubeconfig.h"
-#include "berth/shell/plugin_files/plugin_files.h"
 #include "berth/whatif/cluster_reader.h"
-#include "berth/whatif/offline_cluster.h"
 
 namespace berth::app {
 namespace {
@@ -143,26 +141,11 @@ class UiCommand {
       page.as_of = state.read_at;
       source.fixed = std::make_shared<const whatif::ClusterState>(std::move(state));
     }
-    source.core_for = [this](const whatif::ClusterState& of, const page::ClusterSource::Pods& added) {
-      return CoreFor(of, {added, of.pods});
-    };
+    source.core_for = CoreForQuestions(options_.question, plugins_);
     source.read_detailed = [this](const std::function<bool()>& is_interrupted) { return Read(is_interrupted, true); };
-    source.explaining_core_for = [this](const whatif::ClusterState& of) { return CoreFor(of, {}); };
     client::RestClient* const rest = connection_ == nullptr ? nullptr : &connection_->rest();
     service_ = std::make_unique<page::PageService>(std::move(page), std::move(source), page::CoreSources{}, rest,
                                                    nullptr, clock_);
-  }
-
-  // As the commands: without a file the schedulers that `pods` name decide by the defaults.
-  Expected<whatif::OfflineOptions> CoreFor(const whatif::ClusterState& state,
-                                           std::initializer_list<PodList> pods) const {
-    BERTH_ASSIGN_OR_RETURN(QuestionConfiguration loaded, LoadFor(state.kubernetes_version));
-    if (options_.question.config.empty()) AddProfilesOf(pods, loaded.configuration);
-    whatif::OfflineOptions options;
-    options.configuration = std::move(loaded.configuration);
-    options.plugins = plugins_;
-    options.read_file = plugin_files::PluginFiles(options_.question.config);
-    return options;
   }
 
   int End(int status) {

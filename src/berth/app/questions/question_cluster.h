@@ -13,6 +13,8 @@
 #include "berth/ask/asked_cluster.h"
 #include "berth/base/expected.h"
 #include "berth/core/config/known_plugins.h"
+#include "berth/core/config/types.h"
+#include "berth/shell/plugin_files/plugin_files.h"
 #include "berth/whatif/cluster_state.h"
 #include "berth/whatif/offline_cluster.h"
 
@@ -36,7 +38,12 @@ Expected<void> CheckConfiguration(const QuestionOptions& options, config::KnownP
 
 // The same core for those who keep clusters (berth/ask); what OfflineOptionsFor says on standard error is among its
 // notes. With ask::OtherSchedulers::kByDefaults and without --config the schedulers that pods name decide by the
-// defaults. `plugins` must outlive it.
+// defaults. A configuration that a question brings along is in place of --config, and its plugins can read no files.
+// `plugins` must outlive it.
 ask::CoreFor CoreForQuestions(const QuestionOptions& options, config::KnownPlugins plugins);
+// The same by the configuration that a scheduler runs with, or has run with; its plugins read files by `read_file`. A
+// configuration of a question is read as that scheduler's release has it.
+ask::CoreFor CoreForQuestions(config::KubeSchedulerConfiguration configuration, config::KnownPlugins plugins,
+                              plugin_files::ReadPluginFile read_file);
 
 }  // namespace berth::app

@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdio>
+#include <functional>
 #include <set>
 #include <string_view>
 #include <utility>
 
 #include "berth/answers/answer_text.h"
 #include "berth/app/run/configuration_file.h"
+#include "berth/ask/question_fields.h"
 #include "berth/base/shown_url.h"
 #include "berth/core/config/default.h"
 #include "berth/plugins/names.h"
@@ -49,20 +51,50 @@ bool RestoreQueueSort(config::Profile& profile) {
   return true;
 }
 
-Expected<config::KubeSchedulerConfiguration> Load(const std::string& path, const QuestionRelease& release, int minor) {
+// Reads the configuration as the release with these gates has it.
+using ConfigurationBy = std::function<Expected<config::KubeSchedulerConfiguration>(const config::FeatureGates& gates)>;
+
+Expected<config::KubeSchedulerConfiguration> Load(const ConfigurationBy& read, const QuestionRelease& release,
+                                                  int minor) {
   BERTH_ASSIGN_OR_RETURN(const config::FeatureGates gates, GatesOf(release, minor));
-  return path.empty() ? config::DefaultConfiguration(gates) : LoadConfigurationFile(path, gates);
+  return read(gates);
 }
 
 // What is wrong for the cluster's release alone is reported as such.
-std::string OtherReleaseHint(const std::string& path, const QuestionRelease& release, int minor) {
+std::string OtherReleaseHint(const ConfigurationBy& read, const QuestionRelease& release, int minor) {
   if (!release.version.IsAuto()) return "";
   for (const int other : ReleasesOf({}, {})) {
-    if (other != minor && Load(path, release, other).ok())
+    if (other != minor && Load(read, release, other).ok())
       return "; the cluster is of 1." + std::to_string(minor) + ": --kubernetes-version 1." + std::to_string(other) +
              " decides as that version does";
   }
   return "";
+}
+
+Expected<QuestionConfiguration> Load(const ConfigurationBy& read, config::KnownPlugins known,
+                                     std::string_view server_version, const QuestionRelease& release) {
+  const std::vector<int> minors = ReleasesOf(release, server_version);
+  auto loaded = Load(read, release, minors.front());
+  for (std::size_t i = 1; i < minors.size() && !loaded.ok(); ++i) {
+    if (auto by_other = Load(read, release, minors[i]); by_other.ok()) loaded = std::move(by_other);
+  }
+  if (!loaded.ok()) {
+    Error error = loaded.error();
+    if (minors.size() == 1) error.message += OtherReleaseHint(read, release, minors.front());
+    return error;
+  }
+  QuestionConfiguration out;
+  out.configuration = std::move(*loaded);
+  for (config::Profile& profile : out.configuration.profiles) {
+    const std::set<std::string> dropped = DropUnknown(profile, known);
+    for (const std::string& name : dropped)
+      out.unknown.push_back("profile \"" + profile.scheduler_name + "\": plugin \"" + name +
+                            "\" is unknown here: its part of the decision is missing");
+    if (!dropped.empty() && RestoreQueueSort(profile))
+      out.unknown.push_back("profile \"" + profile.scheduler_name + "\": PrioritySort is in place of its queue sort");
+  }
+  for (const auto& extender : out.configuration.extenders) out.unknown.push_back(ExtenderNotAsked(extender));
+  return out;
 }
 
 }  // namespace
@@ -102,29 +134,23 @@ std::string ExtenderNotAsked(const config::Extender& extender) {
 Expected<QuestionConfiguration> LoadQuestionConfiguration(const std::string& flag, const std::string& path,
                                                           config::KnownPlugins known, std::string_view server_version,
                                                           const QuestionRelease& release) {
-  const std::vector<int> minors = ReleasesOf(release, server_version);
-  auto loaded = Load(path, release, minors.front());
-  for (std::size_t i = 1; i < minors.size() && !loaded.ok(); ++i) {
-    if (auto by_other = Load(path, release, minors[i]); by_other.ok()) loaded = std::move(by_other);
-  }
-  if (!loaded.ok()) {
-    Error error = loaded.error();
-    if (error.message.starts_with(kConfigFlag)) error.message.replace(0, kConfigFlag.size(), flag);
-    if (minors.size() == 1) error.message += OtherReleaseHint(path, release, minors.front());
-    return error;
-  }
-  QuestionConfiguration out;
-  out.configuration = std::move(*loaded);
-  for (config::Profile& profile : out.configuration.profiles) {
-    const std::set<std::string> dropped = DropUnknown(profile, known);
-    for (const std::string& name : dropped)
-      out.unknown.push_back("profile \"" + profile.scheduler_name + "\": plugin \"" + name +
-                            "\" is unknown here: its part of the decision is missing");
-    if (!dropped.empty() && RestoreQueueSort(profile))
-      out.unknown.push_back("profile \"" + profile.scheduler_name + "\": PrioritySort is in place of its queue sort");
-  }
-  for (const auto& extender : out.configuration.extenders) out.unknown.push_back(ExtenderNotAsked(extender));
-  return out;
+  const auto read = [&](const config::FeatureGates& gates) -> Expected<config::KubeSchedulerConfiguration> {
+    return path.empty() ? config::DefaultConfiguration(gates) : LoadConfigurationFile(path, gates);
+  };
+  auto loaded = Load(read, known, server_version, release);
+  if (loaded.ok() || !loaded.error().message.starts_with(kConfigFlag)) return loaded;
+  Error error = loaded.error();
+  error.message.replace(0, kConfigFlag.size(), flag);
+  return error;
+}
+
+Expected<QuestionConfiguration> LoadConfigurationOfQuestion(const std::string& text, config::KnownPlugins known,
+                                                            std::string_view server_version,
+                                                            const QuestionRelease& release) {
+  const auto read = [&](const config::FeatureGates& gates) {
+    return LoadConfigurationText(std::string(ask::kConfiguration), text, gates);
+  };
+  return Load(read, known, server_version, release);
 }
 
 }  // namespace berth::app

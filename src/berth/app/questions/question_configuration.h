@@ -30,6 +30,10 @@ Expected<QuestionConfiguration> LoadQuestionConfiguration(const std::string& fla
                                                           config::KnownPlugins known,
                                                           std::string_view server_version = {},
                                                           const QuestionRelease& release = {});
+// The same of the text of a configuration that a question brings along. Errors begin with "configuration".
+Expected<QuestionConfiguration> LoadConfigurationOfQuestion(const std::string& text, config::KnownPlugins known,
+                                                            std::string_view server_version,
+                                                            const QuestionRelease& release = {});
 
 using PodList = std::span<const std::shared_ptr<const api::Pod>>;
 

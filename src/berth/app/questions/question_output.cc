@@ -82,4 +82,25 @@ void PrintAnswer(QuestionOutput output, const whatif::ClusterState& state, const
   PrintAnswer(terminal, output, {answer.lines, json});
 }
 
+int PrintReply(QuestionOutput output, const ask::Reply& reply) {
+  for (const std::string& line : reply.warnings) Warn(line);
+  cli::FileTerminal terminal(STDOUT_FILENO);
+  if (IsDocument(output)) {
+    PrintDocument(terminal, output, reply.document);
+  } else {
+    const std::size_t columns = terminal.IsTty() ? terminal.Size().columns : 0;
+    terminal.Write(reply.text({output == QuestionOutput::kWide, terminal.HasColor(), columns}));
+  }
+  return ExitOf(reply.verdict);
+}
+
+int ExitOf(ask::Verdict verdict) {
+  switch (verdict) {
+    case ask::Verdict::kYes: return cli::kExitOk;
+    case ask::Verdict::kNo: return cli::kExitNo;
+    case ask::Verdict::kFailed: break;
+  }
+  return cli::kExitFailed;
+}
+
 }  // namespace berth::app

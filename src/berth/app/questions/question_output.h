@@ -12,6 +12,7 @@
 #include "berth/app/questions/question_cluster.h"
 #include "berth/app/questions/question_flags.h"
 #include "berth/ask/asked_cluster.h"
+#include "berth/ask/reply.h"
 #include "berth/codec/json.h"
 #include "berth/shell/cli/table.h"
 #include "berth/shell/cli/terminal.h"
@@ -48,5 +49,9 @@ void PrintDocument(cli::FileTerminal& terminal, QuestionOutput output, const cod
 void PrintAnswer(cli::FileTerminal& terminal, QuestionOutput output, const Answer& answer);
 // The same on standard output. JSON and YAML get what `state` tells of the cluster, under "cluster".
 void PrintAnswer(QuestionOutput output, const whatif::ClusterState& state, const Answer& answer);
+
+// The same of a reply of berth::ask, with its warnings on standard error. The exit status of its verdict.
+int PrintReply(QuestionOutput output, const ask::Reply& reply);
+int ExitOf(ask::Verdict verdict);
 
 }  // namespace berth::app

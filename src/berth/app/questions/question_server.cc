@@ -12,6 +12,7 @@
 #include "berth/app/process.h"
 #include "berth/app/questions/question_output.h"
 #include "berth/ask/ask_service.h"
+#include "berth/ask/question_fields.h"
 #include "berth/ask/reply.h"
 #include "berth/base/base64.h"
 #include "berth/base/log.h"
@@ -107,15 +108,6 @@ Expected<net::Response> Post(const QuestionOptions& options, const std::string& 
   return error;
 }
 
-int ExitOf(ask::Verdict verdict) {
-  switch (verdict) {
-    case ask::Verdict::kYes: return cli::kExitOk;
-    case ask::Verdict::kNo: return cli::kExitNo;
-    case ask::Verdict::kFailed: break;
-  }
-  return cli::kExitFailed;
-}
-
 }  // namespace
 
 Expected<client::ClientConfig> ConfigForPort(const ServerPort& port, const std::string& ca_flag,
@@ -145,7 +137,7 @@ void AddQuestionServer(cli::Command& command, ServerPort& server, bool has_relea
   cli::Flag& flag =
       command.Option("server", server.url, "https://HOST:PORT of a berth serve, to ask it in place of the cluster")
           .Check(CheckUrl);
-  flag.Excludes(command.At("master")).Excludes(command.At("config"));
+  flag.Excludes(command.At("master"));
   if (has_release) flag.Excludes(command.At("kubernetes-version")).Excludes(command.At("feature-gates"));
   command
       .Option("server-ca-file", server.ca_file,
@@ -164,6 +156,11 @@ int AskServer(const QuestionOptions& options, const std::string& question, codec
     if (!snapshot.ok()) return cli::FailWith(snapshot.error().Wrap("--snapshot"), cli::kExitUsage);
     body["snapshot"] = EncodeBase64(*snapshot);
     body["snapshotName"] = options.snapshot;
+  }
+  if (!options.config.empty()) {
+    auto configuration = client::ReadSmallFile(options.config, ask::kConfigurationBytesMax);
+    if (!configuration.ok()) return cli::FailWith(configuration.error().Wrap("--config"), cli::kExitUsage);
+    body[ask::kConfiguration] = *std::move(configuration);
   }
   cli::FileTerminal terminal(STDOUT_FILENO);
   const std::string target = std::string(ask::AskService::kApi) + question + StyleQuery(options.output, terminal);

@@ -21,12 +21,12 @@ Expected<client::ClientConfig> ConfigForPort(const ServerPort& port, const std::
                                              const ConnectionOptions& connection, const Clock& clock);
 
 // The flags --server, --server-ca-file and --server-insecure-skip-tls-verify, after those of AddQuestionFlags. Flags
-// that say by whose rules a question is answered are not for a server, which has its own; `has_release`: the command has
-// those of AddQuestionRelease, too.
+// that say which release decides are not for a server, which has its own; `has_release`: the command has those of
+// AddQuestionRelease.
 void AddQuestionServer(cli::Command& command, ServerPort& server, bool has_release = true);
 
-// Asks `question` ("can-drain", as in the API's path) of options.server, with the snapshot of the options if there is
-// one; prints the answer in the form of the options. The exit status; what is wrong has been said.
+// Asks `question` ("can-drain", as in the API's path) of options.server, with the snapshot and the configuration of the
+// options if there are; prints the answer in the form of the options. The exit status; what is wrong has been said.
 int AskServer(const QuestionOptions& options, const std::string& question, codec::json::object body);
 
 }  // namespace berth::app

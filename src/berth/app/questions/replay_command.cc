@@ -22,6 +22,7 @@
 #include "berth/app/common_flags.h"
 #include "berth/app/questions/question_configuration.h"
 #include "berth/app/questions/question_output.h"
+#include "berth/app/questions/recorded_question.h"
 #include "berth/base/log.h"
 #include "berth/core/cache/cache.h"
 #include "berth/core/config/known_plugins.h"
@@ -44,6 +45,7 @@ struct ReplayOptions {
   std::string explain;    // "namespace/pod", or the number of a decision; empty: none
   std::string until;      // a time of day, or a duration since the beginning; empty: to the end
   std::string config;     // of another configuration; empty: none
+  RecordedQuestionOptions question;
   bool with_decisions = false;
 };
 
@@ -73,6 +75,26 @@ std::string Percentile(std::vector<Duration> waits, std::size_t percent) {
   return FormatGoDuration(std::chrono::floor<std::chrono::milliseconds>(waits[at]));
 }
 
+std::vector<Duration> Waits(const FirstPlacements& placements) {
+  std::vector<Duration> waits;
+  for (const auto& [uid, placement] : placements) {
+    if (!placement.node.empty()) waits.push_back(placement.placed - placement.came);
+  }
+  return waits;
+}
+
+// Pods that were placed here and not there.
+void PrintOnly(const std::string& title, const FirstPlacements& here, const FirstPlacements& there) {
+  std::vector<std::string> names;
+  for (const auto& [uid, placement] : here) {
+    const auto other = there.find(uid);
+    if (!placement.node.empty() && (other == there.end() || other->second.node.empty())) names.push_back(placement.key);
+  }
+  if (names.empty()) return;
+  std::sort(names.begin(), names.end());
+  Print(title + ": " + std::to_string(names.size()) + ": " + answers::NamesText(names, kNamesMax));
+}
+
 class ReplayCommand {
  public:
   ReplayCommand(const ReplayOptions& options, config::KnownPlugins plugins) : options_(options), plugins_(plugins) {}
@@ -98,6 +120,7 @@ class ReplayCommand {
       Warn(path_ + " was made with plugins that do not come with berth (" + answers::NamesText(own, kNamesMax) +
            "): what they take from elsewhere than their calls (clocks, threads, files, networks) is not in it");
     }
+    if (!options_.question.name.empty()) return Ask();
     if (!options_.config.empty()) return Compare();
     return options_.explain.empty() ? Repeat() : Explain();
   }
@@ -166,6 +189,20 @@ class ReplayCommand {
     for (std::size_t i = 0; i < std::min(unbound.size(), kNamesMax); ++i)
       Print("  " + unbound[i].key + ": " + unbound[i].why);
     if (unbound.size() > kNamesMax) Print("  and " + std::to_string(unbound.size() - kNamesMax) + " more");
+  }
+
+  // --- A question about the cluster as it was ---
+
+  int Ask() const {
+    auto question = RecordedQuestion::Read(options_.question, options_.config, plugins_);
+    if (!question.ok()) return cli::FailWith(question.error(), cli::kExitUsage);
+    auto replayer = Open((*question)->Watcher());
+    if (!replayer.ok()) return cli::FailWith(replayer.error());
+    if (const auto failed = Run(**replayer)) return *failed;
+    if ((*replayer)->difference()) return Verdict(**replayer);
+    const auto reply = (*question)->Answer(**replayer, path_);
+    if (!reply.ok()) return cli::FailWith(reply.error(), cli::kExitUsage);
+    return PrintReply(options_.question.output, *reply);
   }
 
   // --- A decision in full ---
@@ -320,14 +357,6 @@ class ReplayCommand {
     return Verdict(*recorded);
   }
 
-  static std::vector<Duration> Waits(const FirstPlacements& placements) {
-    std::vector<Duration> waits;
-    for (const auto& [uid, placement] : placements) {
-      if (!placement.node.empty()) waits.push_back(placement.placed - placement.came);
-    }
-    return waits;
-  }
-
   void PrintComparison(const FirstPlacements& recorded, const History& same, const History& changed) const {
     const std::string file = std::filesystem::path(options_.config).filename().string();
     const FirstPlacements* all[] = {&recorded, &same.placements(), &changed.placements()};
@@ -346,18 +375,6 @@ class ReplayCommand {
     for (const std::string& line : table.Lines({})) std::printf("%s\n", line.c_str());
     PrintOnly("placed with " + file + " alone", changed.placements(), same.placements());
     PrintOnly("placed with the recorded configuration alone", same.placements(), changed.placements());
-  }
-
-  static void PrintOnly(const std::string& title, const FirstPlacements& here, const FirstPlacements& there) {
-    std::vector<std::string> names;
-    for (const auto& [uid, placement] : here) {
-      const auto other = there.find(uid);
-      if (!placement.node.empty() && (other == there.end() || other->second.node.empty()))
-        names.push_back(placement.key);
-    }
-    if (names.empty()) return;
-    std::sort(names.begin(), names.end());
-    Print(title + ": " + std::to_string(names.size()) + ": " + answers::NamesText(names, kNamesMax));
   }
 
   const ReplayOptions& options_;
@@ -392,10 +409,11 @@ void AddReplayCommand(Commands& commands) {
               "file with another KubeSchedulerConfiguration: what would have come of the same history with it")
       .Excludes(explain)
       .Type(cli::kFileHint);
+  AddRecordedQuestion(command, options->question);
   AddPluginDirectory(command, commands.plugin_directory());
   command.SetFooter(
       "Ends with 0 when every decision is as it was recorded, with 1 when the recording cannot be read, with 2 on bad "
-      "flags and configurations, with 3 when a decision differs (docs/replay.md).");
+      "flags and configurations, with 3 when a decision differs, or when the answer to --ask is no (docs/replay.md).");
 }
 
 }  // namespace berth::app

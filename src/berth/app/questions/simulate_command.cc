@@ -65,9 +65,11 @@ class SimulateCommand {
 
   int Go() {
     // What is wrong with the question is said before any cluster is read.
-    if (options_.files.empty() && options_.remove_nodes.empty() && options_.add_nodes == 0)
-      return cli::FailWith(InvalidError("nothing to simulate: want -f FILE, --remove-node NAME or --add-nodes N"),
-                           cli::kExitUsage);
+    const bool has_configuration = !options_.question.config.empty() || !options_.compare.empty();
+    if (IsAboutWaiting() && !has_configuration)
+      return cli::FailWith(
+          InvalidError("nothing to simulate: want -f FILE, --remove-node NAME, --add-nodes N or --config FILE"),
+          cli::kExitUsage);
     if (!options_.question.server.url.empty()) return AskServer();
     if (const auto read = ReadQuestion(); !read.ok()) return cli::FailWith(read.error(), cli::kExitUsage);
     const auto state = ReadClusterFor(options_.question);
@@ -90,15 +92,24 @@ class SimulateCommand {
     if (!compared_) {
       LogTime(begin, *first);
       Print(*first);
-      return first->PendingCount() == 0 ? cli::kExitOk : kExitPending;
+      return LeftOf(*first) == 0 ? cli::kExitOk : kExitPending;
     }
     const auto second = Simulate(*state, *additions, *compared_, options_.compare);
     if (!second.ok()) return cli::FailWith(second.error(), cli::kExitUsage);
     Print(*first, *second);
-    return first->PendingCount() + second->PendingCount() == 0 ? cli::kExitOk : kExitPending;
+    return LeftOf(*first) + LeftOf(*second) == 0 ? cli::kExitOk : kExitPending;
   }
 
  private:
+  // By another configuration the pods that wait are a question of their own.
+  bool IsAboutWaiting() const {
+    return options_.files.empty() && options_.remove_nodes.empty() && options_.add_nodes == 0;
+  }
+  // Pods asked about that get no node.
+  std::size_t LeftOf(const whatif::Simulation& simulation) const {
+    return IsAboutWaiting() ? simulation.WaitingCount() : simulation.PendingCount();
+  }
+
   int AskServer() const {
     const auto namespace_name = NamespaceOf(options_.question);
     if (!namespace_name.ok()) return cli::FailWith(namespace_name.error(), cli::kExitUsage);

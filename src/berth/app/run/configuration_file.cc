@@ -16,33 +16,55 @@
 
 namespace berth::app {
 
-Expected<config::KubeSchedulerConfiguration> ReadConfigurationFile(const std::string& path,
-                                                                   const config::FeatureGates& gates) {
-  const auto text = client::ReadSmallFile(path);
+namespace {
+
+// How the file at that path is called in messages.
+std::string NameOf(const std::string& path) { return "--config " + path; }
+
+Expected<std::string> ReadText(const std::string& path) {
+  auto text = client::ReadSmallFile(path);
   if (!text.ok()) return Error{text.error().code, "--config " + text.error().message};
-  auto loaded = config::LoadConfiguration(*text, gates);
+  return text;
+}
+
+Expected<config::KubeSchedulerConfiguration> Parse(const std::string& name, const std::string& text,
+                                                   const config::FeatureGates& gates) {
+  auto loaded = config::LoadConfiguration(text, gates);
   if (!loaded.ok()) {
-    if (const auto hint = ConfigMapHint(*text, "KubeSchedulerConfiguration"))
-      return InvalidError("--config " + path + ": " + *hint);
-    return codec::InFile("--config " + path, *text, loaded.error());
+    if (const auto hint = ConfigMapHint(text, "KubeSchedulerConfiguration")) return InvalidError(name + ": " + *hint);
+    return codec::InFile(name, text, loaded.error());
   }
-  if (const auto documents = codec::ParseYamlStream(*text); documents.ok() && documents->size() > 1)
+  if (const auto documents = codec::ParseYamlStream(text); documents.ok() && documents->size() > 1)
     log::Warning("app", "Of several documents in a file the first counts alone, as in kube-scheduler",
-                 {{"file", path}, {"documents", documents->size()}});
+                 {{"configuration", name}, {"documents", documents->size()}});
+  return loaded;
+}
+
+}  // namespace
+
+Expected<config::KubeSchedulerConfiguration> LoadConfigurationText(const std::string& name, const std::string& text,
+                                                                   const config::FeatureGates& gates) {
+  BERTH_ASSIGN_OR_RETURN(config::KubeSchedulerConfiguration loaded, Parse(name, text, gates));
+  if (const auto valid = config::ValidateConfiguration(loaded); !valid.ok())
+    return codec::InFile(name, text, valid.error());
   return loaded;
 }
 
 Expected<config::KubeSchedulerConfiguration> LoadConfigurationFile(const std::string& path,
                                                                    const config::FeatureGates& gates) {
-  BERTH_ASSIGN_OR_RETURN(config::KubeSchedulerConfiguration loaded, ReadConfigurationFile(path, gates));
-  if (const auto valid = config::ValidateConfiguration(loaded); !valid.ok())
-    return InConfigurationFile(path, valid.error());
-  return loaded;
+  BERTH_ASSIGN_OR_RETURN(const std::string text, ReadText(path));
+  return LoadConfigurationText(NameOf(path), text, gates);
+}
+
+Expected<config::KubeSchedulerConfiguration> ReadConfigurationFile(const std::string& path,
+                                                                   const config::FeatureGates& gates) {
+  BERTH_ASSIGN_OR_RETURN(const std::string text, ReadText(path));
+  return Parse(NameOf(path), text, gates);
 }
 
 Error InConfigurationFile(const std::string& path, const Error& error) {
   const auto text = client::ReadSmallFile(path);
-  return codec::InFile("--config " + path, text.ok() ? *text : std::string(), error);
+  return codec::InFile(NameOf(path), text.ok() ? *text : std::string(), error);
 }
 
 std::vector<std::string> FieldsWithoutEffect(const config::KubeSchedulerConfiguration& configuration,

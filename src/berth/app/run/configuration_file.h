@@ -12,7 +12,12 @@
 
 namespace berth::app {
 
-// Loads and validates it, without creating plugins. Errors begin with "--config PATH".
+// Loads and validates a configuration, without creating plugins. Errors begin with `name`, which is how its text is
+// called.
+Expected<config::KubeSchedulerConfiguration> LoadConfigurationText(const std::string& name, const std::string& text,
+                                                                   const config::FeatureGates& gates = {});
+
+// The same of a file. Errors begin with "--config PATH".
 Expected<config::KubeSchedulerConfiguration> LoadConfigurationFile(const std::string& path,
                                                                    const config::FeatureGates& gates = {});
 

@@ -545,6 +545,7 @@ Expected<page::PageOnDemand::Opened> ClusterRun::OpenPage() {
     return WhyNothingIsDecided([elector] { return elector == nullptr || elector->IsLeader(); });
   };
   options.not_asked = NotAsked(configuration_);
+  options.metrics = &metrics_.registry();
   page::PageOnDemand::Opened opened;
   opened.service = MakeOwnPage(std::move(options), made->rest(), *shell_, page_feed_, clock_);
   opened.connection = std::move(made);
