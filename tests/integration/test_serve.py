@@ -3,11 +3,13 @@
 document (docs/reference/ask-api.yaml) says what the server does."""
 
 import base64
+import http.server
 import json
 import re
 import socket
 import ssl
 import subprocess
+import threading
 import unittest
 import urllib.error
 import urllib.request
@@ -196,6 +198,36 @@ class Serve(ServeTest):
         self.assertEqual(server.ask("POST", "can-drain", {"nodes": ["a"]})[0], 200)
         wait_until("both are ended",
                    lambda: server.metric(r'berth_ask_questions_total\{outcome="cancelled",question="capacity"\}') == 2)
+
+    def test_traces(self):
+        """A question is a part of its client's trace, and what is left is sent at the end."""
+        sent = []
+
+        class Collector(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                sent.append((self.path, self.rfile.read(int(self.headers["Content-Length"]))))
+                self.send_response(200)
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        collector = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Collector)
+        threading.Thread(target=collector.serve_forever, daemon=True).start()
+        self.addCleanup(collector.server_close)
+        self.addCleanup(collector.shutdown)
+        config = self.file("tracing.yaml", "apiVersion: apiserver.config.k8s.io/v1\nkind: TracingConfiguration\n"
+                           f"endpoint: http://127.0.0.1:{collector.server_port}\nsamplingRatePerMillion: 1\n")
+        server = Server(self, "--master", self.cluster().url, *ALLOW, "--tracing-config-file", str(config))
+        trace = "0af7651916cd43dd8448eb211c80319c"
+        status, _, _ = server.send("POST", "/ask/v1/can-drain", b'{"nodes": ["a"]}', {"traceparent": f"00-{trace}-b7ad6b7169203331-01"})
+        self.assertEqual(status, 200)
+        server.process.end()
+        spans = b"".join(body for path, body in sent if path == "/v1/traces")
+        for part in (b"berth-serve", b"question can-drain", bytes.fromhex(trace), b"berth.outcome"):
+            self.assertIn(part, spans)
+        self.berth("serve", "--master", "http://127.0.0.1:1", "--tracing-config-file", self.file("bad.yaml", "kind: Pod\n"),
+                   "--secure-port", free_port(), statuses=(2,))
 
     def test_who_may_ask(self):
         api = self.cluster()

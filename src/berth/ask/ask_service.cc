@@ -88,6 +88,7 @@ void AskService::Handle(const serving::User& user, net::Request request, const n
   if (const auto problem = options_.problem ? options_.problem() : std::nullopt)
     return writer->Send(serving::Failure(request, 503, "ServiceUnavailable", *problem));
   question.client = user.name;
+  question.traceparent = request.Get("traceparent");
   question.body = std::exchange(request.body, {});
   const auto asked = std::make_shared<const net::Request>(std::move(request));
   const auto ticket = desk_.Ask(std::move(question), [asked, writer, style = *style](const Expected<Reply>& reply) {

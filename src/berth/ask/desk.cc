@@ -127,6 +127,7 @@ void Desk::Work() {
 }
 
 void Desk::Answer(Job& job, WarmCluster& cluster) {
+  const Time begun_at = clock_.Now();
   const Time over_at = job.asked_at + options_.time_max;
   const auto is_interrupted = [&] { return is_stopped_ || job.ticket->IsCancelled() || clock_.Now() >= over_at; };
   Expected<Reply> reply = Error{ErrorCode::kCancelled, "cancelled"};
@@ -147,6 +148,11 @@ void Desk::Answer(Job& job, WarmCluster& cluster) {
              {"outcome", outcome},
              {"took", FormatGoDuration(now - job.asked_at)},
              {"error", reply.ok() ? std::string() : reply.error().message}});
+  if (options_.on_answer) {
+    const std::string error = reply.ok() ? std::string() : reply.error().message;
+    options_.on_answer({job.question.kind->name, job.question.client, job.question.traceparent, outcome, error,
+                        job.asked_at, begun_at, now});
+  }
   Leave(job.question.client);
   if (!is_cancelled) job.done(std::move(reply));
 }

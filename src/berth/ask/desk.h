@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -26,13 +27,26 @@
 
 namespace berth::ask {
 
+// For who keeps traces. Times are those of Clock::Now().
+struct AnsweredQuestion {
+  std::string_view question;
+  std::string_view client;
+  std::string_view traceparent;  // as the client has sent it
+  std::string_view outcome;      // as in the metrics
+  std::string_view error;        // empty: there was an answer
+  Time asked_at{};
+  Time begun_at{};
+  Time ended_at{};
+};
+
 struct DeskOptions {
   std::size_t workers = 2;
   std::size_t waiting_max = 64;                  // questions that no worker has begun
   std::size_t of_client_max = 16;                // questions of one client, waiting or being answered
   Duration time_max = std::chrono::seconds(30);  // from the question to its answer
   AskLimits limits{.added_pods_max = 20'000, .node_copies_max = 10'000, .capacity_max = 1'000'000};
-  bool is_live = true;  // the cluster is followed; else it is a snapshot
+  bool is_live = true;                                       // the cluster is followed; else it is a snapshot
+  std::function<void(const AnsweredQuestion&)> on_answer{};  // on a worker's thread; empty: nobody wants to know
 };
 
 class Desk {
@@ -54,7 +68,8 @@ class Desk {
   struct Question {
     std::string client;  // who asks
     const QuestionKind* kind = nullptr;
-    std::string body;  // JSON
+    std::string body;         // JSON
+    std::string traceparent;  // the client's header; empty: none
   };
   // Ends the question at once where nobody waits for its answer any more. Any thread.
   class Ticket {

@@ -17,16 +17,19 @@
 #include "berth/app/common_flags.h"
 #include "berth/app/connection.h"
 #include "berth/app/process.h"
+#include "berth/app/process_tracing.h"
 #include "berth/app/questions/question_cluster.h"
 #include "berth/app/questions/question_flags.h"
 #include "berth/app/questions/question_output.h"
 #include "berth/app/questions/question_release.h"
+#include "berth/app/questions/question_traces.h"
 #include "berth/ask/ask_service.h"
 #include "berth/ask/change_log.h"
 #include "berth/ask/cluster_follower.h"
 #include "berth/ask/desk.h"
 #include "berth/base/log.h"
 #include "berth/base/text.h"
+#include "berth/base/version.h"
 #include "berth/core/config/known_plugins.h"
 #include "berth/page/page_server.h"
 #include "berth/shell/cli/command.h"
@@ -52,7 +55,8 @@ struct ServeOptions {
   serving::AuthenticationOptions authentication;
   serving::AuthorizationOptions authorization;
   std::vector<std::string> always_allow_paths;
-  std::size_t workers = 0;  // 0: as many as processors, up to four
+  std::size_t workers = 0;          // 0: as many as processors, up to four
+  std::string tracing_config_file;  // empty: no question is traced
   ask::DeskOptions desk;
 };
 
@@ -68,12 +72,14 @@ class ServeCommand {
     // What is wrong with the flags is said before a large cluster is read.
     if (const auto checked = CheckConfiguration(options_.question, plugins_); !checked.ok())
       return cli::FailWith(checked.error(), cli::kExitUsage);
+    if (const auto traced = MakeTraces(); !traced.ok()) return cli::FailWith(traced.error(), cli::kExitUsage);
     const bool is_live = options_.question.snapshot.empty();
     if (const auto made = is_live ? Connect() : ReadSnapshot(); !made.ok()) return cli::FailWith(made.error());
     ask::DeskOptions desk = options_.desk;
     desk.is_live = is_live;
     desk.workers = options_.workers > 0 ? options_.workers : std::clamp(std::thread::hardware_concurrency(), 1U, 4U);
     metrics::AddProcessMetrics(metrics_.registry());
+    if (traces_) desk.on_answer = [this](const ask::AnsweredQuestion& question) { traces_->Note(question); };
     desk_ = std::make_unique<ask::Desk>(desk, *log_, core_for_, clock_, metrics_.registry());
     service_ = std::make_unique<ask::AskService>(
         ask::AskServiceOptions{client::DefaultUserAgent(), [this] { return Problem(); }}, *desk_);
@@ -92,6 +98,19 @@ class ServeCommand {
   }
 
  private:
+  Expected<void> MakeTraces() {
+    if (options_.tracing_config_file.empty()) return {};
+    ProcessTracingOptions tracing;
+    tracing.file = options_.tracing_config_file;
+    tracing.service = "berth-serve";
+    tracing.version = std::string(Version());
+    tracing.hostname = HostName();
+    tracing.seed = RandomSeed();
+    BERTH_ASSIGN_OR_RETURN(tracing_, ProcessTracing::Make(tracing, clock_, metrics_));
+    if (tracing_ != nullptr) traces_.emplace(tracing_->tracer(), tracing_->per_million(), RandomSeed());
+    return {};
+  }
+
   Expected<void> Connect() {
     ConnectionOptions connection = WithHomeKubeconfig(options_.question.connection);
     connection.metrics = &metrics_.registry();
@@ -193,6 +212,7 @@ class ServeCommand {
   int End(int status) {
     if (follower_ != nullptr) follower_->Stop();
     desk_.reset();
+    if (tracing_ != nullptr) tracing_->End();
     if (connection_ != nullptr) connection_->Stop();
     return status;
   }
@@ -210,6 +230,8 @@ class ServeCommand {
   std::unique_ptr<Connection> connection_;  // null: a snapshot
   std::unique_ptr<ask::ChangeLog> log_;
   std::unique_ptr<ask::ClusterFollower> follower_;  // null: a snapshot
+  std::unique_ptr<ProcessTracing> tracing_;         // null: no question is traced
+  std::optional<QuestionTraces> traces_;            // likewise
   std::unique_ptr<ask::Desk> desk_;
   std::unique_ptr<ask::AskService> service_;
 };
@@ -270,6 +292,12 @@ void AddServeCommand(Commands& commands) {
       .Type(cli::kFileHint);
   AddQuestionRelease(serve, options->question.release);
   AddServing(serve, *options);
+  serve
+      .Option(
+          "tracing-config-file", options->tracing_config_file,
+          "file with a TracingConfiguration: questions are traced, and the spans sent to an OpenTelemetry collector "
+          "(docs/traces.md)")
+      .Type(cli::kFileHint);
   serve.Option("workers", options->workers, "questions that are answered at once; default: a processor each, up to 4")
       .Range(1, kWorkersMax);
   serve.Option("questions-waiting-max", options->desk.waiting_max, "beyond that questions are refused with 429")

@@ -35,7 +35,7 @@ struct TraceContext {
   bool operator==(const TraceContext&) const = default;
 };
 
-enum class SpanKind : std::uint8_t { kInternal, kClient };
+enum class SpanKind : std::uint8_t { kInternal, kServer, kClient };  // in OpenTelemetry's order, which begins with 1
 
 struct SpanAttribute {
   std::string_view key;  // of static storage

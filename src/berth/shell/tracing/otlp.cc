@@ -32,6 +32,17 @@ std::string HexOf(std::uint64_t number) {
   return text;
 }
 
+// Of lower-case digits alone.
+std::optional<std::uint64_t> HexIn(std::string_view text) {
+  std::uint64_t number = 0;
+  for (const char c : text) {
+    const int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    if (digit < 0) return std::nullopt;
+    number = number << 4 | static_cast<std::uint64_t>(digit);
+  }
+  return number;
+}
+
 std::uint64_t UnixNanoseconds(Time time) {
   const auto since = std::chrono::nanoseconds(time.time_since_epoch()).count();
   return static_cast<std::uint64_t>(std::max<std::int64_t>(since, 0));
@@ -55,7 +66,7 @@ void AddSpan(pbf_writer& scope_spans, const Span& span, Duration wall_ahead) {
   out.add_bytes(2, BigEndian(span.context.span));
   if (span.parent != 0) out.add_bytes(4, BigEndian(span.parent));
   out.add_string(5, span.name);
-  out.add_enum(6, span.kind == SpanKind::kClient ? 3 : 1);
+  out.add_enum(6, 1 + static_cast<std::int32_t>(span.kind));
   out.add_fixed64(7, UnixNanoseconds(span.begin + wall_ahead));
   out.add_fixed64(8, UnixNanoseconds(std::max(span.end, span.begin) + wall_ahead));
   for (const instruments::SpanAttribute& attribute : span.attributes) {
@@ -111,6 +122,21 @@ std::optional<PartialSuccess> DecodeTracesResponse(std::string_view bytes) {
   }
   if (response.is_malformed()) return std::nullopt;
   return result;
+}
+
+std::optional<CallersTrace> ParseTraceParent(std::string_view header) {
+  // VERSION-TRACE-PARENT-FLAGS; later versions may have more behind a further dash.
+  constexpr std::size_t kLength = 55;
+  if (header.size() < kLength || (header.size() > kLength && header[kLength] != '-')) return std::nullopt;
+  if (header[2] != '-' || header[35] != '-' || header[52] != '-') return std::nullopt;
+  const auto version = HexIn(header.substr(0, 2));
+  const auto high = HexIn(header.substr(3, 16));
+  const auto low = HexIn(header.substr(19, 16));
+  const auto parent = HexIn(header.substr(36, 16));
+  const auto flags = HexIn(header.substr(53, 2));
+  if (!version || *version == 0xff || (*version == 0 && header.size() > kLength)) return std::nullopt;
+  if (!high || !low || !parent || !flags || (*high | *low) == 0 || *parent == 0) return std::nullopt;
+  return CallersTrace{{*high, *low, *parent}, (*flags & 1) != 0};
 }
 
 std::string TraceParent(const instruments::TraceContext& context) {

@@ -31,6 +31,13 @@ struct PartialSuccess {
 // nullopt: the bytes are no such message.
 std::optional<PartialSuccess> DecodeTracesResponse(std::string_view bytes);
 
+// What a caller says of its trace.
+struct CallersTrace {
+  instruments::TraceContext parent;
+  bool is_sampled = false;
+};
+// From its header "traceparent"; nullopt: it says nothing that the W3C's Trace Context allows.
+std::optional<CallersTrace> ParseTraceParent(std::string_view header);
 // The header "traceparent" of W3C Trace Context, of a sampled trace.
 std::string TraceParent(const instruments::TraceContext& context);
 

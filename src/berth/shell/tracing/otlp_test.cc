@@ -92,5 +92,21 @@ TEST(OtlpTest, TraceParentHeader) {
   EXPECT_EQ(TraceParent(Example().context), "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
 }
 
+TEST(OtlpTest, CallersTrace) {
+  const auto said = ParseTraceParent("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
+  ASSERT_TRUE(said);
+  EXPECT_EQ(said->parent, Example().context);
+  EXPECT_TRUE(said->is_sampled);
+  EXPECT_FALSE(ParseTraceParent("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00")->is_sampled);
+  EXPECT_TRUE(ParseTraceParent("cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-what-comes-later"));
+  for (const char* const wrong : {"", "00", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-more",
+                                  "ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+                                  "00-00000000000000000000000000000000-b7ad6b7169203331-01",
+                                  "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01",
+                                  "00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01",
+                                  "00_0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"})
+    EXPECT_FALSE(ParseTraceParent(wrong)) << wrong;
+}
+
 }  // namespace
 }  // namespace berth::tracing

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <absl/container/flat_hash_map.h>
@@ -49,6 +50,8 @@ class Tracer {
   // It has ended; `error` is empty if it succeeded. A null call is ignored.
   void EndCall(const TracedCallPtr& call, std::string_view error);
 
+  // Spans that were made elsewhere.
+  void Add(std::vector<instruments::Span>&& spans) { exporter_->Add(std::move(spans)); }
   // See TraceExporter::Flush.
   std::size_t Flush(Duration limit) { return exporter_->Flush(limit); }
 

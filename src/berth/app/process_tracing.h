@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `berth run --tracing-config-file`: reads the file, and makes a tracer with a thread of its own, so that spans are
-// encoded and sent beside scheduling.
+// --tracing-config-file of `berth run` and `berth serve`: reads the file, and makes a tracer with a thread of its own,
+// so that spans are encoded and sent beside the work that they tell of.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace berth::app {
 
-struct RunTracingOptions {
+struct ProcessTracingOptions {
   std::string file;
   std::string service;   // the resource's service.name
   std::string version;   // of this program
@@ -24,25 +24,27 @@ struct RunTracingOptions {
   std::uint64_t seed = 0;
 };
 
-class RunTracing {
+class ProcessTracing {
  public:
   // How long an ending process waits for spans that the collector has not taken.
   static constexpr Duration kEndMax = std::chrono::seconds(1);
 
-  // An error names the file. Null if no pod is to be traced, which is logged. `clock` and `metrics` must outlive it.
-  static Expected<std::unique_ptr<RunTracing>> Make(const RunTracingOptions& options, const Clock& clock,
-                                                    framework::Metrics& metrics);
-  ~RunTracing();
+  // An error names the file. Null if nothing is to be traced, which is logged. `clock` and `metrics` must outlive it.
+  static Expected<std::unique_ptr<ProcessTracing>> Make(const ProcessTracingOptions& options, const Clock& clock,
+                                                        framework::Metrics& metrics);
+  ~ProcessTracing();
 
   tracing::Tracer& tracer() { return *tracer_; }
+  std::uint32_t per_million() const { return per_million_; }
   // Sends what is left, for kEndMax at most.
   void End();
 
  private:
-  explicit RunTracing(const Clock& clock) : loop_(io_, clock) {}
+  explicit ProcessTracing(const Clock& clock) : loop_(io_, clock) {}
 
   net::IoContext io_;
   client::IoEventLoop loop_;
+  std::uint32_t per_million_ = 0;
   std::unique_ptr<tracing::Tracer> tracer_;
 };
 

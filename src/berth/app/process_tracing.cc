@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "berth/app/run/run_tracing.h"
+#include "berth/app/process_tracing.h"
 
 #include <utility>
 
@@ -28,17 +28,17 @@ Expected<std::unique_ptr<net::Transport>> ClientOf(net::IoContext& io, const tra
 
 }  // namespace
 
-Expected<std::unique_ptr<RunTracing>> RunTracing::Make(const RunTracingOptions& options, const Clock& clock,
-                                                       framework::Metrics& metrics) {
+Expected<std::unique_ptr<ProcessTracing>> ProcessTracing::Make(const ProcessTracingOptions& options, const Clock& clock,
+                                                               framework::Metrics& metrics) {
   const auto text = client::ReadSmallFile(options.file);
   if (!text.ok()) return Error{text.error().code, std::string(kFlag) + text.error().message};
   const auto config = tracing::ParseTracingConfiguration(*text);
   if (!config.ok()) return codec::InFile(std::string(kFlag) + options.file, *text, config.error());
   if (config->per_million == 0) {
-    log::Warning("tracing", "No pod is traced: samplingRatePerMillion is 0 or not set", {{"file", options.file}});
-    return std::unique_ptr<RunTracing>();
+    log::Warning("tracing", "Nothing is traced: samplingRatePerMillion is 0 or not set", {{"file", options.file}});
+    return std::unique_ptr<ProcessTracing>();
   }
-  std::unique_ptr<RunTracing> made(new RunTracing(clock));
+  std::unique_ptr<ProcessTracing> made(new ProcessTracing(clock));
   auto transport = ClientOf(made->io_, *config);
   if (!transport.ok()) return transport.error().Wrap(std::string(kFlag) + options.file + ": endpoint");
   tracing::TraceExporterOptions exporter;
@@ -46,17 +46,18 @@ Expected<std::unique_ptr<RunTracing>> RunTracing::Make(const RunTracingOptions& 
       {"service.name", options.service}, {"service.version", options.version}, {"host.name", options.hostname}};
   exporter.version = options.version;
   exporter.seed = options.seed;
+  made->per_million_ = config->per_million;
   made->tracer_ =
       std::make_unique<tracing::Tracer>(config->per_million, options.seed, clock,
                                         std::make_unique<tracing::TraceExporter>(
                                             made->loop_, std::move(*transport), *config, std::move(exporter), metrics));
-  log::Info("tracing", "Pods are traced", {{"collector", config->url}, {"perMillion", config->per_million}});
+  log::Info("tracing", "Traces are sent", {{"collector", config->url}, {"perMillion", config->per_million}});
   return made;
 }
 
-RunTracing::~RunTracing() { io_.Stop(); }
+ProcessTracing::~ProcessTracing() { io_.Stop(); }
 
-void RunTracing::End() {
+void ProcessTracing::End() {
   if (const std::size_t left = tracer_->Flush(kEndMax); left > 0)
     log::Warning("tracing", "Spans were not exported before the end", {{"count", left}});
 }
