@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "berth/base/text.h"
 #include "berth/core/queue/scheduling_queue.h"
 #include "berth/core/runtime/profile_plugins.h"
 #include "berth/core/scheduler/overlay.h"
@@ -72,8 +73,13 @@ std::optional<StringHashMap<CoreLook::Standing>> CoreLook::Standings() {
       Standing& standing = found[of.pod->uid];
       standing.place = CountsOf(of.place);
       if (of.backoff_expiration) standing.backoff_until = *of.backoff_expiration + wall_ahead;
-      standing.gate = of.gating_message;
+      standing.held = of.gating_message;
       if (of.place != queue::Place::kActive) standing.waits_for = events.Of(of);
+    }
+    for (const scheduler::PermitWaiter& waiter : core.AtPermit(kStandingsMax)) {
+      Standing& standing = found[waiter.uid];
+      standing.place.permit = 1;
+      standing.held = "has " + waiter.node_name + ", and waits for Permit plugins: " + Joined(waiter.plugins);
     }
   });
   if (!looked.ok()) return std::nullopt;

@@ -61,11 +61,11 @@ class CoreLook {
   // As whatif::ExplainLive. kTooManyRequests: while it rests. kUnavailable: nothing is decided here now.
   Expected<whatif::Explanation> Explain(const std::string& namespace_name, const std::string& name);
 
-  // Where a pod is in the queue, and what would bring it back.
+  // Where a pod is in the queue or behind it, and what would bring it back.
   struct Standing {
     QueueCounts place;  // one of them is 1
     std::optional<Time> backoff_until;
-    std::string gate;  // why a PreEnqueue plugin holds it back; empty: none does
+    std::string held;  // why a PreEnqueue plugin holds it back, or Permit plugins do; empty: none does
     std::vector<std::string> waits_for;
   };
   // By uid, of the first kStandingsMax pods of the queue by name. nullopt: it rests, or decides nothing.

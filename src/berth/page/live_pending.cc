@@ -56,9 +56,9 @@ std::vector<WaitingPod> WaitingPods(const FleetCopy& fleet, const StringHashMap<
     waiting.queue = standing->second.place;
     waiting.backoff_until = standing->second.backoff_until;
     waiting.waits_for = standing->second.waits_for;
-    if (standing->second.gate.empty()) continue;
-    waiting.state = "Gated";
-    waiting.message = standing->second.gate;
+    if (standing->second.held.empty()) continue;
+    waiting.state = standing->second.place.permit > 0 ? "Waits" : "Gated";
+    waiting.message = standing->second.held;
     waiting.reasons.clear();
   }
   return all;

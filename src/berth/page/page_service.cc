@@ -415,13 +415,7 @@ Expected<PendingView> PageService::FindPending() {
   view.as_of = options_.timeline ? options_.timeline->state().at : clock_.WallNow();
   if (standings) {
     QueueCounts counts;
-    for (const auto& [uid, standing] : *standings) {
-      counts.active += standing.place.active;
-      counts.backoff += standing.place.backoff;
-      counts.unschedulable += standing.place.unschedulable;
-      counts.gated += standing.place.gated;
-      counts.in_flight += standing.place.in_flight;
-    }
+    for (const auto& [uid, standing] : *standings) counts += standing.place;
     const std::lock_guard lock(mutex_);
     queue_ = counts;
   }

@@ -32,14 +32,6 @@ FoldKey KeyOf(const WaitingPod& waiting, const whatif::Workload& owner) {
 
 Time CreationOf(const api::Pod& pod) { return pod.metadata.creation_time.value_or(Time{}); }
 
-void Add(const QueueCounts& from, QueueCounts& to) {
-  to.active += from.active;
-  to.backoff += from.backoff;
-  to.unschedulable += from.unschedulable;
-  to.gated += from.gated;
-  to.in_flight += from.in_flight;
-}
-
 void SetFromSample(const WaitingPod& waiting, PendingClass& to) {
   const api::Pod& pod = *waiting.pod;
   to.oldest = CreationOf(pod);
@@ -62,7 +54,7 @@ void AddTo(const WaitingPod& waiting, PendingClass& to) {
   if (waiting.backoff_until) to.backoff_until = std::max(to.backoff_until.value_or(Time{}), *waiting.backoff_until);
   if (waiting.queue) {
     if (!to.queue) to.queue.emplace();
-    Add(*waiting.queue, *to.queue);
+    *to.queue += *waiting.queue;
   }
   for (const std::string& event : waiting.waits_for) {
     const auto at = std::ranges::lower_bound(to.waits_for, event);
@@ -129,11 +121,18 @@ array SummaryJson(const std::vector<PendingClass>& classes) {
 }  // namespace
 
 object QueueJson(const QueueCounts& counts) {
-  return {{"active", counts.active},
-          {"backoff", counts.backoff},
-          {"unschedulable", counts.unschedulable},
-          {"gated", counts.gated},
-          {"inFlight", counts.in_flight}};
+  return {{"active", counts.active}, {"backoff", counts.backoff},    {"unschedulable", counts.unschedulable},
+          {"gated", counts.gated},   {"inFlight", counts.in_flight}, {"permit", counts.permit}};
+}
+
+QueueCounts& QueueCounts::operator+=(const QueueCounts& more) {
+  active += more.active;
+  backoff += more.backoff;
+  unschedulable += more.unschedulable;
+  gated += more.gated;
+  in_flight += more.in_flight;
+  permit += more.permit;
+  return *this;
 }
 
 std::string PendingClass::Id() const {

@@ -25,7 +25,9 @@ namespace berth::page {
 
 // Pods by their place in the scheduling queue.
 struct QueueCounts {
-  std::size_t active = 0, backoff = 0, unschedulable = 0, gated = 0, in_flight = 0;
+  std::size_t active = 0, backoff = 0, unschedulable = 0, gated = 0, in_flight = 0, permit = 0;
+
+  QueueCounts& operator+=(const QueueCounts& more);
 };
 
 codec::json::object QueueJson(const QueueCounts& counts);

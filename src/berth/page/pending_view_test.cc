@@ -145,6 +145,7 @@ TEST(LivePendingTest, FromDecisionsQueueAndConditions) {
       Built(Waiting("d", "d-1", 6).SchedulerName("other")),
       Built(Waiting("e", "e-1", 5).Gate("later")),
       Built(Waiting("f", "f-1", 4)),
+      Built(Waiting("i", "i-1", 2)),
       Built(whatif::RunningPod("g", "g-1", "n1")),
       Built(Waiting("h", "h-1", 3).Deleted(kNow))};
   DecisionFeed feed;
@@ -159,8 +160,10 @@ TEST(LivePendingTest, FromDecisionsQueueAndConditions) {
   StringHashMap<CoreLook::Standing> standings;
   standings["uid-default-a-1"] = {QueueCounts{.unschedulable = 1}, kNow, "", {"NodeAdd"}};
   standings["uid-default-f-1"] = {QueueCounts{.gated = 1}, std::nullopt, "its group is not there", {}};
+  standings["uid-default-i-1"] = {
+      QueueCounts{.permit = 1}, std::nullopt, "has n1, and waits for Permit plugins: Room", {}};
   const std::vector<WaitingPod> waiting = WaitingPods(fleet, &standings, feed, {"default-scheduler"});
-  ASSERT_EQ(waiting.size(), 6U);
+  ASSERT_EQ(waiting.size(), 7U);
   EXPECT_THAT(waiting[0].reasons, ElementsAre(Reason{"NodeResourcesFit", "Insufficient memory", 5}));
   EXPECT_EQ(waiting[0].attempts, 3);
   EXPECT_EQ(waiting[0].queue->unschedulable, 1U);
@@ -171,6 +174,8 @@ TEST(LivePendingTest, FromDecisionsQueueAndConditions) {
   EXPECT_EQ(waiting[3].state, "Waits");
   EXPECT_EQ(waiting[4].state, "Gated");
   EXPECT_EQ(waiting[5].message, "its group is not there");
+  EXPECT_EQ(waiting[6].state, "Waits");
+  EXPECT_EQ(waiting[6].message, "has n1, and waits for Permit plugins: Room");
   EXPECT_FALSE(WaitingPods(fleet, nullptr, feed, {"default-scheduler"})[0].queue.has_value());
 }
 

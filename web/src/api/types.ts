@@ -41,6 +41,7 @@ export interface QueuePlaces {
   readonly unschedulable?: number;
   readonly gated?: number;
   readonly inFlight?: number;
+  readonly permit?: number;
 }
 
 export type PendingState = "Refused" | "Gated" | "Waits" | "Fits" | "Failed" | "Undecided";

@@ -64,6 +64,7 @@ export function plotsOf(samples: readonly NumberSample[]): Plot[] {
         series("backoff", "backing off", (s) => s.queue?.backoff),
         series("unschedulable", "unschedulable", (s) => s.queue?.unschedulable),
         series("gated", "gated", (s) => s.queue?.gated),
+        series("permit", "at Permit", (s) => s.queue?.permit),
       ],
     },
   ];

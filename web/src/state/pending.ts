@@ -32,6 +32,7 @@ export interface PendingRow {
 const placeNames: readonly (readonly [keyof QueuePlaces, string])[] = [
   ["active", "active"],
   ["inFlight", "in flight"],
+  ["permit", "at Permit"],
   ["backoff", "backing off"],
   ["unschedulable", "unschedulable"],
   ["gated", "gated"],

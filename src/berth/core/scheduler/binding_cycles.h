@@ -63,6 +63,7 @@ class BindingCycles final : public BindingStarter, public BindingCycleInputs {
   std::size_t in_doubt_count() const { return table_.in_doubt_count(); }
   bool empty() const { return table_.empty(); }
   std::vector<framework::PodInfoPtr> AssumedPods() const { return table_.AssumedPods(); }
+  std::vector<const BindingCycle*> AtPermit(std::size_t count_max) const { return table_.AtPermit(count_max); }
 
  private:
   bool FindPreBindPlugins(BindingCycle& cycle);

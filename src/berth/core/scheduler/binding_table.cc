@@ -59,6 +59,15 @@ std::vector<framework::PodInfoPtr> BindingTable::AssumedPods() const {
   return pods;
 }
 
+std::vector<const BindingCycle*> BindingTable::AtPermit(std::size_t count_max) const {
+  std::vector<const BindingCycle*> waiting;
+  for (const auto& [uid, cycle] : by_uid_) {
+    if (waiting.size() == count_max) break;
+    if (cycle->phase == BindingPhase::kPermit && !cycle->permits.empty()) waiting.push_back(cycle.get());
+  }
+  return waiting;
+}
+
 std::uint64_t BindingTable::SetOperation(BindingCycle& cycle, std::uint64_t operation, Time now, bool is_wait) {
   DropOperation(cycle);
   cycle.operation = operation;

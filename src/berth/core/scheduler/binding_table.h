@@ -43,6 +43,8 @@ class BindingTable {
   std::size_t size() const { return by_uid_.size(); }
   bool empty() const { return by_uid_.empty(); }
   std::vector<framework::PodInfoPtr> AssumedPods() const;
+  // Those that wait for Permit plugins, `count_max` at most, in no order.
+  std::vector<const BindingCycle*> AtPermit(std::size_t count_max) const;
 
   // The cycle now waits for this operation instead of any earlier one. `is_wait`: the operation only waits for time to
   // pass.

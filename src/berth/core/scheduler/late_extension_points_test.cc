@@ -344,9 +344,15 @@ TEST_F(RehearsalTest, PermitWaitsUntilAllAreThere) {
   h().Set(MakePod("p2").Label("members", "3"));
   EXPECT_EQ(RunAndTake(), (Lines{"status p1 nominates a", "status p2 nominates a"}));
   EXPECT_EQ(h().core.binding_count(), 2u);
+  const auto waiting = h().core.AtPermit(10);
+  ASSERT_EQ(waiting.size(), 2u);
+  EXPECT_EQ(waiting[0].node_name, "a");
+  EXPECT_EQ(waiting[0].plugins, (Lines{"Room", "Second"}));
+  EXPECT_EQ(h().core.AtPermit(1).size(), 1u);
   h().Set(MakePod("p3").Label("members", "3"));
   h().Run();
   DeliverDecisions();
+  EXPECT_TRUE(h().core.AtPermit(10).empty());
   Lines lines = h().Take();
   std::sort(lines.begin(), lines.end());
   // The second instance has the same rule: the pods that came first wait for its permission too, and get it.

@@ -182,6 +182,17 @@ std::vector<UnboundPod> Scheduler::Unbound(const queue::PodRange& range) const {
   return unbound;
 }
 
+std::vector<PermitWaiter> Scheduler::AtPermit(std::size_t count_max) const {
+  std::vector<PermitWaiter> waiters;
+  for (const BindingCycle* const cycle : parts_->bindings.AtPermit(count_max)) {
+    PermitWaiter& waiter = waiters.emplace_back();
+    waiter.uid = cycle->assumed->uid;
+    waiter.node_name = cycle->assumed->node_name;
+    for (const PermitWait& wait : cycle->permits) waiter.plugins.push_back(wait.plugin);
+  }
+  return waiters;
+}
+
 std::size_t Scheduler::binding_count() const { return parts_->bindings.size(); }
 std::size_t Scheduler::busy_binding_count() const { return parts_->bindings.busy_count(); }
 Counts Scheduler::counts() const {

@@ -45,6 +45,13 @@ struct UnboundPod {
   std::string why;  // one line
 };
 
+// One of our pods that has a node and waits at Permit.
+struct PermitWaiter {
+  std::string uid;
+  std::string node_name;             // that is kept for it
+  std::vector<std::string> plugins;  // that have not allowed it yet
+};
+
 class Scheduler {
  public:
   // There must be at least one profile, scheduler names must be unique, and all profiles must have the same queue_sort
@@ -90,6 +97,8 @@ class Scheduler {
   bool IsIdle() const;
   // Sorted by namespace and name; all of them, or a range.
   std::vector<UnboundPod> Unbound(const queue::PodRange& range = {}) const;
+  // In no order; `count_max` at most.
+  std::vector<PermitWaiter> AtPermit(std::size_t count_max) const;
   // Binding cycles under way.
   std::size_t binding_count() const;
   // Binding cycles with a request or work under way that is not late. The shell stops calling ScheduleOne() while there
