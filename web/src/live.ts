@@ -95,10 +95,11 @@ async function loadPending(): Promise<void> {
   }
 }
 
-async function loadDecisions(): Promise<void> {
+/** `anew`: those that are known are of another moment. */
+async function loadDecisions(anew = false): Promise<void> {
   try {
     const said = await api.decisions(500);
-    model.decisions.update((known) => addDecisions(known, said));
+    model.decisions.update((known) => addDecisions(anew ? noDecisions : known, said));
   } catch (error) {
     report(error);
   }
@@ -225,14 +226,13 @@ function follow(): void {
   });
 }
 
-/** Shows another moment of a recording. Decisions that come after it are forgotten. */
+/** Shows another moment of a recording. Nothing is empty meanwhile. */
 export async function seek(at: string): Promise<void> {
   try {
     model.timeline.set(await api.seek(at));
     takeStatus(await api.status());
-    model.decisions.set(noDecisions);
     const has = (feature: string): boolean => model.status.value?.features.includes(feature) ?? false;
-    await Promise.all([loadFleet(), loadPending(), has("decisions") ? loadDecisions() : undefined]);
+    await Promise.all([loadFleet(), loadPending(), has("decisions") ? loadDecisions(true) : undefined]);
   } catch (error) {
     report(error);
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A question to the server whose answer a view shows: asked again when its key changes, given up when the view goes.
 import { useEffect, useState } from "preact/hooks";
+import * as model from "../model";
+import { useStore } from "../state/store";
 
 export interface Asked<T> {
   readonly answer: T | undefined;
@@ -9,12 +11,13 @@ export interface Asked<T> {
 }
 
 /**
- * `key` says what is asked: "" for nothing. The old answer stays while the same thing is asked again, as it is with each other
- * `moment`.
+ * `key` says what is asked: "" for nothing. The old answer stays while the same thing is asked again, as it is at each other moment
+ * of a recording.
  */
-export function useAsked<T>(key: string, ask: (signal: AbortSignal) => Promise<T>, moment = ""): Asked<T> & { readonly again: () => void } {
+export function useAsked<T>(key: string, ask: (signal: AbortSignal) => Promise<T>): Asked<T> & { readonly again: () => void } {
   const [state, setState] = useState<Asked<T> & { key: string }>({ key: "", answer: undefined, problem: "", isAsking: false });
   const [count, setCount] = useState(0);
+  const moment = useStore(model.timeline, (timeline) => timeline?.at ?? "");
   useEffect(() => {
     if (key === "") return undefined;
     const abort = new AbortController();

@@ -78,14 +78,18 @@ export function DecisionsView(): JSX.Element {
   const route = useStore(model.route);
   const status = useStore(model.status);
   const known = useStore(model.decisions);
-  const follows = useStore(isFollowing);
+  // Of a recording the list is that of the moment.
+  const isRecording = useStore(model.timeline, (timeline) => timeline !== undefined);
+  const isChecked = useStore(isFollowing);
+  const follows = isChecked || isRecording;
   const upTo = useStore(shownUpTo);
   const newest = known.list[0]?.sequence ?? 0;
   // The first decisions are shown as they come; from then on the list stays until it is asked for.
   const isFirst = useRef(true);
   useLayoutEffect(() => {
     if (newest === 0) return;
-    if (isFirst.current || shownUpTo.value.epoch !== known.epoch || follows) shownUpTo.set({ epoch: known.epoch, sequence: newest });
+    const isOutrun = known.list.every((each) => each.sequence > shownUpTo.value.sequence);
+    if (isFirst.current || isOutrun || shownUpTo.value.epoch !== known.epoch || follows) shownUpTo.set({ epoch: known.epoch, sequence: newest });
     isFirst.current = false;
   }, [known.epoch, newest, follows]);
   const limit = upTo.sequence;
@@ -121,10 +125,12 @@ export function DecisionsView(): JSX.Element {
           ]}
           onChoose={(show) => change({ show: show === "all" ? "" : show })}
         />
-        <label class="check">
-          <input type="checkbox" checked={follows} onChange={(event) => isFollowing.set(event.currentTarget.checked)} />
-          Follow
-        </label>
+        {isRecording ? null : (
+          <label class="check">
+            <input type="checkbox" checked={isChecked} onChange={(event) => isFollowing.set(event.currentTarget.checked)} />
+            Follow
+          </label>
+        )}
       </ViewHead>
       <NewRows count={Math.max(0, fresh)} gone={0} isStale={fresh > 0} onTake={() => shownUpTo.set({ epoch: known.epoch, sequence: newest })} />
       {status === undefined || known.epoch === 0 ? (

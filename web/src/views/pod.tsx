@@ -21,8 +21,7 @@ import { beganToWait } from "../state/timeline";
 export function PodView(): JSX.Element {
   const route = useStore(model.route);
   const [namespace = "", name = ""] = route.path;
-  const moment = useStore(model.timeline, (timeline) => timeline?.at ?? "");
-  const asked = useAsked(`${namespace}/${name}`, (signal) => api.pod(namespace, name, signal), moment);
+  const asked = useAsked(`${namespace}/${name}`, (signal) => api.pod(namespace, name, signal));
   const said = asked.answer;
   const verdict = said === undefined ? undefined : verdictOf(said);
   return (

@@ -139,7 +139,7 @@ export function ConfigurationField({ refuse }: { refuse: (problem: string) => vo
   return (
     <details class="other-configuration" open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>Another configuration</summary>
-      <Field label="KubeSchedulerConfiguration" hint="YAML or JSON, in place of the one that decides here. Empty: that one.">
+      <Field label="KubeSchedulerConfiguration" hint="In place of the one that decides here.">
         <textarea
           class="mono"
           rows={6}

@@ -398,9 +398,12 @@ test("a recording is shown at the moment that is chosen", async () => {
   await page.click(".main-decisions .table .row-open");
   await shows(page, "Go to that moment", ".opened");
   const decided = await page.$eval(".main-decisions .table tbody time", (time) => (time as HTMLTimeElement).dateTime);
+  const lists = (): number => server.requests.filter((request) => request.startsWith("GET /ui/api/v1/decisions")).length;
+  const before = lists();
   await page.click(".opened .button-small");
   await until(() => server.moment.at === decided);
-  await shows(page, "5 new", ".new-rows");
+  await until(() => lists() > before);
+  await settled(page);
   await page.click(".opened a");
   await shows(page, "When it began to wait", ".view-head");
   await page.click(".view-head button");
