@@ -40,6 +40,7 @@ profiles:
 - plugins: {multiPoint: {enabled: [{name: Script}]}}
   pluginConfig: [{name: Script, args: {file: /etc/hostname}}]
 """
+MANY = FROM_FILE.split("profiles:")[0] + "profiles:\n" + "".join(f"- schedulerName: p{i}\n" for i in range(101))
 
 
 class Server:
@@ -166,7 +167,8 @@ class Serve(ServeTest):
                 ("buy", {"catalogue": "shapes: [{name: a, cpu: 1, price: -1}]"}, 422, "catalogue:1"),
                 ("headroom", {"configuration": "kind: Pod"}, 422, 'configuration: [apiVersion: must be "kubescheduler.config'),
                 ("headroom", {"configuration": FROM_FILE}, 422, "/etc/hostname: no files can be read here"),
-                ("headroom", {"configuration": " " * (2 << 20)}, 413, "at most 1 MiB"),
+                ("headroom", {"configuration": " " * (2 << 20)}, 413, "at most 256 KiB"),
+                ("headroom", {"configuration": MANY}, 422, "profiles: at most 100 can be asked about, not 101"),
                 ("nothing", {}, 404, "no such question")):
             code, answer = server.ask("POST", question, body)
             self.assertEqual(code, status, (question, answer))

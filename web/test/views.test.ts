@@ -268,7 +268,7 @@ test("another configuration is a question of its own, and is compared with the o
   assert.deepEqual(asItIs({ configuration: "x", removeNodes: ["a"] }), { removeNodes: ["a"] });
   assert.deepEqual(requestOf(noQuestion, " \n"), requestOf(noQuestion));
   const large = requestOf(noQuestion, "x".repeat((1 << 20) + 1));
-  assert.ok("problem" in large && /At most 1 MiB/.test(large.problem));
+  assert.ok("problem" in large && /At most 256 KiB/.test(large.problem));
 });
 
 test("where pods go, in few words", () => {

@@ -52,7 +52,7 @@ Expected<std::string> TextIn(const object& of, std::string_view field) {
 Expected<std::string> TakeConfiguration(object& body) {
   BERTH_ASSIGN_OR_RETURN(std::string text, TextIn(body, kConfiguration));
   if (text.size() > kConfigurationBytesMax)
-    return Error{ErrorCode::kTooLarge, std::string(kConfiguration) + " should have at most 1 MiB, and has " +
+    return Error{ErrorCode::kTooLarge, std::string(kConfiguration) + " should have at most 256 KiB, and has " +
                                            std::to_string(text.size()) + " bytes"};
   if (body.contains(kConfiguration) && text.find_first_not_of(" \t\r\n") == std::string::npos)
     return WrongField(kConfiguration, "a KubeSchedulerConfiguration");

@@ -20,7 +20,9 @@ inline constexpr std::size_t kFilesMax = 1'000;
 
 // What every question may bring along beside its fields: the text of a KubeSchedulerConfiguration to decide by.
 inline constexpr std::string_view kConfiguration = "configuration";
-inline constexpr std::size_t kConfigurationBytesMax = std::size_t{1} << 20;
+inline constexpr std::size_t kConfigurationBytesMax = std::size_t{256} << 10;
+// Profiles of such a configuration: each is as large as a scheduler's.
+inline constexpr std::size_t kOwnProfilesMax = 100;
 
 Error WrongField(std::string_view field, std::string_view want);
 // A node that the question names and that is not there is a fault of the question, not of the path.

@@ -2,11 +2,11 @@
 // A question what if, and its answer as the page shows it. Pure functions.
 import type { ClusterUse, Simulation, SimulateRequest } from "../api/types";
 import type { Ghost } from "../picture/renderer";
-import { formatCount, formatPrice, formatShare, plural } from "./format";
+import { formatBytes, formatCount, formatPrice, formatShare, plural } from "./format";
 
 /** What the server takes; more is refused before it is sent. */
 export const manifestBytesMax = 5 << 20;
-export const configurationBytesMax = 1 << 20;
+export const configurationBytesMax = 256 << 10;
 
 export interface ManifestFile {
   readonly name: string;
@@ -31,7 +31,7 @@ export const noQuestion: Question = { manifests: "", files: [], namespace: "", r
 /** What is wrong with the text of a configuration before it is sent; "": nothing. Whether it can be read, the server says. */
 export function wrongConfiguration(text: string): string {
   const bytes = new TextEncoder().encode(text).length;
-  return bytes > configurationBytesMax ? `The configuration has ${(bytes / (1 << 20)).toFixed(1)} MiB. At most 1 MiB can be asked about.` : "";
+  return bytes > configurationBytesMax ? `The configuration has ${formatBytes(bytes)}. At most 256 KiB can be asked about.` : "";
 }
 
 /** The configuration of a request; none where nothing has been typed. */

@@ -133,7 +133,7 @@ export function ConfigurationField({ refuse }: { refuse: (problem: string) => vo
   const take = async (files: FileList | undefined | null): Promise<void> => {
     const file = files?.[0];
     if (file === undefined) return;
-    if (file.size > configurationBytesMax) refuse(`${file.name} has ${formatBytes(file.size)}. A configuration has at most 1 MiB.`);
+    if (file.size > configurationBytesMax) refuse(`${file.name} has ${formatBytes(file.size)}. A configuration has at most 256 KiB.`);
     else configuration.set(await file.text());
   };
   return (

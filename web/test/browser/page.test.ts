@@ -337,7 +337,7 @@ test("what if: another configuration is asked about, beside the one that decides
   await type(".other-configuration textarea", "#".repeat((1 << 20) + 1));
   const asked = posts();
   await page.click("button[type=submit]");
-  await shows(page, "At most 1 MiB", ".problem");
+  await shows(page, "At most 256 KiB", ".problem");
   assert.equal(posts(), asked, "it is not sent");
   await page.close();
 });

@@ -150,7 +150,13 @@ Expected<QuestionConfiguration> LoadConfigurationOfQuestion(const std::string& t
   const auto read = [&](const config::FeatureGates& gates) {
     return LoadConfigurationText(std::string(ask::kConfiguration), text, gates);
   };
-  return Load(read, known, server_version, release);
+  auto loaded = Load(read, known, server_version, release);
+  if (!loaded.ok()) return loaded;
+  const std::size_t count = loaded->configuration.profiles.size();
+  if (count > ask::kOwnProfilesMax)
+    return InvalidError(std::string(ask::kConfiguration) + ": profiles: at most " +
+                        std::to_string(ask::kOwnProfilesMax) + " can be asked about, not " + std::to_string(count));
+  return loaded;
 }
 
 }  // namespace berth::app
