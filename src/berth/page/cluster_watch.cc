@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/page/cluster_watch.h"
 
+#include <chrono>
 #include <optional>
 #include <utility>
 
 #include "berth/api/decode.h"
 #include "berth/api/decode_protobuf_frame.h"
+#include "berth/api/decode_resource_claim.h"
 
 namespace berth::page {
 
 ClusterWatch::ClusterWatch(client::RestClient& rest, Fleet& fleet, const Clock& clock, std::uint64_t seed,
                            SchedulerWatch scheduler)
-    : fleet_(fleet), clock_(clock), scheduler_(std::move(scheduler)), inbox_(fleet, clock) {
+    : fleet_(fleet), clock_(clock), scheduler_(std::move(scheduler)), inbox_(fleet, clock), devices_(fleet) {
   MakeNodeInformer(rest, seed);
   MakePodInformer(rest, seed + 1);
+  MakeDeviceInformers(rest, seed + 2);
 }
 
 void ClusterWatch::Start() {
@@ -23,6 +26,8 @@ void ClusterWatch::Start() {
   if (scheduler_.set_inbox) scheduler_.set_inbox(&inbox_);
   nodes_->Start();
   pods_->Start();
+  slices_->Start();
+  claims_->Start();
 }
 
 void ClusterWatch::Stop() {
@@ -30,6 +35,8 @@ void ClusterWatch::Stop() {
   if (!std::exchange(has_started_, false)) return;
   if (scheduler_.set_inbox) scheduler_.set_inbox(nullptr);
   EndOwn();
+  slices_->Stop();
+  claims_->Stop();
 }
 
 // The lists are of a moment after the inbox was set, so what is in it is as new as they are or newer, but that a change
@@ -123,6 +130,38 @@ void ClusterWatch::MakePodInformer(client::RestClient& rest, std::uint64_t seed)
   };
   handler.on_synced = [this] { has_pods_ = true; };
   pods_ = std::make_unique<client::Informer<api::Pod>>(rest, std::move(options), std::move(handler));
+}
+
+// Whether there are any, and whether they may be read, is nobody's trouble: the picture is without them then.
+void ClusterWatch::MakeDeviceInformers(client::RestClient& rest, std::uint64_t seed) {
+  client::ReflectorOptions common;
+  common.may_be_missing = true;
+  common.keeps_objects = false;
+  common.backoff_max = std::chrono::minutes(5);
+  client::Informer<api::ResourceSlice>::Options slices{common, {}, {}};
+  slices.name = "resourceslices";
+  slices.path = "/apis/resource.k8s.io/v1/resourceslices";
+  slices.seed = seed;
+  slices.decode = [](const simdjson::dom::element& object) { return api::DecodeResourceSlice(object); };
+  slices.decode_protobuf = [](std::string_view message) { return api::DecodeResourceSliceProtobuf(message); };
+  client::Informer<api::ResourceSlice>::Handler of_slices;
+  of_slices.on_add = [this](const auto& slice) { devices_.SetSlice(*slice); };
+  of_slices.on_update = [this](const auto&, const auto& slice) { devices_.SetSlice(*slice); };
+  of_slices.on_gone = [this](const client::Reflector::Identity& slice) { devices_.RemoveSlice(slice.name); };
+  slices_ = std::make_unique<client::Informer<api::ResourceSlice>>(rest, std::move(slices), std::move(of_slices));
+  client::Informer<api::ResourceClaim>::Options claims{common, {}, {}};
+  claims.name = "resourceclaims";
+  claims.path = "/apis/resource.k8s.io/v1/resourceclaims";
+  claims.seed = seed + 1;
+  claims.decode = [](const simdjson::dom::element& object) { return api::DecodeResourceClaim(object); };
+  claims.decode_protobuf = [](std::string_view message) { return api::DecodeResourceClaimProtobuf(message); };
+  client::Informer<api::ResourceClaim>::Handler of_claims;
+  of_claims.on_add = [this](const auto& claim) { devices_.SetClaim(*claim); };
+  of_claims.on_update = [this](const auto&, const auto& claim) { devices_.SetClaim(*claim); };
+  of_claims.on_gone = [this](const client::Reflector::Identity& claim) {
+    devices_.RemoveClaim(claim.namespace_name, claim.name);
+  };
+  claims_ = std::make_unique<client::Informer<api::ResourceClaim>>(rest, std::move(claims), std::move(of_claims));
 }
 
 }  // namespace berth::page

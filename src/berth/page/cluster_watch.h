@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ClusterWatch: keeps a Fleet current with two informers, of nodes and of pods. Their callbacks come on the client's
-// loop and do no more than change rows. Where a scheduler in this process watches both anyway, the informers only list:
-// what has changed since comes from the scheduler's.
+// ClusterWatch: keeps a Fleet current with informers of nodes and of pods, and of the slices and claims of devices.
+// Their callbacks come on the client's loop and do no more than change rows. Where a scheduler in this process watches
+// nodes and pods anyway, those informers only list: what has changed since comes from the scheduler's.
 //
 //   lists, watches --all is listed, and the scheduler has listed as well--> takes from the scheduler
 //
@@ -16,8 +16,10 @@
 
 #include "berth/api/node.h"
 #include "berth/api/pod.h"
+#include "berth/api/resource_claim.h"
 #include "berth/base/time.h"
 #include "berth/page/fleet.h"
+#include "berth/page/fleet_devices.h"
 #include "berth/page/fleet_inbox.h"
 #include "berth/shell/client/informer.h"
 #include "berth/shell/client/rest_client.h"
@@ -61,6 +63,7 @@ class ClusterWatch {
  private:
   void MakeNodeInformer(client::RestClient& rest, std::uint64_t seed);
   void MakePodInformer(client::RestClient& rest, std::uint64_t seed);
+  void MakeDeviceInformers(client::RestClient& rest, std::uint64_t seed);
   // With mutex_ held.
   bool HaveListed() const;
   void EndOwn();
@@ -69,6 +72,9 @@ class ClusterWatch {
   const Clock& clock_;
   const SchedulerWatch scheduler_;
   FleetInbox inbox_;
+  FleetDevices devices_;
+  std::unique_ptr<client::Informer<api::ResourceSlice>> slices_;
+  std::unique_ptr<client::Informer<api::ResourceClaim>> claims_;
   std::atomic<bool> has_pods_{false};  // what comes from now on is news
   mutable std::mutex mutex_;           // guards what follows
   bool has_started_ = false;

@@ -51,10 +51,18 @@ bool IsPending(const api::Pod& pod) { return pod.spec.node_name.empty() && !pod.
 }  // namespace
 
 void Fleet::SetNode(std::shared_ptr<const api::Node> node) {
-  framework::Resource allocatable = framework::Resource::FromList(node->allocatable);
   const std::lock_guard lock(mutex_);
+  PutNode(std::move(node));
+}
+
+void Fleet::PutNode(std::shared_ptr<const api::Node> node) {
+  framework::Resource allocatable = framework::Resource::FromList(node->allocatable);
   ++revision_;
   const NodeAt at = NodeNamed(node->metadata.name);
+  if (!node_devices_.empty()) {
+    if (const auto devices = node_devices_.find(at->second.name); devices != node_devices_.end())
+      allocatable.Add(devices->second);
+  }
   NodeRow& row = at->second;
   if (row.node != nullptr) {
     CountLabels(*row.node, false);
@@ -63,14 +71,43 @@ void Fleet::SetNode(std::shared_ptr<const api::Node> node) {
     ++rows_.node_count;
   }
   CountLabels(*node, true);
-  for (const auto& [name, amount] : allocatable.scalars) {
-    if (amount > 0 && scalars_seen_.size() < kScalarsMax && scalars_seen_.insert(name).second) is_schema_stale_ = true;
-  }
+  NoteScalars(allocatable);
   row.zone = &zones_[ZoneOf(*node)];
   row.node = std::move(node);
   row.allocatable = std::move(allocatable);
   AddNode(row, 1, *row.zone);
   TouchNode(at->first, row);
+}
+
+void Fleet::SetNodeDevices(std::string_view name, framework::Resource devices) {
+  const std::lock_guard lock(mutex_);
+  if (devices.scalars.empty()) {
+    node_devices_.erase(name);
+  } else {
+    node_devices_[std::string(name)] = std::move(devices);
+  }
+  const auto known = node_ids_.find(name);
+  if (known != node_ids_.end() && known->second->second.node != nullptr) PutNode(known->second->second.node);
+}
+
+void Fleet::SetPodDevices(std::string_view namespace_name, std::string_view name, std::string_view uid,
+                          framework::Resource devices) {
+  const std::lock_guard lock(mutex_);
+  if (devices.scalars.empty()) {
+    pod_devices_.erase(uid);
+  } else {
+    pod_devices_[std::string(uid)] = std::move(devices);
+  }
+  const auto known = pods_by_name_.find(PodName{namespace_name, name});
+  if (known == pods_by_name_.end()) return;
+  const std::shared_ptr<const api::Pod> pod = (*known)->second.pod;
+  if (pod->metadata.uid == uid) PutPod(pod, {});
+}
+
+void Fleet::NoteScalars(const framework::Resource& of) {
+  for (const auto& [name, amount] : of.scalars) {
+    if (amount > 0 && scalars_seen_.size() < kScalarsMax && scalars_seen_.insert(name).second) is_schema_stale_ = true;
+  }
 }
 
 void Fleet::RemoveNode(std::string_view name) {
@@ -97,6 +134,10 @@ void Fleet::SetPod(std::shared_ptr<const api::Pod> pod, std::optional<Time> now)
 
 void Fleet::SetPod(std::shared_ptr<const api::Pod> pod, const PodTimes& times) {
   const std::lock_guard lock(mutex_);
+  PutPod(std::move(pod), times);
+}
+
+void Fleet::PutPod(std::shared_ptr<const api::Pod> pod, const PodTimes& times) {
   ++revision_;
   const auto [at, is_new] = RowFor(pod->metadata);
   PodRow& row = at->second;
@@ -111,6 +152,10 @@ void Fleet::SetPod(std::shared_ptr<const api::Pod> pod, const PodTimes& times) {
   }
   CountActivity(times, is_new, was_unbound, row);
   row.requests = requests_.Of(pod);
+  if (!pod_devices_.empty()) {
+    if (const auto devices = pod_devices_.find(pod->metadata.uid); devices != pod_devices_.end())
+      row.requests.Add(devices->second);
+  }
   row.owner = &OwnerFor(whatif::WorkloadViewOf(*pod));
   ++row.owner->pod_count;
   row.node = kNoRow;

@@ -99,6 +99,12 @@ class Fleet {
   void RemovePod(std::string_view namespace_name, std::string_view name, std::string_view uid,
                  const PodTimes& times = {});
 
+  // What a node has, or a pod holds, beside what their objects say; each call says all of it (FleetDevices). It may
+  // come before the node or pod does, and is forgotten when it is empty.
+  void SetNodeDevices(std::string_view name, framework::Resource devices);
+  void SetPodDevices(std::string_view namespace_name, std::string_view name, std::string_view uid,
+                     framework::Resource devices);
+
   std::uint32_t epoch() const { return epoch_; }
   FleetCounts counts() const;
   FleetCopy Copy() const;
@@ -138,6 +144,8 @@ class Fleet {
  private:
   using NodeAt = std::map<RowId, NodeRow>::iterator;
 
+  void PutNode(std::shared_ptr<const api::Node> node);
+  void PutPod(std::shared_ptr<const api::Pod> pod, const PodTimes& times);
   NodeAt NodeNamed(std::string_view name);
   // The pod's row, and whether it is a new one, which has no pod yet.
   std::pair<PodAt, bool> RowFor(const api::ObjectMeta& meta);
@@ -158,6 +166,7 @@ class Fleet {
   std::string DeltaFrom(std::uint32_t base) const;
   void CountScheduler(const std::string& name, int sign);
   void CountLabels(const api::Node& node, bool is_added);
+  void NoteScalars(const framework::Resource& of);
   void RefreshSchema();
 
   const std::uint32_t epoch_;
@@ -171,7 +180,9 @@ class Fleet {
   // By workload: found sooner than in the order of rows_.owners.
   absl::flat_hash_set<OwnerRow*, OwnerHash, OwnerEqual> owner_rows_;
   RequestsMemo requests_;
-  std::uint32_t changes_known_from_ = 0;  // of an older base some are forgotten
+  StringHashMap<framework::Resource> node_devices_;  // by name
+  StringHashMap<framework::Resource> pod_devices_;   // by uid
+  std::uint32_t changes_known_from_ = 0;             // of an older base some are forgotten
   std::size_t pending_count_ = 0;
   std::map<std::string, std::size_t, std::less<>> label_counts_;      // nodes, by label key
   std::map<std::string, std::size_t, std::less<>> scheduler_counts_;  // pods, by schedulerName

@@ -10,6 +10,7 @@
 #include "berth/answers/explanation_json.h"
 #include "berth/base/go_text.h"
 #include "berth/base/text.h"
+#include "berth/page/fleet_devices.h"
 #include "berth/page/fleet_frame.h"
 #include "berth/page/live_pending.h"
 #include "berth/shell/serving/answers.h"
@@ -92,6 +93,8 @@ PageService::PageService(PageOptions options, ClusterSource source, CoreSources 
   if (source.fixed == nullptr) return;
   for (const auto& node : source.fixed->nodes) fleet_.SetNode(node);
   for (const auto& pod : source.fixed->pods) fleet_.SetPod(pod, std::nullopt);
+  FleetDevices devices(fleet_);
+  for (const auto& object : source.fixed->objects) devices.Set(object);
 }
 
 PageService::~PageService() { Stop(); }

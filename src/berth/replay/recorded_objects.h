@@ -22,13 +22,15 @@ class RecordedObjects {
 
   const std::map<std::string, std::shared_ptr<const api::Node>>& nodes() const { return nodes_; }  // by name
   const std::map<std::string, std::shared_ptr<const api::Pod>>& pods() const { return pods_; }     // by uid
+  using Key = std::pair<framework::ObjectKind, std::string>;                                       // framework::KeyOf
+  const std::map<Key, framework::AnyObject>& others() const { return objects_; }
   // The same for questions, with what schedulers read and nothing else. Source, version and time are set by the caller.
   whatif::ClusterState State() const;
 
  private:
   std::map<std::string, std::shared_ptr<const api::Node>> nodes_;
   std::map<std::string, std::shared_ptr<const api::Pod>> pods_;
-  std::map<std::pair<framework::ObjectKind, std::string>, framework::AnyObject> objects_;
+  std::map<Key, framework::AnyObject> objects_;
 };
 
 }  // namespace berth::replay

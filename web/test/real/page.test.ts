@@ -153,6 +153,26 @@ test("what the process and its profile do is counted, and has plots", async () =
   for (const title of ["Scheduled per second, by profile", "Refused per second, by profile", "CPU of this process", "Memory of this process"]) await shows(page, title, ".plots");
 });
 
+test("devices of a driver are a resource of their node, and of the pod that holds one", async () => {
+  const resource = "/apis/resource.k8s.io/v1";
+  const driver = "gpu.example.com";
+  await cluster.kube("POST", `${resource}/resourceslices`, { metadata: { name: "gpus" }, spec: { driver, nodeName: "node-1", pool: { name: "node-1", generation: 1, resourceSliceCount: 1 }, devices: [{ name: "gpu-0" }, { name: "gpu-1" }] } });
+  await cluster.kube("POST", `${resource}/deviceclasses`, { metadata: { name: "gpu" }, spec: { selectors: [{ cel: { expression: `device.driver == "${driver}"` } }] } });
+  await cluster.kube("POST", `${resource}/namespaces/default/resourceclaims`, { metadata: { name: "one" }, spec: { devices: { requests: [{ name: "gpu", exactly: { deviceClassName: "gpu" } }] } } });
+  const container = { name: "c", image: "x", resources: { claims: [{ name: "gpu" }] } };
+  await cluster.kube("POST", "/api/v1/namespaces/default/pods", { metadata: { name: "trainer" }, spec: { resourceClaims: [{ name: "gpu", resourceClaimName: "one" }], containers: [container] } });
+  type Facts = { allocatable: Record<string, number>; requested: Record<string, number> };
+  const devices = `${driver}/devices`;
+  const facts = await until("the pod has its device", async () => {
+    const said = await ask<Facts>("nodes/node-1");
+    return said.requested[devices] === 1 ? said : undefined;
+  });
+  assert.equal(facts.allocatable[devices], 2);
+  await go(`#/cluster?fill=${encodeURIComponent(devices)}&node=node-1`);
+  await shows(page, `${devices} 50 % requested`, ".view-head");
+  await cluster.kube("DELETE", "/api/v1/namespaces/default/pods/trainer?gracePeriodSeconds=0");
+});
+
 test("another configuration is answered as berth simulate --config does", async () => {
   const manifest = join(files.path, "packed.json");
   const text = JSON.stringify(deployment({ name: "packed", replicas: 3, cpu: "100m" }));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "berth/app/questions/question_cluster.h"
 #include "berth/core/scheduler/scheduler.h"
@@ -94,7 +95,7 @@ Expected<void> RecordedCluster::AdvanceTo(Time until) {
   }
 }
 
-void RecordedCluster::Show(page::Fleet& fleet) const {
+void RecordedCluster::Show(page::Fleet& fleet) {
   const page::FleetCopy shown = fleet.Copy();
   std::set<std::shared_ptr<const api::Node>> same_nodes(shown.nodes.begin(), shown.nodes.end());
   std::set<std::shared_ptr<const api::Pod>> same_pods(shown.pods.begin(), shown.pods.end());
@@ -111,6 +112,15 @@ void RecordedCluster::Show(page::Fleet& fleet) const {
   for (const auto& [uid, pod] : objects_.pods()) {
     if (!same_pods.contains(pod)) fleet.SetPod(pod, std::nullopt);
   }
+  ShowDevices(fleet);
+}
+
+void RecordedCluster::ShowDevices(page::Fleet& fleet) {
+  if (!devices_) devices_.emplace(fleet);
+  for (const auto& [key, object] : std::exchange(devices_shown_, objects_.others())) {
+    if (!devices_shown_.contains(key)) devices_->Remove(key.first, key.second);
+  }
+  for (const auto& [key, object] : devices_shown_) devices_->Set(object);
 }
 
 whatif::ClusterState RecordedCluster::StateOfNow() const {

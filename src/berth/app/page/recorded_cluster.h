@@ -4,8 +4,10 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "berth/base/expected.h"
@@ -15,6 +17,7 @@
 #include "berth/page/core_look.h"
 #include "berth/page/decision_feed.h"
 #include "berth/page/fleet.h"
+#include "berth/page/fleet_devices.h"
 #include "berth/page/page_service.h"
 #include "berth/page/questions.h"
 #include "berth/replay/recorded_objects.h"
@@ -49,7 +52,8 @@ class RecordedCluster {
 
   Expected<void> Begin();
   Expected<void> AdvanceTo(Time until);
-  void Show(page::Fleet& fleet) const;
+  void Show(page::Fleet& fleet);
+  void ShowDevices(page::Fleet& fleet);
   whatif::ClusterState StateOfNow() const;
 
   const std::string path_;
@@ -65,6 +69,8 @@ class RecordedCluster {
   mutable std::mutex mutex_;            // guards all below
   std::unique_ptr<replay::Replayer> replayer_;
   replay::RecordedObjects objects_;
+  std::optional<page::FleetDevices> devices_;                                   // of the fleet that is shown
+  std::map<replay::RecordedObjects::Key, framework::AnyObject> devices_shown_;  // what it has been told
 };
 
 }  // namespace berth::app
