@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small pieces that all views are made of.
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { now, second, serverTime } from "../model";
 import { formatAge } from "../state/format";
 import { useStore } from "../state/store";
@@ -149,7 +149,8 @@ export function ViewHead(props: { title: string; children?: ComponentChildren; s
 /** A dialog over the page. Escape and a click beside it close it; the browser keeps the focus in it. */
 export function Dialog(props: { label: string; class?: string; onClose: () => void; children: ComponentChildren }): JSX.Element {
   const box = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  // Before the next key: it is for the dialog already.
+  useLayoutEffect(() => {
     const before = document.activeElement;
     box.current?.showModal();
     return () => {
