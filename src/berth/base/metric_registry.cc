@@ -68,6 +68,12 @@ void MetricRegistry::BeforeReading(std::function<void()> update) {
   state_->updates.push_back(std::move(update));
 }
 
+const MetricFamily* MetricRegistry::Find(const std::string& name) const {
+  const std::lock_guard lock(state_->mutex);
+  const auto known = state_->by_name.find(name);
+  return known == state_->by_name.end() ? nullptr : known->second.get();
+}
+
 std::vector<const MetricFamily*> MetricRegistry::Read() {
   const std::lock_guard lock(state_->mutex);
   for (const auto& update : state_->updates) update();

@@ -186,6 +186,8 @@ class MetricRegistry {
   // `update` is called before each Read(), on its thread, to set values that are computed on demand. It must not call
   // the registry.
   void BeforeReading(std::function<void()> update);
+  // The family of that name as it is, without a call of those functions; null: there is none.
+  const MetricFamily* Find(const std::string& name) const;
   // Calls the functions given to BeforeReading(), then returns all families, sorted by name.
   std::vector<const MetricFamily*> Read();
 

@@ -8,7 +8,6 @@
 #include "berth/app/run/configuration_file.h"
 #include "berth/core/config/default.h"
 #include "berth/shell/cli/exit_codes.h"
-#include "berth/shell/metrics/process_metrics.h"
 #include "berth/shell/net/http_client.h"
 #include "berth/shell/plugin_files/plugin_files.h"
 
@@ -22,9 +21,8 @@ Expected<config::KubeSchedulerConfiguration> OwnClusterConfiguration(const std::
   return configuration;
 }
 
-OwnClusterMetrics::OwnClusterMetrics(const framework::Release& release) : of_scheduler(of_process.registry(), release) {
-  metrics::AddProcessMetrics(of_process.registry());
-}
+OwnClusterMetrics::OwnClusterMetrics(const framework::Release& release)
+    : of_scheduler(of_process.registry(), release) {}
 
 runner::ShellOptions OwnClusterShellOptions(embedded_cluster::EmbeddedCluster& cluster, OwnClusterMetrics& metrics,
                                             const std::string& file, std::uint64_t seed, config::KnownPlugins plugins) {

@@ -2,11 +2,15 @@
 #include "berth/app/page/own_page.h"
 
 #include <algorithm>
+#include <fstream>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "berth/app/process.h"
 #include "berth/app/questions/question_cluster.h"
@@ -67,30 +71,39 @@ page::SchedulerWatch WatchOf(runner::SchedulerShell& shell) {
   return watch;
 }
 
-// As /metrics tells it.
-page::ProcessCounts CountsIn(MetricRegistry& metrics) {
+double SecondsOf(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+}
+
+// 0: it cannot be told.
+double ResidentBytes() {
+  std::ifstream statm("/proc/self/statm");
+  double pages = 0;
+  double resident = 0;
+  statm >> pages >> resident;
+  return resident * static_cast<double>(sysconf(_SC_PAGESIZE));
+}
+
+// What the page tells every other second. Reading all metrics for it would cost what several pods do.
+page::ProcessCounts CountsIn(const MetricRegistry& metrics) {
   page::ProcessCounts counts;
-  for (const MetricFamily* const family : metrics.Read()) {
-    const std::string& name = family->description().name;
-    if (name == "process_cpu_seconds_total") {
-      counts.cpu_seconds = family->Collect().front().value;
-    } else if (name == "process_resident_memory_bytes") {
-      counts.resident_bytes = family->Collect().front().value;
-    } else if (name == "scheduler_schedule_attempts_total") {
-      const std::vector<std::string>& labels = family->description().labels;
-      const auto place_of = [&labels](std::string_view label) {
-        return static_cast<std::size_t>(std::ranges::find(labels, label) - labels.begin());
-      };
-      const std::size_t result = place_of("result");
-      const std::size_t profile = place_of("profile");
-      BERTH_CHECK(result < labels.size() && profile < labels.size());
-      for (const MetricSeries& series : family->Collect()) {
-        const std::string& of = series.label_values[profile];
-        auto known = std::ranges::find(counts.profiles, of, &page::ProcessCounts::Profile::name);
-        if (known == counts.profiles.end()) known = counts.profiles.insert(known, {of, 0, 0});
-        (series.label_values[result] == "scheduled" ? known->scheduled : known->refused) += series.value;
-      }
-    }
+  rusage use{};
+  if (getrusage(RUSAGE_SELF, &use) == 0) counts.cpu_seconds = SecondsOf(use.ru_utime) + SecondsOf(use.ru_stime);
+  counts.resident_bytes = ResidentBytes();
+  const MetricFamily* const attempts = metrics.Find("scheduler_schedule_attempts_total");
+  if (attempts == nullptr) return counts;
+  const std::vector<std::string>& labels = attempts->description().labels;
+  const auto place_of = [&labels](std::string_view label) {
+    return static_cast<std::size_t>(std::ranges::find(labels, label) - labels.begin());
+  };
+  const std::size_t result = place_of("result");
+  const std::size_t profile = place_of("profile");
+  BERTH_CHECK(result < labels.size() && profile < labels.size());
+  for (const MetricSeries& series : attempts->Collect()) {
+    const std::string& of = series.label_values[profile];
+    auto known = std::ranges::find(counts.profiles, of, &page::ProcessCounts::Profile::name);
+    if (known == counts.profiles.end()) known = counts.profiles.insert(known, {of, 0, 0});
+    (series.label_values[result] == "scheduled" ? known->scheduled : known->refused) += series.value;
   }
   return counts;
 }

@@ -86,5 +86,17 @@ TEST(MetricView, Reset) {
   EXPECT_EQ(Lines(metrics), "cache_size 3\npending{l=\"a\"} 5\nplain_total 0\n" + process + kept);
 }
 
+TEST(MetricRegistryTest, FindsAFamilyAsItIs) {
+  MetricRegistry registry;
+  int updates = 0;
+  registry.BeforeReading([&] { ++updates; });
+  registry.AddCounter({"a_total", "", {}}).With({}).Add(2);
+  const MetricFamily* const found = registry.Find("a_total");
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(found->Collect().front().value, 2);
+  EXPECT_EQ(registry.Find("b_total"), nullptr);
+  EXPECT_EQ(updates, 0);
+}
+
 }  // namespace
 }  // namespace berth::metrics
