@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "berth/app/connection.h"
+#include "berth/app/process.h"
 #include "berth/base/log.h"
+#include "berth/base/version.h"
 #include "berth/codec/yaml_lines.h"
 #include "berth/shell/client/file.h"
 #include "berth/shell/tracing/trace_exporter.h"
@@ -28,27 +30,28 @@ Expected<std::unique_ptr<net::Transport>> ClientOf(net::IoContext& io, const tra
 
 }  // namespace
 
-Expected<std::unique_ptr<ProcessTracing>> ProcessTracing::Make(const ProcessTracingOptions& options, const Clock& clock,
-                                                               framework::Metrics& metrics) {
-  const auto text = client::ReadSmallFile(options.file);
+Expected<std::unique_ptr<ProcessTracing>> ProcessTracing::Make(const std::string& file, const std::string& service,
+                                                               const Clock& clock, framework::Metrics& metrics) {
+  const auto text = client::ReadSmallFile(file);
   if (!text.ok()) return Error{text.error().code, std::string(kFlag) + text.error().message};
   const auto config = tracing::ParseTracingConfiguration(*text);
-  if (!config.ok()) return codec::InFile(std::string(kFlag) + options.file, *text, config.error());
+  if (!config.ok()) return codec::InFile(std::string(kFlag) + file, *text, config.error());
   if (config->per_million == 0) {
-    log::Warning("tracing", "Nothing is traced: samplingRatePerMillion is 0 or not set", {{"file", options.file}});
+    log::Warning("tracing", "Nothing is traced: samplingRatePerMillion is 0 or not set", {{"file", file}});
     return std::unique_ptr<ProcessTracing>();
   }
   std::unique_ptr<ProcessTracing> made(new ProcessTracing(clock));
   auto transport = ClientOf(made->io_, *config);
-  if (!transport.ok()) return transport.error().Wrap(std::string(kFlag) + options.file + ": endpoint");
+  if (!transport.ok()) return transport.error().Wrap(std::string(kFlag) + file + ": endpoint");
   tracing::TraceExporterOptions exporter;
   exporter.resource = {
-      {"service.name", options.service}, {"service.version", options.version}, {"host.name", options.hostname}};
-  exporter.version = options.version;
-  exporter.seed = options.seed;
+      {"service.name", service}, {"service.version", std::string(Version())}, {"host.name", HostName()}};
+  exporter.version = std::string(Version());
+  exporter.seed = RandomSeed();
   made->per_million_ = config->per_million;
+  // Ids of spans differ between runs with the same --seed.
   made->tracer_ =
-      std::make_unique<tracing::Tracer>(config->per_million, options.seed, clock,
+      std::make_unique<tracing::Tracer>(config->per_million, RandomSeed(), clock,
                                         std::make_unique<tracing::TraceExporter>(
                                             made->loop_, std::move(*transport), *config, std::move(exporter), metrics));
   log::Info("tracing", "Traces are sent", {{"collector", config->url}, {"perMillion", config->per_million}});

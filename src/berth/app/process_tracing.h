@@ -16,22 +16,15 @@
 
 namespace berth::app {
 
-struct ProcessTracingOptions {
-  std::string file;
-  std::string service;   // the resource's service.name
-  std::string version;   // of this program
-  std::string hostname;  // host.name
-  std::uint64_t seed = 0;
-};
-
 class ProcessTracing {
  public:
   // How long an ending process waits for spans that the collector has not taken.
   static constexpr Duration kEndMax = std::chrono::seconds(1);
 
-  // An error names the file. Null if nothing is to be traced, which is logged. `clock` and `metrics` must outlive it.
-  static Expected<std::unique_ptr<ProcessTracing>> Make(const ProcessTracingOptions& options, const Clock& clock,
-                                                        framework::Metrics& metrics);
+  // `service` is the resource's service.name. An error names the file. Null if nothing is to be traced, which is
+  // logged. `clock` and `metrics` must outlive it.
+  static Expected<std::unique_ptr<ProcessTracing>> Make(const std::string& file, const std::string& service,
+                                                        const Clock& clock, framework::Metrics& metrics);
   ~ProcessTracing();
 
   tracing::Tracer& tracer() { return *tracer_; }

@@ -66,6 +66,8 @@ class Replayer {
   Time now() const { return turn_.now; }
   Duration wall_ahead() const { return turn_.wall_ahead; }
   Time wall_now() const { return turn_.now + turn_.wall_ahead; }
+  // The same, and before the first turn the time at which the recording began.
+  Time reached() const { return counts_.turns == 0 ? header().started_at : wall_now(); }
 
  private:
   explicit Replayer(std::unique_ptr<recording::RecordingReader> reader, Watcher watcher);

@@ -28,8 +28,7 @@ Expected<std::unique_ptr<RecordedCluster>> RecordedCluster::Open(const std::stri
   cluster->header_ = std::make_shared<const recording::RecordingHeader>(cluster->replayer_->header());
   BERTH_ASSIGN_OR_RETURN(cluster->configuration_, cluster->replayer_->Configuration());
   BERTH_RETURN_IF_ERROR(cluster->AdvanceTo(Time::max()));
-  const bool is_empty = cluster->replayer_->counts().turns == 0;
-  cluster->to_ = is_empty ? cluster->from_ : cluster->replayer_->wall_now();
+  cluster->to_ = cluster->replayer_->reached();
   cluster->at_ = cluster->to_;
   if (const auto& difference = cluster->replayer_->difference())
     cluster->problem_ = "decision " + std::to_string(difference->decision) +

@@ -74,7 +74,7 @@ Expected<ask::Reply> RecordedQuestion::Answer(const replay::Replayer& replayer, 
   whatif::ClusterState state = objects_.State();
   state.source = source;
   state.kubernetes_version = replayer.header().kubernetes;
-  state.read_at = replayer.counts().turns == 0 ? replayer.header().started_at : replayer.wall_now();
+  state.read_at = replayer.reached();
   ask::OnceCluster cluster(state, CoreForQuestions(configuration, plugins_, recording::FilesOf(replayer.header())), {},
                            configuration_);
   return ask::FindQuestion(name_)->answer(body_, {}, cluster, {});

@@ -174,8 +174,7 @@ class ReplayCommand {
     const replay::ReplayCounts& counts = replayer.counts();
     Print(std::filesystem::path(path_).filename().string() + ": berth " + header.version + ", Kubernetes " +
           header.kubernetes + ", seed " + std::to_string(header.seed));
-    const Time end = counts.turns == 0 ? header.started_at : replayer.wall_now();
-    Print("from " + FormatRfc3339(header.started_at) + " to " + FormatRfc3339(end) + ": " +
+    Print("from " + FormatRfc3339(header.started_at) + " to " + FormatRfc3339(replayer.reached()) + ": " +
           answers::Counted(counts.turns, "turn", "turns") + ", " + answers::Counted(counts.inputs, "input", "inputs") +
           ", " + answers::Counted(counts.decisions, "decision", "decisions") + ", " + std::to_string(counts.placed) +
           " placed");

@@ -29,7 +29,6 @@
 #include "berth/ask/desk.h"
 #include "berth/base/log.h"
 #include "berth/base/text.h"
-#include "berth/base/version.h"
 #include "berth/core/config/known_plugins.h"
 #include "berth/page/page_server.h"
 #include "berth/shell/cli/command.h"
@@ -100,13 +99,8 @@ class ServeCommand {
  private:
   Expected<void> MakeTraces() {
     if (options_.tracing_config_file.empty()) return {};
-    ProcessTracingOptions tracing;
-    tracing.file = options_.tracing_config_file;
-    tracing.service = "berth-serve";
-    tracing.version = std::string(Version());
-    tracing.hostname = HostName();
-    tracing.seed = RandomSeed();
-    BERTH_ASSIGN_OR_RETURN(tracing_, ProcessTracing::Make(tracing, clock_, metrics_));
+    BERTH_ASSIGN_OR_RETURN(tracing_,
+                           ProcessTracing::Make(options_.tracing_config_file, "berth-serve", clock_, metrics_));
     if (tracing_ != nullptr) traces_.emplace(tracing_->tracer(), tracing_->per_million(), RandomSeed());
     return {};
   }

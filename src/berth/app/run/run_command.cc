@@ -24,6 +24,7 @@
 #include "berth/app/metrics_server.h"
 #include "berth/app/page/own_page.h"
 #include "berth/app/process.h"
+#include "berth/app/process_tracing.h"
 #include "berth/app/questions/question_configuration.h"
 #include "berth/app/rebalance/rebalance_cluster.h"
 #include "berth/app/rebalance/rebalance_command.h"
@@ -34,7 +35,6 @@
 #include "berth/app/run/re_exec.h"
 #include "berth/app/run/release_watch.h"
 #include "berth/app/run/run_flags.h"
-#include "berth/app/process_tracing.h"
 #include "berth/app/run/secure_port.h"
 #include "berth/app/run/work_report.h"
 #include "berth/base/go_text.h"
@@ -42,7 +42,6 @@
 #include "berth/base/log_settings.h"
 #include "berth/base/log_writer.h"
 #include "berth/base/tick_clock.h"
-#include "berth/base/version.h"
 #include "berth/codec/json.h"
 #include "berth/codec/yaml.h"
 #include "berth/core/config/default.h"
@@ -276,7 +275,7 @@ class ClusterRun {
   const net::BootClock boot_clock_;
   std::optional<runner::LeaderElection> election_;
   metrics::PrometheusMetrics metrics_;
-  std::unique_ptr<ProcessTracing> tracing_;                             // null: no pod is traced
+  std::unique_ptr<ProcessTracing> tracing_;                         // null: no pod is traced
   std::optional<instruments::SchedulerMetrics> scheduler_metrics_;  // once the release is known
   std::unique_ptr<Connection> connection_;
   std::unique_ptr<runner::SchedulerShell> shell_;
@@ -397,13 +396,8 @@ bool ClusterRun::AwaitRelease() {
 
 Expected<void> ClusterRun::MakeTracing() {
   if (options_.tracing_config_file.empty()) return {};
-  ProcessTracingOptions tracing;
-  tracing.file = options_.tracing_config_file;
-  tracing.service = options_.is_kube_scheduler ? "kube-scheduler" : "berth";
-  tracing.version = std::string(Version());
-  tracing.hostname = HostName();
-  tracing.seed = RandomSeed();  // ids of spans differ between runs with the same seed
-  BERTH_ASSIGN_OR_RETURN(tracing_, ProcessTracing::Make(tracing, clock_, metrics_));
+  const std::string service = options_.is_kube_scheduler ? "kube-scheduler" : "berth";
+  BERTH_ASSIGN_OR_RETURN(tracing_, ProcessTracing::Make(options_.tracing_config_file, service, clock_, metrics_));
   if (tracing_ != nullptr) scheduler_metrics_->traces = &tracing_->tracer().pods();
   return {};
 }
